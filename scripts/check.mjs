@@ -1,0 +1,10 @@
+// `npm run check`: everything that is checked without running the server.
+import { checks, dependencyArrows, runChecks } from './checks/checks.mjs'
+import { summaryLine } from './checks/tally.mjs'
+import { explainFailure } from './setup/progress.mjs'
+import { setUp } from './setup/set-up.mjs'
+
+await explainFailure(() => setUp('check'))
+const tally = await runChecks([...checks, dependencyArrows])
+process.stdout.write(`${summaryLine(tally)}\n`)
+process.exitCode = tally.failures.length > 0 ? 1 : 0

@@ -1,0 +1,135 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { join, resolve } from 'node:path'
+import { addonKey, cacheFolder, currentLibc, publish, restore } from './addon-cache.mjs'
+import { lastLines, root, run } from './child-process.mjs'
+import { withLock } from './lock.mjs'
+import { Failure } from './progress.mjs'
+import { compilePackages, ensureSystemPackages } from './system-packages.mjs'
+
+/**
+ * A native addon at the version of the lock file.
+ * @typedef {{ name: string, file: string, version: string, key: string, duration: string }} Addon
+ */
+
+/**
+ * The native addons of the project. `duration` is what compiling takes on two cores.
+ * @returns {Addon[]}
+ */
+export function listAddons() {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const { modules: abi } = process.versions
+  const { platform, arch } = process
+  const libc = currentLibc()
+  return [
+    { name: 'better-sqlite3', file: 'better_sqlite3.node', duration: 'about a minute' },
+    { name: 'nodegit', file: 'nodegit.node', duration: 'about four minutes' },
+  ].map((addon) => {
+    const { version } = packages[`node_modules/${addon.name}`]
+    return { ...addon, version, key: addonKey({ name: addon.name, version, abi, platform, arch, libc }) }
+  })
+}
+
+/**
+ * Whether an addon is neither in place nor in the cache, so that a compiler is needed.
+ * @param {Addon} addon
+ */
+export function mustCompile(addon) {
+  return !isInPlace(addon) && !existsSync(join(cacheFolder(), addon.key, addon.file))
+}
+
+/**
+ * Puts an addon into its package: from the cache, or else compiled. Throws a `Failure` when it does not compile or does not load.
+ * @param {Addon} addon
+ * @param {(what: string) => void} say
+ * @returns {Promise<string>} the result in a few words
+ */
+export async function ensureAddon(addon, say) {
+  if (isInPlace(addon)) return 'in place'
+  if (restore(cacheFolder(), addon.key, addonPath(addon), addon.file)) {
+    if (await loads(addon)) {
+      writeFileSync(markPath(addon), addon.key)
+      return 'from the cache'
+    }
+    say('the cached copy does not load here')
+  }
+  return compileOnce(addon, say)
+}
+
+/** Clones that are set up at once compile an addon once: the second waits for the first, then takes its result from the cache. */
+async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string) => void} */ say) {
+  const cache = cacheFolder()
+  const lock = join(cache, `${addon.key}.lock`)
+  const onWait = (/** @type {number} */ owner) => say(`process ${owner} is compiling it; waiting (its lock is ${lock})`)
+  return withLock(lock, onWait, async () => {
+    const isShared = restore(cache, addon.key, addonPath(addon), addon.file) && (await loads(addon))
+    if (!isShared) {
+      await compile(addon, say)
+      rmSync(join(cache, addon.key), { recursive: true, force: true })
+      publish(cache, addon.key, addonPath(addon), addon.file)
+      // Object files are many times the size of the addon, and nothing reads them again.
+      rmSync(join(packageFolder(addon), 'build'), { recursive: true, force: true })
+      restore(cache, addon.key, addonPath(addon), addon.file)
+      if (!(await loads(addon))) {
+        throw new Failure(
+          `${addon.name} ${addon.version} was compiled but does not load: look at \`node -e "require('${addon.name}')"\`.`,
+        )
+      }
+    }
+    writeFileSync(markPath(addon), addon.key)
+    return isShared ? 'from the cache' : 'compiled'
+  })
+}
+
+async function compile(/** @type {Addon} */ addon, /** @type {(what: string) => void} */ say) {
+  // Asked for again, because a cached copy that does not load was not known when the system packages were listed.
+  await ensureSystemPackages({ required: compilePackages, optional: [] }, say)
+  say(`compiling ${addon.version}, ${addon.duration} on two cores`)
+  const headers = headersFolder()
+  const { code, output } = await run(
+    'node-gyp',
+    ['rebuild', '--release', ...(headers === undefined ? [] : [`--nodedir=${headers}`])],
+    { cwd: packageFolder(addon), env: { JOBS: String(os.availableParallelism()) } },
+  )
+  if (code === 0) return
+  throw new Failure(
+    `${addon.name} ${addon.version} did not compile: read the compiler's output above. It needs ${compilePackages.map((p) => p.name).join(', ')}${headers === undefined ? ', and the network for the headers of Node' : ''}.`,
+    lastLines(output),
+  )
+}
+
+/** Where the headers of this very Node lie; undefined leaves it to node-gyp to fetch them from nodejs.org. */
+function headersFolder() {
+  const besideNode = resolve(process.execPath, '../..')
+  return [besideNode, '/usr'].find((folder) => {
+    const header = join(folder, 'include', 'node', 'node_version.h')
+    return (
+      existsSync(header) && readFileSync(header, 'utf8').includes(`NODE_MODULE_VERSION ${process.versions.modules}`)
+    )
+  })
+}
+
+function packageFolder(/** @type {Addon} */ addon) {
+  return join(root, 'node_modules', addon.name)
+}
+
+function addonPath(/** @type {Addon} */ addon) {
+  return join(packageFolder(addon), 'build', 'Release', addon.file)
+}
+
+/** Written when the addon has been loaded once; npm ci removes it together with the addon. */
+function markPath(/** @type {Addon} */ addon) {
+  return `${addonPath(addon)}.key`
+}
+
+function isInPlace(/** @type {Addon} */ addon) {
+  return (
+    existsSync(addonPath(addon)) && existsSync(markPath(addon)) && readFileSync(markPath(addon), 'utf8') === addon.key
+  )
+}
+
+/** In a process of its own: a broken addon may crash the one that loads it. */
+async function loads(/** @type {Addon} */ addon) {
+  const { code } = await run(process.execPath, ['-e', 'require(process.argv[1])', addonPath(addon)])
+  return code === 0
+}

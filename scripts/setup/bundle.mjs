@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { root } from './child-process.mjs'
+import { Failure } from './progress.mjs'
+
+/** The bundled server, a program: it acts on `process.argv`. */
+export const bundlePath = join(root, 'dist', 'main.js')
+
+/**
+ * Bundles the server. Always, for it takes a tenth of a second. Throws a `Failure` with the compiler's messages.
+ * @returns {Promise<string>} the result in a few words
+ */
+export async function bundle() {
+  // Imported here because it exists only after the npm packages are installed.
+  const { build } = await import('esbuild').catch((/** @type {Error} */ error) => {
+    throw new Failure('esbuild cannot be loaded: remove node_modules, then try again.', error.message)
+  })
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/main.ts'],
+    outfile: bundlePath,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    logLevel: 'silent',
+    packages: 'external',
+    platform: 'node',
+    sourcemap: 'linked',
+    target: 'node20',
+  }).catch((/** @type {Error} */ error) => {
+    throw new Failure('The source does not compile: correct what is said above.', error.message)
+  })
+  const changed = result.outputFiles.filter(({ path, contents }) => !holds(path, contents))
+  for (const { path, contents } of changed) replace(path, contents)
+  return changed.length === 0 ? 'up to date' : 'dist/main.js'
+}
+
+function holds(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
+  return existsSync(path) && readFileSync(path).equals(contents)
+}
+
+/** By rename: a server that starts at this moment reads the old bundle or the new one, never half of one. */
+function replace(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
+  mkdirSync(dirname(path), { recursive: true })
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, contents)
+  renameSync(draft, path)
+}

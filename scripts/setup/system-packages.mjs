@@ -1,0 +1,139 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { lastLines, run } from './child-process.mjs'
+import { Failure } from './progress.mjs'
+
+/**
+ * A Debian package, and how to tell that what it brings is there, whoever installed it.
+ * @typedef {{ name: string, command?: string, header?: string, pythonModule?: string }} SystemPackage
+ */
+
+/** @type {readonly SystemPackage[]} */
+export const runPackages = [{ name: 'git', command: 'git' }]
+
+/** Needed only when an addon has to be compiled. nodegit links Kerberos and reads OpenSSL's headers. @type {readonly SystemPackage[]} */
+export const compilePackages = [
+  { name: 'g++', command: 'g++' },
+  { name: 'make', command: 'make' },
+  { name: 'python3', command: 'python3' },
+  { name: 'libkrb5-dev', command: 'krb5-config' },
+  { name: 'libssl-dev', header: '/usr/include/openssl/ssl.h' },
+]
+
+/** Real clients that tests drive: a browser for gRPC-Web and CORS, curl for REST, Python for gRPC. @type {readonly SystemPackage[]} */
+export const testPackages = [
+  { name: 'chromium', command: 'chromium' },
+  { name: 'curl', command: 'curl' },
+  { name: 'python3-grpcio', pythonModule: 'grpc' },
+]
+
+/**
+ * The one command that installs packages on Debian.
+ * @param {readonly string[]} names
+ */
+export function aptCommand(names) {
+  return `sudo apt-get update && sudo apt-get install -y --no-install-recommends ${names.join(' ')}`
+}
+
+/**
+ * What to do about missing packages. Without apt-get a missing header proves nothing, since other systems keep headers elsewhere, and
+ * missing test packages are no reason to stop: the tests that need them say so.
+ * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[], hasApt: boolean, isRoot: boolean }} missing
+ * @returns {{ install: string[], installOptional: string[] } | { stop: string }}
+ */
+export function planPackages({ required, optional, hasApt, isRoot }) {
+  const names = required.filter((p) => hasApt || p.header === undefined).map((p) => p.name)
+  const optionalNames = optional.map((p) => p.name)
+  if (hasApt && isRoot) return { install: names, installOptional: optionalNames }
+  if (hasApt && names.length + optionalNames.length > 0) {
+    return {
+      stop: `System packages are missing. Install them with the command below, then try again.\n\n  ${aptCommand([...names, ...optionalNames])}\n`,
+    }
+  }
+  if (names.length > 0) {
+    return {
+      stop: `${names.join(', ')} missing, named as Debian names them. Install them with the package manager of this system, then try again.`,
+    }
+  }
+  return { install: [], installOptional: [] }
+}
+
+/**
+ * Installs the missing ones of the given packages. Throws a `Failure` when a required one cannot be installed; an optional one is only
+ * reported.
+ * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[] }} packages
+ * @param {(what: string) => void} say
+ * @returns {Promise<string>} the result in a few words
+ */
+export async function ensureSystemPackages({ required, optional }, say) {
+  const missing = { required: await missingOf(required), optional: await missingOf(optional) }
+  if (missing.required.length + missing.optional.length === 0) return 'nothing is missing'
+  const plan = planPackages({ ...missing, hasApt: isCommand('apt-get'), isRoot: process.getuid?.() === 0 })
+  if ('stop' in plan) throw new Failure(plan.stop)
+  const wanted = [...plan.install, ...plan.installOptional]
+  if (wanted.length === 0) return `not here: ${missing.optional.map((p) => p.name).join(', ')}`
+
+  say('apt-get update')
+  // Its failure is not the end: the lists of an earlier update often do.
+  const update = await apt(['update'])
+  if (plan.install.length > 0) {
+    say(`apt-get install ${plan.install.join(' ')}`)
+    const { code, output } = await install(plan.install)
+    if (code !== 0) {
+      const log = lastLines(`${update.code === 0 ? '' : update.output}\n${output}`)
+      throw new Failure(
+        `apt-get could not install ${plan.install.join(', ')}: read its output above, then try again.`,
+        log,
+      )
+    }
+  }
+  const refused = await installEach(plan.installOptional, say)
+  const installed = wanted.filter((name) => !refused.includes(name))
+  const result = [installed.length > 0 ? `installed ${installed.join(', ')}` : 'installed nothing']
+  if (refused.length > 0) result.push(`not here: ${refused.join(', ')}, so the tests that need them will say so`)
+  return result.join('; ')
+}
+
+/** One by one, so that a package that this release of Debian lacks does not keep the others out. */
+async function installEach(/** @type {readonly string[]} */ names, /** @type {(what: string) => void} */ say) {
+  const refused = []
+  for (const name of names) {
+    say(`apt-get install ${name}`)
+    const { code, output } = await install([name])
+    if (code === 0) continue
+    say(`apt-get could not install ${name}:\n${lastLines(output)}`)
+    refused.push(name)
+  }
+  return refused
+}
+
+function install(/** @type {readonly string[]} */ names) {
+  return apt(['install', '-y', '--no-install-recommends', ...names])
+}
+
+function apt(/** @type {readonly string[]} */ args) {
+  // A fresh machine often updates itself just now: wait for dpkg's lock instead of failing.
+  return run('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...args], { env: { DEBIAN_FRONTEND: 'noninteractive' } })
+}
+
+async function missingOf(/** @type {readonly SystemPackage[]} */ packages) {
+  const present = await Promise.all(packages.map(isPresent))
+  return packages.filter((_, i) => !present[i])
+}
+
+async function isPresent(/** @type {SystemPackage} */ { command, header, pythonModule }) {
+  if (command !== undefined) return isCommand(command)
+  if (header !== undefined) return existsSync(header)
+  return (await run('python3', ['-c', `import ${pythonModule}`])).code === 0
+}
+
+function isCommand(/** @type {string} */ name) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}

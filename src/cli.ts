@@ -1,0 +1,168 @@
+import { buffer } from 'node:stream/consumers'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Logger } from 'pino'
+import packageJson from '../package.json' with { type: 'json' }
+import {
+  dataOption,
+  logLevelOption,
+  type LogLevel,
+  minPasswordLengthOption,
+  readConfig,
+  type ServeFlags,
+  serveOptions,
+  unknownVariable,
+} from './config.ts'
+import { createUserAsOperator } from './domain/accounts/create-user.ts'
+import { DomainError } from './domain/errors.ts'
+import { createLog } from './log.ts'
+import { createApp, migrateData, openData, type Server, startServer } from './server.ts'
+import { refusal } from './transport/errors.ts'
+
+/** How long calls in flight may take to finish after SIGTERM; service managers commonly kill after 30 seconds. */
+const SHUTDOWN_GRACE_MS = 20_000
+
+/** Settings of the rules that an operator at the command line is not bound by. */
+const OPERATOR_SETTINGS = {
+  registration: 'closed',
+  passwordSignIn: true,
+  basicPassword: true,
+  privateInstance: false,
+  usernameChange: true,
+  displayNameChange: true,
+} as const
+
+/**
+ * Runs a command line, and sets the exit code: 0 when it did what it was told, 1 when it could not, with a sentence on
+ * stderr.
+ *
+ * @param argv as in process.argv.
+ */
+export async function runCommandLine(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  const problem = unknownVariable(environment)
+  try {
+    if (problem) throw new Error(problem)
+    await program().parseAsync(argv)
+  } catch (error) {
+    process.stderr.write(`branchline: ${sentence(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+function program(): Command {
+  const root = new Command('branchline')
+    .description('A self-hosted Git forge backend. Every option can also be set by the environment variable that its help names.')
+    .showHelpAfterError('(--help lists the commands and options)')
+  root.addCommand(serveCommand())
+  root.addCommand(userCommand())
+  root.addCommand(migrateCommand())
+  root
+    .command('version')
+    .description('print the version of this program')
+    .action(() => print(`branchline ${packageJson.version} (Node ${process.versions.node})`))
+  return root
+}
+
+function serveCommand(): Command {
+  const command = new Command('serve').description('serve until SIGTERM or SIGINT; a second signal exits at once')
+  for (const option of serveOptions()) command.addOption(option)
+  return command.action(async (flags: ServeFlags) => {
+    const config = readConfig(flags)
+    const log = createLog(config.logLevel)
+    const server = await startServer(config, log)
+    print(`branchline listening on ${server.url}`)
+    stopOnSignal(server, log)
+  })
+}
+
+const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
+
+/** The first signal drains the server and exits 0; the second one exits at once. */
+function stopOnSignal(server: Server, log: Logger): void {
+  let stopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1)
+    stopping = true
+    log.info({ signal }, 'finishing the calls in flight')
+    server.close(SHUTDOWN_GRACE_MS).then(
+      () => process.exit(0),
+      (err: unknown) => {
+        log.error({ err }, 'the shutdown failed')
+        process.exit(1)
+      },
+    )
+  }
+  for (const name of STOP_SIGNALS) process.on(name, stop)
+}
+
+interface UserFlags {
+  data: string
+  username: string
+  role: 'admin' | 'user'
+  email: string
+  displayName: string
+  minPasswordLength: number
+  passwordStdin: boolean
+  logLevel: LogLevel
+}
+
+function userCommand(): Command {
+  const create = new Command('create')
+    .description('make an account in a data folder, whether or not a server is running on it')
+    .addOption(dataOption())
+    .requiredOption('--username <name>', 'name to sign in with')
+    .addOption(new Option('--role <role>', 'what the account may do').choices(['admin', 'user']).default('user'))
+    .option('--email <address>', 'e-mail address', '')
+    .option('--display-name <text>', 'name to show', '')
+    .requiredOption('--password-stdin', 'read the password from standard input, without the line break at its end')
+    .addOption(minPasswordLengthOption())
+    .addOption(logLevelOption())
+    .action(async (flags: UserFlags) => {
+      const password = (await buffer(process.stdin)).toString('utf8').replace(/\r?\n$/, '')
+      const db = await openData(flags.data)
+      try {
+        const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
+        const app = await createApp(db, settings, createLog(flags.logLevel))
+        const user = await createUserAsOperator(app, {
+          username: flags.username,
+          userId: '',
+          email: flags.email,
+          display_name: flags.displayName,
+          avatar_url: '',
+          description: '',
+          password,
+          role: flags.role === 'admin' ? 'ADMIN' : 'USER',
+          state: 'NORMAL',
+        })
+        print(`created users/${user.username} (${flags.role})`)
+      } finally {
+        await db.destroy()
+      }
+    })
+  return new Command('user').description('manage accounts').addCommand(create)
+}
+
+function migrateCommand(): Command {
+  return new Command('migrate')
+    .description('bring the database to the version of this program; `serve` does so by itself')
+    .addOption(dataOption())
+    .option('--to <version>', 'another version, also a lower one: only with the server stopped and a backup made', version)
+    .action(async (flags: { data: string; to?: number }) => {
+      const { from, to, ran } = await migrateData(flags.data, flags.to)
+      print(ran.length === 0 ? `the database is at version ${to}` : `version ${from} to ${to}: ${ran.join(', ')}`)
+    })
+}
+
+function version(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** What went wrong, for the person at the terminal. */
+function sentence(error: unknown): string {
+  if (error instanceof DomainError) return refusal(error.reason, error.metadata).rawMessage
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { InvalidArgumentError, Option } from 'commander'
+import type { Settings } from './domain/app.ts'
+
+/** Everything that an operator can set, parsed and checked. */
+export interface Config {
+  readonly listen: HostPort
+  /** Absolute path of the data folder. */
+  readonly data: string
+  /** Base of links in answers, without a slash at the end; undefined for the address listened on. */
+  readonly publicUrl: string | undefined
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined
+  readonly settings: Settings
+  /** Origins, as browsers send them, that may use credentials. */
+  readonly corsOrigins: readonly string[]
+  readonly maxMessageBytes: number
+  readonly reflection: boolean
+  readonly logLevel: LogLevel
+}
+
+export interface HostPort {
+  readonly host: string
+  readonly port: number
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** What commander hands to the action of `serve`: one member for each option below. */
+export interface ServeFlags {
+  listen: HostPort
+  data: string
+  publicUrl?: string
+  tlsCert?: string
+  tlsKey?: string
+  registration: 'open' | 'closed'
+  passwordSignIn: boolean
+  minPasswordLength: number
+  privateInstance: boolean
+  basicPassword: boolean
+  usernameChange: boolean
+  displayNameChange: boolean
+  corsOrigins: string[]
+  maxMessageBytes: number
+  reflection: boolean
+  logLevel: LogLevel
+}
+
+const ENVIRONMENT_PREFIX = 'BRANCHLINE_'
+
+/** The data folder, an option of every command. */
+export function dataOption(): Option {
+  return setting('--data <folder>', 'database, repositories and keys; created when missing', './data', (text) =>
+    resolve(text),
+  )
+}
+
+/** The level of the log on stderr, an option of every command. */
+export function logLevelOption(): Option {
+  return setting('--log-level <level>', `least level of log lines on stderr`, 'info').choices(LOG_LEVELS)
+}
+
+/** The shortest password that may be set. */
+export function minPasswordLengthOption(): Option {
+  return setting('--min-password-length <characters>', 'shortest password that may be set', '8', wholeNumber(1, 256))
+}
+
+/** Every option of `serve`, each with its environment variable. */
+export function serveOptions(): Option[] {
+  return [
+    setting('--listen <host:port>', 'address to serve on; port 0 takes any free one', '127.0.0.1:8080', hostPort),
+    dataOption(),
+    setting('--public-url <url>', 'base of links in answers (default: the address served on)', undefined, baseUrl),
+    setting('--tls-cert <file>', 'certificate chain in PEM; serves TLS, with HTTP/2 and HTTP/1.1'),
+    setting('--tls-key <file>', 'private key of the certificate in PEM'),
+    setting('--registration <open|closed>', 'whether anyone may create an account', 'closed').choices(['open', 'closed']),
+    setting('--password-sign-in <on|off>', 'off: only administrators sign in by password', 'on', onOff),
+    minPasswordLengthOption(),
+    setting('--private-instance <on|off>', 'on: anonymous callers can only sign in or register', 'off', onOff),
+    setting('--basic-password <on|off>', 'off: HTTP Basic takes tokens only', 'on', onOff),
+    setting('--username-change <on|off>', 'off: only administrators change usernames', 'on', onOff),
+    setting('--display-name-change <on|off>', 'off: only administrators change display names', 'on', onOff),
+    setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
+    setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
+    setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
+    logLevelOption(),
+  ]
+}
+
+/**
+ * Refuses variables that look like settings and are none: a misspelt setting must not pass for its default.
+ *
+ * @returns a sentence, or undefined when all is well.
+ */
+export function unknownVariable(environment: NodeJS.ProcessEnv): string | undefined {
+  const known = new Set(serveOptions().map((option) => option.envVar))
+  const unknown = Object.keys(environment).filter((name) => name.startsWith(ENVIRONMENT_PREFIX) && !known.has(name))
+  return unknown.length === 0 ? undefined : `unknown setting in the environment: ${unknown.join(', ')}`
+}
+
+/**
+ * Reads what the flags point to.
+ *
+ * @throws Error with a sentence for the operator.
+ */
+export function readConfig(flags: ServeFlags): Config {
+  return {
+    listen: flags.listen,
+    data: flags.data,
+    publicUrl: flags.publicUrl,
+    tls: readTls(flags.tlsCert, flags.tlsKey),
+    settings: {
+      registration: flags.registration,
+      passwordSignIn: flags.passwordSignIn,
+      basicPassword: flags.basicPassword,
+      minPasswordLength: flags.minPasswordLength,
+      privateInstance: flags.privateInstance,
+      usernameChange: flags.usernameChange,
+      displayNameChange: flags.displayNameChange,
+    },
+    corsOrigins: flags.corsOrigins,
+    maxMessageBytes: flags.maxMessageBytes,
+    reflection: flags.reflection,
+    logLevel: flags.logLevel,
+  }
+}
+
+function readTls(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
+  if (certFile === undefined && keyFile === undefined) return undefined
+  if (certFile === undefined || keyFile === undefined) throw new Error('--tls-cert and --tls-key need each other')
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+}
+
+/** An option with its environment variable; `parse` also reads the default, so both have one spelling. */
+function setting(flags: string, description: string, preset?: string, parse?: (text: string) => unknown): Option {
+  const option = new Option(flags, description)
+  option.env(ENVIRONMENT_PREFIX + option.name().toUpperCase().replaceAll('-', '_'))
+  if (parse) option.argParser(parse)
+  return preset === undefined ? option : option.default(parse ? parse(preset) : preset, preset || 'none')
+}
+
+function onOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.')
+  return text === 'on'
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}
+
+function hostPort(text: string): HostPort {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  if (host === undefined || port > 65_535) {
+    throw new InvalidArgumentError('It must be host:port, with an IPv6 address in brackets.')
+  }
+  return { host, port }
+}
+
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if ((url?.protocol !== 'http:' && url?.protocol !== 'https:') || url.search !== '' || url.hash !== '') {
+    throw new InvalidArgumentError('It must be an absolute http or https URL without query and fragment.')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function origins(text: string): string[] {
+  const given = text.split(',').map((origin) => origin.trim())
+  return given.filter((origin) => origin !== '').map((origin) => {
+    const url = URL.canParse(origin) ? new URL(origin) : undefined
+    if (url?.origin === undefined || url.origin === 'null' || url.href !== `${url.origin}/`) {
+      throw new InvalidArgumentError(`"${origin}" is not an origin such as https://app.example.org.`)
+    }
+    return url.origin
+  })
+}
+
+const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['KiB', 1024],
+  ['MiB', 1024 ** 2],
+  ['GiB', 1024 ** 3],
+])
+
+function byteSize(text: string): number {
+  const match = /^(\d{1,12})([KMG]iB)?$/.exec(text)
+  const bytes = Number(match?.[1]) * (BYTE_UNITS.get(match?.[2] ?? '') ?? Number.NaN)
+  if (!Number.isSafeInteger(bytes) || bytes < 1024) {
+    throw new InvalidArgumentError('It must be a number of bytes of at least 1KiB, such as 512KiB or 4MiB.')
+  }
+  return bytes
+}

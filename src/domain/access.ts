@@ -1,0 +1,57 @@
+import type { User } from '../storage/users.ts'
+import type { Scopes } from './accounts/scopes.ts'
+import { DomainError } from './errors.ts'
+
+/** The other end of the connection that a call came over. */
+export interface Peer {
+  /** IP address, IPv4-mapped IPv6 unwrapped; `unix` for a Unix socket. */
+  readonly address: string
+  readonly loopback: boolean
+}
+
+/** Who makes a call. */
+export type Caller = Anonymous | SignedIn
+
+export interface Anonymous {
+  readonly kind: 'anonymous'
+  readonly peer: Peer
+}
+
+export interface SignedIn {
+  readonly kind: 'user'
+  readonly peer: Peer
+  /** As stored at this moment: role and state are never taken from a token's claims. */
+  readonly user: User
+  readonly credential: Credential
+}
+
+/** How a caller proved who they are. */
+export type Credential =
+  | { readonly kind: 'session'; readonly sessionId: string }
+  | { readonly kind: 'password' }
+  | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
+
+/**
+ * Narrows a caller whom the access rule of the method has let through as signed in.
+ *
+ * @throws UNAUTHENTICATED
+ */
+export function signedIn(caller: Caller): SignedIn {
+  if (caller.kind === 'anonymous') throw new DomainError('UNAUTHENTICATED')
+  return caller
+}
+
+/** Whether the caller acts with the powers of an administrator: by role, and by scope where a token is used. */
+export function actsAsAdministrator(caller: Caller, level: 'read' | 'write'): boolean {
+  return caller.kind === 'user' && caller.user.role === 'ADMIN' && holdsScope(caller, `${level}:admin`)
+}
+
+/** Whether the credential carries a scope. Sessions and passwords carry all. */
+export function holdsScope(caller: SignedIn, scope: string): boolean {
+  return caller.credential.kind !== 'token' || caller.credential.scopes.includes(scope)
+}
+
+/** Whether the caller's credential is restricted to public data. */
+export function seesPublicDataOnly(caller: Caller): boolean {
+  return caller.kind === 'user' && caller.credential.kind === 'token' && caller.credential.scopes.publicOnly
+}

@@ -1,0 +1,100 @@
+import { findUserByNameKey, type User } from '../../storage/users.ts'
+import type { Caller, Peer, SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
+import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
+import { nameKey } from './user-fields.ts'
+
+/** What clients that know no passwordless Basic send beside a token in the place of the username. */
+const TOKEN_ONLY_PASSWORD = 'x-oauth-basic'
+
+/** A username, in any case, and a password. */
+export interface PasswordCredentials {
+  readonly username: string
+  readonly password: string
+}
+
+/**
+ * Starts a session by password.
+ *
+ * Whether an account exists, is archived or may sign in by password is told only to those who know its password.
+ *
+ * @param userAgent of the client, kept with the session.
+ * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, RATE_LIMITED
+ */
+export async function signInByPassword(
+  app: App,
+  peer: Peer,
+  credentials: PasswordCredentials,
+  userAgent: string,
+): Promise<SessionGrant> {
+  const user = await userByPassword(app, peer, credentials)
+  if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
+  checkPasswordSignIn(app, user)
+  return startSession(app, user, userAgent)
+}
+
+/**
+ * The caller behind `Authorization: Bearer`: a personal access token, by its prefix, or an access token.
+ *
+ * @throws BAD_CREDENTIALS
+ */
+export async function authenticateBearer(app: App, peer: Peer, text: string): Promise<SignedIn> {
+  if (looksLikeToken(text)) return authenticateToken(app, peer, text)
+  const { user, sessionId } = await authenticateAccessToken(app, text)
+  return { kind: 'user', peer, user, credential: { kind: 'session', sessionId } }
+}
+
+/**
+ * The caller behind a personal access token.
+ *
+ * @throws BAD_CREDENTIALS
+ */
+export async function authenticateToken(app: App, peer: Peer, text: string): Promise<SignedIn> {
+  if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
+  const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
+  return { kind: 'user', peer, user, credential: { kind: 'token', uuid, scopes } }
+}
+
+/**
+ * The caller behind Basic authentication: a password; a token in its place, beside any username; or a token in the
+ * place of the username.
+ *
+ * Where passwords are switched off for Basic they are ignored rather than refused, since proxies in front of a server
+ * add such headers for themselves.
+ *
+ * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, RATE_LIMITED
+ */
+export async function authenticateBasic(app: App, peer: Peer, credentials: PasswordCredentials): Promise<Caller> {
+  const { username, password } = credentials
+  if (looksLikeToken(password)) return authenticateToken(app, peer, password)
+  if (looksLikeToken(username) && (password === '' || password === TOKEN_ONLY_PASSWORD)) {
+    return authenticateToken(app, peer, username)
+  }
+  if (!app.settings.basicPassword) return { kind: 'anonymous', peer }
+  const user = await userByPassword(app, peer, credentials)
+  if (user.state !== 'NORMAL') throw new DomainError('BAD_CREDENTIALS')
+  checkPasswordSignIn(app, user)
+  return { kind: 'user', peer, user, credential: { kind: 'password' } }
+}
+
+/** The account, archived or not, that has a username and a password. */
+async function userByPassword(app: App, peer: Peer, { username, password }: PasswordCredentials): Promise<User> {
+  const key = nameKey(username)
+  const user = await app.guesses.attempt(key, peer.address, async () => {
+    const found = await findUserByNameKey(app.db, key)
+    // The name may be the chosen id of somebody's account, which is no name to sign in with.
+    if (!found || nameKey(found.username) !== key) {
+      await app.passwords.verifyNothing()
+      return undefined
+    }
+    return (await app.passwords.verify(found.password_hash, password)) ? found : undefined
+  })
+  if (!user) throw new DomainError('BAD_CREDENTIALS')
+  return user
+}
+
+function checkPasswordSignIn(app: App, user: User): void {
+  if (!app.settings.passwordSignIn && user.role !== 'ADMIN') throw new DomainError('PASSWORD_SIGN_IN_CLOSED')
+}

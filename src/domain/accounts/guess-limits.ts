@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import type { Clock } from '../app.ts'
+import { DomainError } from '../errors.ts'
+
+const WINDOW_MS = 10 * 60 * 1000
+const MAX_FAILURES_PER_ACCOUNT = 10
+const MAX_FAILURES_PER_PEER = 50
+
+/** Names and peers remembered, each. Full, the two logs take some 20 MB. */
+const MAX_KEYS = 50_000
+
+/** How often what has left the window is dropped. */
+const SWEEP_INTERVAL_MS = WINDOW_MS / 10
+
+/** Limits how often passwords may be guessed. Kept in memory: a restart forgives. */
+export interface GuessLimits {
+  /**
+   * Checks a password unless too many were wrong lately: ten for the account or fifty from the peer, in ten minutes.
+   *
+   * The guess counts as wrong from the moment it starts, so that guesses made at once cannot all slip through before the
+   * first has failed. A right one forgives those before it to the account, but not to the peer, who could otherwise
+   * return to an account of its own between guesses. A check that throws decided nothing and counts for nothing, as do
+   * guesses that are refused.
+   *
+   * @param account folded username, whether or not an account has it.
+   * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has, count together.
+   * @param check undefined for a wrong password.
+   * @returns what `check` returned.
+   * @throws RATE_LIMITED with the time after which a guess is admitted again.
+   */
+  attempt<T>(account: string, peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+}
+
+/** @returns limits with nothing counted yet. */
+export function createGuessLimits(clock: Clock): GuessLimits {
+  const accounts = new FailureLog(MAX_FAILURES_PER_ACCOUNT)
+  const peers = new FailureLog(MAX_FAILURES_PER_PEER)
+  return {
+    async attempt(account, peerAddress, check) {
+      const now = clock.now()
+      const name = accountKey(account)
+      const network = networkOf(peerAddress)
+      const waitMs = Math.max(accounts.waitMs(name, now), peers.waitMs(network, now))
+      if (waitMs > 0) {
+        throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(Math.ceil(waitMs / 1000)) })
+      }
+      accounts.add(name, now)
+      peers.add(network, now)
+      try {
+        const result = await check()
+        if (result !== undefined) {
+          accounts.clear(name)
+          peers.remove(network, now)
+        }
+        return result
+      } catch (error) {
+        accounts.remove(name, now)
+        peers.remove(network, now)
+        throw error
+      }
+    },
+  }
+}
+
+/**
+ * When each key failed within the window.
+ *
+ * Memory is bounded by forgetting, when the log is full, the key with the fewest failures, the one that failed longest
+ * ago among equals. To have n failures of one name forgotten, an attacker must fill the log with names that failed more
+ * often than n times, which takes more guesses, from more addresses, than are won.
+ */
+class FailureLog {
+  readonly #limit: number
+  /** Oldest first, at most `limit` for each key. */
+  readonly #times = new Map<string, readonly number[]>()
+  /** At index n the keys with n failures, in the order in which they got there. */
+  readonly #keysByCount: readonly Set<string>[]
+  #sweptAt = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
+  }
+
+  /** Milliseconds until the key may fail once more; 0 when it may now. */
+  waitMs(key: string, now: number): number {
+    const times = this.#recent(key, now)
+    return times.length < this.#limit ? 0 : (times[0] ?? now) + WINDOW_MS - now
+  }
+
+  /** Counts a failure of a key that may fail. */
+  add(key: string, now: number): void {
+    if (now - this.#sweptAt >= SWEEP_INTERVAL_MS) this.#sweep(now)
+    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#forgetOne()
+    this.#set(key, [...this.#recent(key, now), now])
+  }
+
+  /** Takes back one failure. */
+  remove(key: string, time: number): void {
+    const times = this.#times.get(key) ?? []
+    const at = times.indexOf(time)
+    if (at >= 0) this.#set(key, times.toSpliced(at, 1))
+  }
+
+  clear(key: string): void {
+    this.#set(key, [])
+  }
+
+  #recent(key: string, now: number): readonly number[] {
+    return (this.#times.get(key) ?? []).filter((time) => now - time < WINDOW_MS)
+  }
+
+  #set(key: string, times: readonly number[]): void {
+    this.#keysByCount[this.#times.get(key)?.length ?? 0]?.delete(key)
+    this.#times.delete(key)
+    if (times.length === 0) return
+    this.#times.set(key, times)
+    this.#keysByCount[times.length]?.add(key)
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    for (const key of [...this.#times.keys()]) this.#set(key, this.#recent(key, now))
+  }
+
+  #forgetOne(): void {
+    for (const keys of this.#keysByCount) {
+      for (const key of keys) {
+        this.#set(key, [])
+        return
+      }
+    }
+  }
+}
+
+/** A name may be as long as a request. */
+function accountKey(account: string): string {
+  return createHash('sha256').update(account).digest('base64')
+}
+
+/** The first 64 bits of an IPv6 address (RFC 4291 section 2.2); any other address as it is. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''))
+  // The last group may be an IPv4 address, which stands for two.
+  const written = head.length + tail.length + (address.includes('.') ? 1 : 0)
+  const zeros = Array.from({ length: 8 - written }, () => '0')
+  const groups = [...head, ...zeros, ...tail].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

@@ -1,0 +1,162 @@
+import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import {
+  countTokens,
+  deleteToken,
+  findTokenByHash,
+  insertToken,
+  listTokens,
+  noteTokenUse,
+  type OwnedToken,
+  type PersonalAccessToken,
+} from '../../storage/personal-access-tokens.ts'
+import type { User } from '../../storage/users.ts'
+import type { SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { Scopes } from './scopes.ts'
+
+export type { PersonalAccessToken }
+
+/** Every token starts with this, so that programs and secret scanners know one when they see it. */
+const PREFIX = 'branchline_pat_'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** 190 random bits: as good as a key, so a plain hash is enough to store and nobody needs to limit guesses. */
+const RANDOM_CHARACTERS = 32
+
+/** Holds any number of 32 bits. */
+const CHECKSUM_CHARACTERS = 6
+
+const MAX_DESCRIPTION_CHARACTERS = 256
+const MAX_EXPIRY_DAYS = 36_500
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** `last_used_at` is written at most this often: a read must not cost a write. */
+const USE_INTERVAL_MS = 60 * 1000
+
+/** A token to make. */
+export interface NewPersonalAccessToken {
+  readonly description: string
+  /** 0 for never. */
+  readonly expiresInDays: number
+  /** Names as the client sent them; none for `all`. */
+  readonly scopes: readonly string[]
+}
+
+/** Whether a text claims to be a personal access token. */
+export function looksLikeToken(text: string): boolean {
+  return text.startsWith(PREFIX)
+}
+
+/**
+ * Makes a token for the caller's own account.
+ *
+ * A caller who uses a token cannot make a wider one: each scope must be within its own, and the restriction to public
+ * data is handed on.
+ *
+ * @returns the token, and its text, which cannot be read again.
+ * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD
+ */
+export async function createPersonalAccessToken(
+  app: App,
+  caller: SignedIn,
+  input: NewPersonalAccessToken,
+): Promise<{ token: PersonalAccessToken; text: string }> {
+  const scopes = mintableScopes(caller, Scopes.parse(input.scopes))
+  if ([...input.description].length > MAX_DESCRIPTION_CHARACTERS) {
+    throw new DomainError('INVALID_FIELD', { field: 'description', max_length: String(MAX_DESCRIPTION_CHARACTERS) })
+  }
+  if (input.expiresInDays < 0 || input.expiresInDays > MAX_EXPIRY_DAYS) {
+    throw new DomainError('INVALID_EXPIRY', { max_days: String(MAX_EXPIRY_DAYS) })
+  }
+  const now = app.clock.now()
+  const text = newTokenText()
+  const token = await insertToken(app.db, {
+    uuid: randomUUID(),
+    user_id: caller.user.id,
+    token_hash: hashOf(text),
+    description: input.description,
+    scopes: scopes.text,
+    created_at: now,
+    expires_at: input.expiresInDays === 0 ? null : now + input.expiresInDays * DAY_MS,
+    last_used_at: null,
+  })
+  return { token, text }
+}
+
+function mintableScopes(caller: SignedIn, wanted: Scopes): Scopes {
+  if (caller.credential.kind !== 'token') return wanted
+  const held = caller.credential.scopes
+  const scope = wanted.firstOutside(held)
+  if (scope !== undefined) throw new DomainError('SCOPE_NOT_HELD', { scope })
+  return held.publicOnly ? wanted.asPublicOnly() : wanted
+}
+
+/**
+ * One page of an account's tokens in the order in which they were made, expired ones included.
+ *
+ * @param afterId the last one of the page before; 0 for the first page.
+ */
+export async function listPersonalAccessTokens(
+  app: App,
+  owner: User,
+  afterId: number,
+  pageSize: number,
+): Promise<{ tokens: readonly PersonalAccessToken[]; more: boolean; total: number }> {
+  const found = await listTokens(app.db, owner.id, afterId, pageSize + 1)
+  const total = await countTokens(app.db, owner.id)
+  return { tokens: found.slice(0, pageSize), more: found.length > pageSize, total }
+}
+
+/**
+ * Deletes a token. The next request that carries it is refused.
+ *
+ * @returns whether the account had such a token.
+ */
+export function deletePersonalAccessToken(app: App, owner: User, uuid: string): Promise<boolean> {
+  return deleteToken(app.db, owner.id, uuid)
+}
+
+/**
+ * The account and scopes that the text of a token stands for.
+ *
+ * @throws BAD_CREDENTIALS when there is no such token, it has expired, or its owner is archived.
+ */
+export async function authenticatePersonalAccessToken(
+  app: App,
+  text: string,
+): Promise<{ user: User; uuid: string; scopes: Scopes }> {
+  const found = await findTokenByHash(app.db, hashOf(text))
+  const now = app.clock.now()
+  if (found?.owner.state !== 'NORMAL' || (found.token.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
+    throw new DomainError('BAD_CREDENTIALS')
+  }
+  noteUse(app, found.token, now)
+  return { user: found.owner, uuid: found.token.uuid, scopes: Scopes.fromText(found.token.scopes) }
+}
+
+function noteUse(app: App, token: OwnedToken['token'], now: number): void {
+  const staleUntil = now - USE_INTERVAL_MS
+  if (token.last_used_at !== null && token.last_used_at > staleUntil) return
+  app.background.run('note the use of a token', () => noteTokenUse(app.db, token.id, now, staleUntil))
+}
+
+/** Prefix, random characters, and a checksum by which a scanner can tell a token from a text that looks like one. */
+function newTokenText(): string {
+  // randomInt draws again instead of folding, so that every character is as likely as any other.
+  const random = Array.from({ length: RANDOM_CHARACTERS }, () => BASE62[randomInt(BASE62.length)]).join('')
+  const body = PREFIX + random
+  return body + base62(crc32(body)).padStart(CHECKSUM_CHARACTERS, '0')
+}
+
+function base62(value: number): string {
+  return value < BASE62.length
+    ? (BASE62[value] ?? '')
+    : base62(Math.floor(value / BASE62.length)) + (BASE62[value % BASE62.length] ?? '')
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,3 @@
+import { runCommandLine } from './cli.ts'
+
+await runCommandLine(process.argv, process.env)

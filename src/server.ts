@@ -1,0 +1,203 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { createRegistry } from '@bufbuild/protobuf'
+import type { ConnectRouter } from '@connectrpc/connect'
+import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
+import { Health } from '#gen/health/v1/health_pb.ts'
+import type { Config } from './config.ts'
+import { createGuessLimits } from './domain/accounts/guess-limits.ts'
+import { loadInstanceKeys } from './domain/accounts/instance-keys.ts'
+import { createPasswordHasher } from './domain/accounts/passwords.ts'
+import type { App, Clock, Settings } from './domain/app.ts'
+import { createBackground } from './domain/background.ts'
+import { registerServices } from './services/index.ts'
+import { type Db, openDatabase } from './storage/database.ts'
+import { type MigrationRun, migrate } from './storage/migrate.ts'
+import { accessInterceptor, accessProblems } from './transport/access.ts'
+import { contextValuesOf } from './transport/connection.ts'
+import { createCors } from './transport/cors.ts'
+import { createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
+import { createHealth } from './transport/health.ts'
+import { observeInterceptor } from './transport/interceptors.ts'
+import { type Listener, listen } from './transport/listener.ts'
+import { createMetrics } from './transport/metrics.ts'
+import { operatorPages } from './transport/operator-pages.ts'
+import { registerReflection } from './transport/reflection.ts'
+import { createRest, type RestHandler } from './transport/rest/index.ts'
+
+/** Name of the database file in the data folder. */
+const DATABASE_FILE = 'branchline.db'
+
+/** The system's time. */
+export const systemClock: Clock = { now: () => Date.now() }
+
+/** A server that serves. */
+export interface Server {
+  /** Base of its URLs, with the real port. */
+  readonly url: string
+  readonly app: App
+  /**
+   * Stops accepting, lets calls in flight finish for up to `graceMs`, then closes everything. Later calls wait for the
+   * first.
+   */
+  close(graceMs: number): Promise<void>
+}
+
+/**
+ * Opens the database of a data folder, up to date, making both when they are missing.
+ *
+ * @throws NewerDatabaseError
+ */
+export async function openData(folder: string): Promise<Db> {
+  const db = await openFolder(folder)
+  try {
+    await migrate(db)
+    return db
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+/**
+ * Brings the database of a data folder to a version.
+ *
+ * @throws RangeError for a version that does not exist, NewerDatabaseError
+ */
+export async function migrateData(folder: string, version: number | undefined): Promise<MigrationRun> {
+  const db = await openFolder(folder)
+  try {
+    return await migrate(db, version)
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function openFolder(folder: string): Promise<Db> {
+  // Nobody but the server's own user has any business in there: it holds keys and password hashes.
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return openDatabase(join(folder, DATABASE_FILE))
+}
+
+/** Puts the application together over an open database. */
+export async function createApp(db: Db, settings: Settings, log: Logger, clock: Clock = systemClock): Promise<App> {
+  return {
+    db,
+    clock,
+    settings,
+    log,
+    keys: await loadInstanceKeys(db, clock),
+    passwords: createPasswordHasher(),
+    guesses: createGuessLimits(clock),
+    background: createBackground(log),
+  }
+}
+
+/**
+ * Starts a server: builds everything once, then listens.
+ *
+ * @throws Error with a sentence for the operator when the data, the schema or the address is unfit.
+ */
+export async function startServer(config: Config, log: Logger, clock: Clock = systemClock): Promise<Server> {
+  const db = await openData(config.data)
+  try {
+    const app = await createApp(db, config.settings, log, clock)
+    const { listener, stopServing } = await serve(config, app)
+    let closing: Promise<void> | undefined
+    const close = async (graceMs: number) => {
+      stopServing()
+      await listener.close(graceMs)
+      await app.background.settled()
+      await db.destroy()
+    }
+    return {
+      url: listener.url,
+      app,
+      close(graceMs) {
+        closing ??= close(graceMs)
+        return closing
+      },
+    }
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+async function serve(config: Config, app: App): Promise<{ listener: Listener; stopServing: () => void }> {
+  const shutdown = new AbortController()
+  let serving = true
+  // Known once the port is: until then nobody can ask.
+  let publicUrl = config.publicUrl ?? ''
+  let listener: Listener | undefined
+
+  const metrics = createMetrics(() => listener?.connections() ?? 0)
+  const health = createHealth([AuthService.typeName, UserService.typeName])
+  const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
+  const options = {
+    interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen)],
+    readMaxBytes: config.maxMessageBytes,
+    acceptCompression: [compressionGzip, compressionBrotli],
+    shutdownSignal: shutdown.signal,
+    jsonOptions: { registry: createRegistry(file_google_rpc_error_details, file_branchline_rest_v1_rest) },
+  }
+  const publicSecure = config.publicUrl?.startsWith('https:') ?? false
+  const contextValues = (request: Parameters<typeof contextValuesOf>[0]) => contextValuesOf(request, publicSecure)
+
+  const rest = createRest({
+    ...options,
+    contextValues,
+    publicUrl: () => publicUrl,
+    onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
+  })
+  let answerRest: RestHandler | undefined
+  const calls = connectNodeAdapter({
+    ...options,
+    contextValues,
+    routes(router: ConnectRouter) {
+      registerServices(rest.record(router), app)
+      router.service(Health, health.service)
+      if (config.reflection) registerReflection(router, [AuthService, UserService, Health])
+      refuseUnguarded(router, isOpen)
+      answerRest = rest.nodeHandler()
+    },
+    fallback: refuseUnknownRpcs((request, response) => answerRest?.(request, response)),
+  })
+  const pages = operatorPages(app, {
+    metrics,
+    serving: () => serving,
+    checkDatabase: () => sql`select 1`.execute(app.db),
+    openApi: () => '{}',
+  })
+  const cors = createCors(() => [new URL(publicUrl).origin, ...config.corsOrigins])
+  listener = await listen({
+    ...config.listen,
+    ...(config.tls && { tls: config.tls }),
+    handler: createDispatch(cors, pages, calls, app.log),
+    onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
+  })
+  publicUrl ||= listener.url
+  health.setServing(true)
+  return {
+    listener,
+    stopServing() {
+      serving = false
+      health.setServing(false)
+      shutdown.abort()
+    },
+  }
+}
+
+/** A method whose access option is missing or makes no sense must not be reachable for a moment. */
+function refuseUnguarded(router: ConnectRouter, isOpen: (method: DescMethod) => boolean): void {
+  const methods = router.handlers.map((handler) => handler.method).filter((method) => !isOpen(method))
+  const problems = accessProblems(methods)
+  if (problems.length > 0) throw new Error(`methods that cannot be served:\n${problems.join('\n')}`)
+}

@@ -1,0 +1,35 @@
+import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect'
+import type { Caller } from '../domain/access.ts'
+import type { User } from '../domain/accounts/users.ts'
+
+/** Who makes the call. Set on every call before its handler runs. */
+export const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined, {
+  description: 'caller',
+})
+
+/** The account that the request names, on methods whose access rule has an owner. */
+export const ownerKey: ContextKey<User | undefined> = createContextKey<User | undefined>(undefined, {
+  description: 'owner',
+})
+
+/** Whether the request came over https. */
+export const secureKey: ContextKey<boolean> = createContextKey(false, { description: 'secure' })
+
+/** Who makes the call. */
+export function callerOf(context: Pick<HandlerContext, 'values'>): Caller {
+  const caller = context.values.get(callerKey)
+  if (!caller) throw new Error('the call was not authenticated before its handler ran')
+  return caller
+}
+
+/** The account that the request names, existing and open to the caller. */
+export function ownerOf(context: Pick<HandlerContext, 'values'>): User {
+  const owner = context.values.get(ownerKey)
+  if (!owner) throw new Error('the access rule of the method names no owner')
+  return owner
+}
+
+/** Whether the request came over https. */
+export function secureOf(context: Pick<HandlerContext, 'values'>): boolean {
+  return context.values.get(secureKey)
+}

@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { App } from '../domain/app.ts'
+import { DomainError } from '../domain/errors.ts'
+
+/** Page size of the account lists when a request gives none, and the largest one: both from the specification. */
+const DEFAULT_PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 1000
+
+/** Bytes of the authentication tag kept: 128 bits, as NIST SP 800-107 section 5.3 allows for HMAC. */
+const TAG_BYTES = 16
+
+/** Longest token read. Ours are far shorter; a longer text is not worth hashing. */
+const MAX_TOKEN_CHARACTERS = 1024
+
+/**
+ * The number of results for a page.
+ *
+ * @throws INVALID_PAGE_SIZE for a negative one.
+ */
+export function readPageSize(pageSize: number): number {
+  if (pageSize < 0) throw new DomainError('INVALID_PAGE_SIZE', { page_size: String(pageSize) })
+  return pageSize === 0 ? DEFAULT_PAGE_SIZE : Math.min(pageSize, MAX_PAGE_SIZE)
+}
+
+/** What a page token belongs to. It is refused anywhere else. */
+export interface ListIdentity {
+  /** Name of the RPC. */
+  readonly method: string
+  /** Parent resource, empty for a top-level list. */
+  readonly parent: string
+  /** Everything else that selects results, in one text. */
+  readonly filter: string
+}
+
+/**
+ * The token that continues a list behind a sort key.
+ *
+ * The key of the last result, and not an offset, so that rows that come and go in between neither repeat nor hide
+ * another; with a tag, so that a token is what this server gave for this list.
+ */
+export function writePageToken(app: App, list: ListIdentity, key: readonly number[]): string {
+  const payload = Buffer.from(key.join(','))
+  return Buffer.concat([tagOf(app, list, payload), payload]).toString('base64url')
+}
+
+/**
+ * The sort key in a page token; undefined for an empty token, which asks for the first page.
+ *
+ * @throws INVALID_PAGE_TOKEN for a text that is no token of this list.
+ */
+export function readPageToken(app: App, list: ListIdentity, token: string): readonly number[] | undefined {
+  if (token === '') return undefined
+  const bytes = token.length <= MAX_TOKEN_CHARACTERS ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
+  const tag = bytes.subarray(0, TAG_BYTES)
+  const payload = bytes.subarray(TAG_BYTES)
+  if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, list, payload))) {
+    throw new DomainError('INVALID_PAGE_TOKEN')
+  }
+  return payload.toString().split(',').map(Number)
+}
+
+function tagOf(app: App, list: ListIdentity, payload: Buffer): Buffer {
+  return createHmac('sha256', app.keys.derive('page-tokens'))
+    .update(JSON.stringify([list.method, list.parent, list.filter]))
+    .update(payload)
+    .digest()
+    .subarray(0, TAG_BYTES)
+}

@@ -1,0 +1,94 @@
+import Sqlite from 'better-sqlite3'
+import { Kysely, SqliteDialect, type Transaction } from 'kysely'
+import type { InstanceKeysTable } from './instance-keys.ts'
+import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
+import type { SessionsTable } from './sessions.ts'
+import type { AccountNamesTable, CreateRequestsTable, UserAvatarsTable, UserCountsTable, UsersTable } from './users.ts'
+
+/** The tables, each typed in the file that holds its queries. */
+export interface Schema {
+  account_names: AccountNamesTable
+  create_requests: CreateRequestsTable
+  instance_keys: InstanceKeysTable
+  personal_access_tokens: PersonalAccessTokensTable
+  sessions: SessionsTable
+  user_avatars: UserAvatarsTable
+  user_counts: UserCountsTable
+  users: UsersTable
+}
+
+/** A handle for queries. A transaction is one too. */
+export type Db = Kysely<Schema>
+
+/**
+ * A handle that exists only inside a transaction. Functions whose statements belong together ask for this type, so
+ * that a caller cannot run half of them.
+ */
+export type Tx = Transaction<Schema>
+
+/** How long a statement waits for another process, such as a backup, to release the database. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/** Distinct statements kept prepared. The code base has a few hundred; lists with many shapes come and go. */
+const MAX_PREPARED_STATEMENTS = 512
+
+/**
+ * Opens the database file, creating it when it is missing.
+ *
+ * @param path file name, or `:memory:`.
+ */
+export function openDatabase(path: string): Db {
+  const sqlite = new Sqlite(path)
+  // Readers never wait for the writer, and a commit is one sequential write (https://sqlite.org/wal.html).
+  sqlite.pragma('journal_mode = WAL')
+  // NORMAL would lose the last commits of a WAL database when the power fails. An answer that was sent must stay true,
+  // so every commit is synced; reads, which dominate, pay nothing.
+  sqlite.pragma('synchronous = FULL')
+  sqlite.pragma('foreign_keys = ON')
+  sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: withPreparedStatements(sqlite) }) })
+}
+
+/**
+ * Runs `work` in one transaction: all of its statements take effect, or none.
+ *
+ * The handle passed in must be used for every statement of the work. SQLite has one connection behind a mutex, so the
+ * outer handle would wait for this transaction to end, for ever; and whatever the work waits for besides rows, every
+ * other query of the process waits for too.
+ */
+export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction().execute(work)
+}
+
+/** Whether an error is a violated UNIQUE or PRIMARY KEY constraint. */
+export function isUniqueViolation(error: unknown): boolean {
+  return (
+    error instanceof Sqlite.SqliteError &&
+    (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
+  )
+}
+
+/**
+ * The part of better-sqlite3 that Kysely uses, with statements kept between calls.
+ *
+ * Kysely prepares a statement for each execution, which costs more than a lookup by primary key does.
+ */
+function withPreparedStatements(sqlite: Sqlite.Database) {
+  const statements = new Map<string, Sqlite.Statement>()
+  return {
+    close: () => {
+      sqlite.close()
+    },
+    prepare(text: string): Sqlite.Statement {
+      // Every transaction here writes. Taking the write lock at the start means waiting for another process, such as
+      // the command line, instead of failing when a read inside the transaction has gone stale.
+      const sql = text === 'begin' ? 'begin immediate' : text
+      const known = statements.get(sql)
+      if (known) return known
+      if (statements.size >= MAX_PREPARED_STATEMENTS) statements.clear()
+      const statement = sqlite.prepare(sql)
+      statements.set(sql, statement)
+      return statement
+    },
+  }
+}

@@ -1,0 +1,233 @@
+import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
+import type { Db, Tx } from './database.ts'
+import { prepareQuery } from './prepared.ts'
+
+export interface UsersTable {
+  /** Internal number. It never leaves the process, except as the subject of access tokens. */
+  id: Generated<number>
+  /** The id that the creator chose; null when the resource name follows the username. */
+  user_id: string | null
+  username: string
+  email: string
+  /** The e-mail address folded for comparison; empty when there is none. */
+  email_key: string
+  display_name: string
+  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
+  avatar_url: string
+  description: string
+  /** PHC string of argon2id. */
+  password_hash: string
+  role: 'ADMIN' | 'USER'
+  state: 'NORMAL' | 'ARCHIVED'
+  /** Access tokens carry the version they were made under; a higher one here voids them. */
+  token_version: Generated<number>
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+}
+
+/** A picture that was uploaded. It is not in `users`, so that lists of accounts do not carry it. */
+export interface UserAvatarsTable {
+  user_id: number
+  content_type: string
+  data: Buffer
+}
+
+/** Every name that leads to an account, folded: its username and the id that its creator chose. */
+export interface AccountNamesTable {
+  name_key: string
+  user_id: number
+}
+
+/** How many accounts are in a state, kept by triggers. */
+export interface UserCountsTable {
+  state: UsersTable['state']
+  count: number
+}
+
+/** A CreateUser call that carried a request id. */
+export interface CreateRequestsTable {
+  caller: string
+  request_id: string
+  /** Of the request without its password. */
+  digest: string
+  /** Of the password in the request. */
+  password_hash: string
+  user_id: number
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type User = Selectable<UsersTable>
+export type NewUser = Insertable<UsersTable>
+export type UserChanges = Updateable<UsersTable>
+export type CreateRequest = Selectable<CreateRequestsTable>
+
+const userByNameKey = prepareQuery((db, key: string) =>
+  db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.user_id')
+    .selectAll('users')
+    .where('account_names.name_key', '=', key),
+)
+
+const userById = prepareQuery((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
+
+/** The account that a folded name leads to. */
+export async function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
+  return (await userByNameKey(db, key))[0]
+}
+
+export async function findUserById(db: Db, id: number): Promise<User | undefined> {
+  return (await userById(db, id))[0]
+}
+
+/** Active accounts with a username among the folded ones, in no particular order. */
+export function findActiveUsersByUsernameKeys(db: Db, keys: readonly string[]): Promise<User[]> {
+  return db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.user_id')
+    .selectAll('users')
+    .where('account_names.name_key', 'in', keys)
+    .where('users.state', '=', 'NORMAL')
+    .execute()
+}
+
+/** Whether the e-mail key belongs to an account other than `exceptId`. */
+export async function emailTaken(db: Db, emailKey: string, exceptId?: number): Promise<boolean> {
+  const row = await db.selectFrom('users').select('id').where('email_key', '=', emailKey).executeTakeFirst()
+  return row !== undefined && row.id !== exceptId
+}
+
+/** A place in the list of accounts: the sort key of the last one seen. */
+export interface UserListPosition {
+  readonly createTime: number
+  readonly id: number
+}
+
+export interface UserListFilter {
+  readonly includeArchived: boolean
+  /** Folded username; undefined for all. */
+  readonly usernameKey: string | undefined
+}
+
+/** Accounts behind a position, newest first, then by descending id. */
+export function listUsers(
+  db: Db,
+  filter: UserListFilter,
+  after: UserListPosition | undefined,
+  limit: number,
+): Promise<User[]> {
+  return selectUsers(db, filter)
+    .selectAll('users')
+    .$if(after !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('users.create_time', 'users.id'), '<', tuple(after?.createTime ?? 0, after?.id ?? 0)),
+      ),
+    )
+    .orderBy('users.create_time', 'desc')
+    .orderBy('users.id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** How many accounts a filter lets through. */
+export async function countUsers(db: Db, filter: UserListFilter): Promise<number> {
+  if (filter.usernameKey !== undefined) {
+    return (await selectUsers(db, filter).select('users.id').execute()).length
+  }
+  const rows = await db.selectFrom('user_counts').selectAll().execute()
+  return rows
+    .filter((row) => filter.includeArchived || row.state === 'NORMAL')
+    .reduce((total, row) => total + row.count, 0)
+}
+
+function selectUsers(db: Db, filter: UserListFilter) {
+  return db
+    .selectFrom('users')
+    .$if(!filter.includeArchived, (query) => query.where('users.state', '=', 'NORMAL'))
+    .$if(filter.usernameKey !== undefined, (query) =>
+      query
+        .innerJoin('account_names', 'account_names.user_id', 'users.id')
+        .where('account_names.name_key', '=', filter.usernameKey ?? '')
+        // The same name may be the chosen id of somebody else's account.
+        .where((eb) => eb(eb.fn<string>('lower', ['users.username']), '=', filter.usernameKey ?? '')),
+    )
+}
+
+export async function anyUserExists(db: Db): Promise<boolean> {
+  const rows = await db.selectFrom('user_counts').select('count').where('count', '>', 0).execute()
+  return rows.length > 0
+}
+
+/** Whether an active administrator other than `id` exists. */
+export async function anotherAdministratorExists(tx: Tx, id: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'ADMIN')
+    .where('state', '=', 'NORMAL')
+    .where('id', '<>', id)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Stores an account. Its names are claimed by `claimNames`, in the same transaction. */
+export function insertUser(tx: Tx, user: NewUser): Promise<User> {
+  return tx.insertInto('users').values(user).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Changes an account that exists. */
+export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<User> {
+  return tx.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Deletes an account and every row that hangs off it. */
+export async function deleteUser(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('users').where('id', '=', id).execute()
+}
+
+/**
+ * Makes `keys` the names of an account, in place of those that it had.
+ *
+ * @throws a unique violation when one of them leads to another account.
+ */
+export async function claimNames(tx: Tx, userId: number, keys: ReadonlySet<string>): Promise<void> {
+  await tx.deleteFrom('account_names').where('user_id', '=', userId).execute()
+  await tx
+    .insertInto('account_names')
+    .values([...keys].map((name_key) => ({ name_key, user_id: userId })))
+    .execute()
+}
+
+/** Stores, replaces or, with undefined, removes the picture of an account. */
+export async function putAvatar(tx: Tx, userId: number, avatar: Omit<UserAvatarsTable, 'user_id'> | undefined) {
+  await tx.deleteFrom('user_avatars').where('user_id', '=', userId).execute()
+  if (!avatar) return
+  const { content_type, data } = avatar
+  await tx.insertInto('user_avatars').values({ user_id: userId, content_type, data }).execute()
+}
+
+export function findAvatar(db: Db, userId: number): Promise<UserAvatarsTable | undefined> {
+  return db.selectFrom('user_avatars').selectAll().where('user_id', '=', userId).executeTakeFirst()
+}
+
+export function findCreateRequest(db: Db, caller: string, requestId: string): Promise<CreateRequest | undefined> {
+  return db
+    .selectFrom('create_requests')
+    .selectAll()
+    .where('caller', '=', caller)
+    .where('request_id', '=', requestId)
+    .executeTakeFirst()
+}
+
+export async function insertCreateRequest(tx: Tx, request: CreateRequest): Promise<void> {
+  await tx.insertInto('create_requests').values(request).execute()
+}
+
+/** Forgets the create requests made before a time, in Unix seconds. */
+export async function deleteCreateRequestsBefore(tx: Tx, time: number): Promise<void> {
+  await tx.deleteFrom('create_requests').where('create_time', '<', time).execute()
+}

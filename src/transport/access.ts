@@ -1,0 +1,138 @@
+import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
+import type { Interceptor } from '@connectrpc/connect'
+import { access, Audience } from '#gen/branchline/access/v1/access_pb.ts'
+import { type Caller, holdsScope, type SignedIn, seesPublicDataOnly } from '../domain/access.ts'
+import { getUser, type User } from '../domain/accounts/users.ts'
+import type { App } from '../domain/app.ts'
+import { DomainError } from '../domain/errors.ts'
+import { callerKey, ownerKey } from '../services/call.ts'
+import { parseOwnedName } from '../services/names.ts'
+import { authenticate } from './authenticate.ts'
+import { originKey } from './connection.ts'
+
+/** The access option of a method, compiled. */
+interface Rule {
+  readonly audience: Audience
+  readonly scope: string
+  /** Level of the scope, which acting on somebody else needs of the category `admin`. */
+  readonly level: 'read' | 'write'
+  /** Reads the resource name that names the owner. */
+  readonly ownerName: ((message: Message) => string) | undefined
+  readonly sessionOnly: boolean
+  readonly privateData: boolean
+  readonly ignoresCredentials: boolean
+}
+
+/** The scope of a method whose option gives none. */
+const NO_SCOPE = ''
+
+/**
+ * Checks who may call, for every method of every protocol, before its handler runs: the access option decides, and a
+ * method without one is refused.
+ *
+ * @param isOpen services that are open to all and are not ours to annotate, such as health checks.
+ */
+export function accessInterceptor(app: App, isOpen: (method: DescMethod) => boolean): Interceptor {
+  const rules = new Map<DescMethod, Rule>()
+  const ruleOf = (method: DescMethod) => {
+    const known = rules.get(method)
+    if (known) return known
+    const rule = compileRule(method)
+    rules.set(method, rule)
+    return rule
+  }
+  return (next) => async (request) => {
+    if (isOpen(request.method)) return next(request)
+    const rule = ruleOf(request.method)
+    const { contextValues } = request
+    const { peer } = contextValues.get(originKey)
+    const caller: Caller = rule.ignoresCredentials
+      ? { kind: 'anonymous', peer }
+      : await authenticate(app, request.header, peer)
+    contextValues.set(callerKey, caller)
+    if (caller.kind === 'anonymous') checkAnonymous(app, rule)
+    const owner = rule.ownerName && !request.stream ? await findOwner(app, rule.ownerName(request.message)) : undefined
+    if (owner) contextValues.set(ownerKey, owner)
+    if (caller.kind === 'user') checkSignedIn(rule, caller, owner)
+    return next(request)
+  }
+}
+
+/**
+ * Every way in which access options are unfit to be enforced, so that a server that has one does not start.
+ *
+ * @returns a sentence each, naming the method.
+ */
+export function accessProblems(methods: Iterable<DescMethod>): string[] {
+  return [...methods].flatMap((method) => {
+    try {
+      compileRule(method)
+      return []
+    } catch (error) {
+      return [error instanceof Error ? error.message : String(error)]
+    }
+  })
+}
+
+function compileRule(method: DescMethod): Rule {
+  const name = `${method.parent.typeName}.${method.name}`
+  const option = hasOption(method, access) ? getOption(method, access) : undefined
+  if (!option || option.audience === Audience.AUDIENCE_UNSPECIFIED) throw new Error(`${name} has no access option`)
+  if (option.scope !== NO_SCOPE && !/^(read|write):[a-z]+$/.test(option.scope)) {
+    throw new Error(`${name}: "${option.scope}" is no scope`)
+  }
+  const owned = option.audience === Audience.SELF || option.audience === Audience.SELF_OR_ADMIN
+  if (owned !== (option.owner !== '')) throw new Error(`${name}: its audience and its owner field do not fit`)
+  if (owned && method.methodKind !== 'unary') throw new Error(`${name}: the owner of a stream cannot be checked`)
+  return {
+    audience: option.audience,
+    scope: option.scope,
+    level: option.scope.startsWith('write:') ? 'write' : 'read',
+    ownerName: owned ? compileOwnerName(method, option.owner) : undefined,
+    sessionOnly: option.sessionOnly,
+    privateData: option.privateData,
+    ignoresCredentials: option.ignoresCredentials,
+  }
+}
+
+/** A reader of a field by its path, which must lead to a string. */
+function compileOwnerName(method: DescMethod, path: string): (message: Message) => string {
+  const names: string[] = []
+  let desc = method.input
+  for (const [i, part] of path.split('.').entries()) {
+    const field = desc.fields.find((candidate) => candidate.name === part)
+    const last = i === path.split('.').length - 1
+    if (!field || (last ? field.scalar === undefined : field.message === undefined)) {
+      throw new Error(`${method.parent.typeName}.${method.name}: no field ${path} to name the owner`)
+    }
+    names.push(field.localName)
+    if (field.message) desc = field.message
+  }
+  return (message) => {
+    let value: unknown = message
+    for (const name of names) value = (value as Readonly<Record<string, unknown>> | undefined)?.[name]
+    return typeof value === 'string' ? value : ''
+  }
+}
+
+function findOwner(app: App, name: string): Promise<User> {
+  return getUser(app, parseOwnedName(name).user)
+}
+
+function checkAnonymous(app: App, { audience }: Rule): void {
+  if (audience === Audience.ALWAYS_PUBLIC) return
+  if (audience === Audience.PUBLIC && !app.settings.privateInstance) return
+  throw new DomainError('UNAUTHENTICATED')
+}
+
+/** Scope first, then what the credential is good for, then who the caller is. */
+function checkSignedIn(rule: Rule, caller: SignedIn, owner: User | undefined): void {
+  const actsOnOther = owner !== undefined && owner.id !== caller.user.id
+  const actsAsAdmin = actsOnOther && rule.audience === Audience.SELF_OR_ADMIN && caller.user.role === 'ADMIN'
+  const scope = actsAsAdmin ? `${rule.level}:admin` : rule.scope
+  if (scope !== NO_SCOPE && !holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
+  if (rule.sessionOnly && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
+  if (rule.privateData && seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
+  if (rule.audience === Audience.ADMINISTRATORS && caller.user.role !== 'ADMIN') throw new DomainError('PERMISSION_DENIED')
+  if (actsOnOther && !actsAsAdmin) throw new DomainError('PERMISSION_DENIED')
+}

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import type { HttpRequest, RequestHandler } from './connection.ts'
+import type { Cors } from './cors.ts'
+import type { Pages } from './operator-pages.ts'
+
+/**
+ * Sends each request where it belongs: cross-origin preflight, the operator's pages, then the RPC protocols, whose
+ * fallback is REST.
+ */
+export function createDispatch(cors: Cors, pages: Pages, calls: RequestHandler, log: Logger): RequestHandler {
+  return (request, response) => {
+    if (cors.apply(request, response)) return
+    const page = request.method === 'GET' || request.method === 'HEAD' ? pages.get(pathOf(request)) : undefined
+    if (!page) return calls(request, response)
+    page(request, response).catch((err: unknown) => {
+      log.error({ err, path: pathOf(request) }, 'a page failed')
+      response.destroy()
+    })
+  }
+}
+
+/**
+ * Answers gRPC calls of methods that are not served, as gRPC expects it (https://grpc.io/docs/guides/status-codes:
+ * UNIMPLEMENTED), and passes on everything else.
+ */
+export function refuseUnknownRpcs(next: RequestHandler): RequestHandler {
+  return (request, response) => {
+    const contentType = request.headers['content-type']
+    if (request.method !== 'POST' || !contentType?.startsWith('application/grpc')) return next(request, response)
+    request.resume()
+    response.writeHead(200, {
+      'content-type': contentType,
+      'grpc-status': '12',
+      'grpc-message': 'this method is not served',
+    })
+    response.end()
+  }
+}
+
+function pathOf(request: HttpRequest): string {
+  return request.url?.split('?', 1)[0] ?? ''
+}

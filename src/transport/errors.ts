@@ -1,0 +1,198 @@
+import { create } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
+import type { ErrorReason } from '#gen/branchline/v1/error_reason_pb.ts'
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { DomainError, type Reason } from '../domain/errors.ts'
+import { codeToHttpStatus } from './rest/connect-internals.ts'
+
+/** `domain` of every ErrorInfo. */
+export const ERROR_DOMAIN = 'branchline'
+
+type Metadata = Readonly<Record<string, string>>
+
+/** What a reason looks like from outside. */
+interface Refusal {
+  readonly code: Code
+  /** For people. Programs read the reason. */
+  readonly message: string | ((metadata: Metadata) => string)
+  /** HTTP status over REST, where it is not the one that stands for the code. */
+  readonly restStatus?: number
+  /** Path of the request field at fault, where it is always the same one. */
+  readonly field?: string
+}
+
+/** What the client sent cannot be read; found by the transports, not by the rules. */
+type TransportReason = 'MALFORMED_REQUEST' | 'REQUEST_TOO_LARGE'
+
+/**
+ * The one table from reasons to codes and texts. Every key is a value of the proto enum ErrorReason, where the meaning
+ * and the metadata are documented; the compiler sees to both directions.
+ */
+const REFUSALS: Readonly<Record<Reason | TransportReason, Refusal>> &
+  Partial<Record<keyof typeof ErrorReason, Refusal>> = {
+  ACCOUNT_ARCHIVED: { code: Code.PermissionDenied, message: 'this account is archived' },
+  AVATAR_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  BAD_CREDENTIALS: { code: Code.Unauthenticated, message: 'the credentials are wrong, expired or revoked' },
+  DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
+  EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
+  EMPTY_MASK: { code: Code.InvalidArgument, message: 'the update names no field to change', field: 'update_mask' },
+  FIRST_ACCOUNT_REFUSED: {
+    code: Code.PermissionDenied,
+    message:
+      'the first account administers the instance and is made on its machine: ' +
+      'node dist/main.js user create --data DIR --username NAME --role admin --password-stdin',
+  },
+  HAS_ASSOCIATED_DATA: {
+    code: Code.FailedPrecondition,
+    message: ({ name }) => `${name} owns content; delete with force`,
+  },
+  IDENTITY_PROVIDER_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  INVALID_AVATAR: {
+    code: Code.InvalidArgument,
+    message: 'an avatar is an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
+    field: 'user.avatar_url',
+  },
+  INVALID_EMAIL: { code: Code.InvalidArgument, message: 'this is not an e-mail address', field: 'user.email' },
+  INVALID_EXPIRY: {
+    code: Code.InvalidArgument,
+    message: ({ max_days }) => `a token expires after 1 to ${max_days} days, or never with 0`,
+    field: 'expires_in_days',
+  },
+  INVALID_FIELD: {
+    code: Code.InvalidArgument,
+    message: ({ field, max_length }) =>
+      max_length === undefined
+        ? `${field} is missing or not allowed`
+        : `${field} is longer than ${max_length} characters`,
+  },
+  INVALID_FILTER: {
+    code: Code.InvalidArgument,
+    message: "the filter is not of the form username == '<username>'",
+    field: 'filter',
+  },
+  INVALID_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `"${name}" is not a resource name of this method`,
+  },
+  INVALID_PAGE_SIZE: { code: Code.InvalidArgument, message: 'a page size is not negative', field: 'page_size' },
+  INVALID_PAGE_TOKEN: {
+    code: Code.InvalidArgument,
+    message: 'the page token does not belong to this list',
+    field: 'page_token',
+  },
+  INVALID_REQUEST_ID: {
+    code: Code.InvalidArgument,
+    message: 'a request id has up to 64 printable ASCII characters',
+    field: 'request_id',
+  },
+  INVALID_SCOPE: { code: Code.InvalidArgument, message: ({ scope }) => `"${scope}" is no scope`, field: 'scopes' },
+  INVALID_USER_ID: {
+    code: Code.InvalidArgument,
+    message: 'an id has up to 36 lower-case letters, digits and hyphens, and is not reserved',
+    field: 'user_id',
+  },
+  INVALID_USERNAME: {
+    code: Code.InvalidArgument,
+    message: 'a username has up to 36 letters, digits and hyphens, starts and ends with no hyphen, and is not reserved',
+    field: 'user.username',
+  },
+  LAST_ADMIN: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is the last active administrator` },
+  MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
+  PASSWORD_SIGN_IN_CLOSED: { code: Code.PermissionDenied, message: 'only administrators use passwords here' },
+  PERMISSION_DENIED: { code: Code.PermissionDenied, message: 'this account may not do that' },
+  PUBLIC_ONLY_TOKEN: { code: Code.PermissionDenied, message: 'this token is restricted to public data' },
+  RATE_LIMITED: {
+    code: Code.ResourceExhausted,
+    message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
+  },
+  REGISTRATION_CLOSED: { code: Code.PermissionDenied, message: 'this instance is not open for registration' },
+  REQUEST_ID_REUSED: {
+    code: Code.InvalidArgument,
+    message: 'this request id was used for a different request',
+    field: 'request_id',
+  },
+  REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, message: 'the request is too large', restStatus: 413 },
+  SCOPE_MISSING: { code: Code.PermissionDenied, message: ({ scope }) => `this token lacks the scope ${scope}` },
+  SCOPE_NOT_HELD: {
+    code: Code.PermissionDenied,
+    message: ({ scope }) => `this token cannot hand on the scope ${scope}, which it does not hold`,
+  },
+  SESSION_REQUIRED: { code: Code.PermissionDenied, message: 'a personal access token may not do that; sign in' },
+  TOKEN_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
+  UNAUTHENTICATED: { code: Code.Unauthenticated, message: 'sign in first' },
+  UNKNOWN_MASK_PATH: {
+    code: Code.InvalidArgument,
+    message: ({ path }) => `"${path}" is no field that this mask may name`,
+  },
+  USER_ID_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ user_id }) => `the id "${user_id}" is taken`,
+    field: 'user_id',
+  },
+  USER_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  USERNAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change usernames here' },
+  USERNAME_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ username }) => `the username "${username}" is taken`,
+    field: 'user.username',
+  },
+  WEAK_PASSWORD: {
+    code: Code.InvalidArgument,
+    message: ({ min_length, max_bytes }) =>
+      `a password has at least ${min_length} characters and at most ${max_bytes} bytes, and is not the username`,
+    field: 'user.password',
+  },
+}
+
+/** Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every 401. */
+export const CHALLENGE = 'Bearer realm="branchline"'
+
+/**
+ * The RPC error for a refusal, the same on every protocol: code, text, ErrorInfo with the reason, and what else the
+ * client's library may act on (BadRequest, RetryInfo).
+ */
+export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}): ConnectError {
+  const { code, message, field, restStatus } = REFUSALS[reason]
+  const text = typeof message === 'string' ? message : message(metadata)
+  const error = new ConnectError(text, code)
+  error.details.push({ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata: { ...metadata } } })
+  const path = field ?? metadata.field
+  if (code === Code.InvalidArgument && path !== undefined) {
+    error.details.push({
+      desc: BadRequestSchema,
+      value: { fieldViolations: [{ field: path, description: text, reason }] },
+    })
+  }
+  if (metadata.retry_after_seconds !== undefined) {
+    const seconds = BigInt(metadata.retry_after_seconds)
+    error.details.push({ desc: RetryInfoSchema, value: { retryDelay: { seconds } } })
+    error.metadata.set('retry-after', metadata.retry_after_seconds)
+  }
+  if (restStatus !== undefined) {
+    error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, { status: restStatus }) })
+  }
+  if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
+  return error
+}
+
+const REFUSALS_BY_NAME: ReadonlyMap<string, Refusal> = new Map(Object.entries(REFUSALS))
+
+/** The HTTP status of a reason over REST; undefined for names of reasons that this server never answers. */
+export function restStatusOf(reason: string): number | undefined {
+  const refused = REFUSALS_BY_NAME.get(reason)
+  return refused && (refused.restStatus ?? codeToHttpStatus(refused.code))
+}
+
+/**
+ * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they are, and everything
+ * else as INTERNAL without a word about the cause, which belongs in the log.
+ */
+export function toConnectError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error
+  if (error instanceof DomainError) {
+    return refusal(error.reason, error.metadata)
+  }
+  return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
+}

@@ -1,0 +1,160 @@
+import http from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import type { ListenerLimits } from './limits.ts'
+
+/**
+ * An HTTP/1.1 server that never listens itself. Node's parser, pipelining and keep-alive do the work; its own checks of unfinished
+ * requests run only in a server that listens, and bound the whole request where a large push may take hours, so they are off and
+ * `Connection.inspect` does theirs.
+ *
+ * `Upgrade` is ignored and CONNECT closes the connection: node's behaviour for a server without such listeners.
+ */
+export function createHttp1Server(
+  limits: ListenerLimits,
+  handler: (request: http.IncomingMessage, response: http.ServerResponse) => void,
+): ProtocolServer {
+  const conversations = new WeakMap<Duplex, Http1Conversation>()
+  const server = http.createServer(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      headersTimeout: 0,
+      requestTimeout: 0,
+      insecureHTTPParser: false,
+    },
+    (request, response) => {
+      conversations.get(request.socket)?.onRequest(request, response)
+      handler(request, response)
+    },
+  )
+  server.maxHeadersCount = limits.maxHeaderFields
+  server.timeout = limits.stallTimeoutMs
+  server.on('timeout', (socket) => conversations.get(socket)?.onSilence())
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const conversation = conversations.get(socket)
+    if (conversation === undefined) socket.destroy()
+    else conversation.refuse(statusOfClientError(error))
+  })
+
+  return {
+    speak(connection, socket) {
+      const conversation = new Http1Conversation(connection, socket, limits)
+      conversations.set(socket, conversation)
+      connection.begin(conversation)
+      server.emit('connection', socket)
+    },
+  }
+}
+
+/** The state of one HTTP/1.1 connection: its latest request, which pipelining answers last. */
+class Http1Conversation implements Conversation {
+  readonly #connection: Connection
+  readonly #socket: Socket
+  readonly #limits: ListenerLimits
+  #request: http.IncomingMessage | undefined
+  #response: http.ServerResponse | undefined
+  #settledBytesRead = 0
+  #draining = false
+  requests = 0
+
+  constructor(connection: Connection, socket: Socket, limits: ListenerLimits) {
+    this.#connection = connection
+    this.#socket = socket
+    this.#limits = limits
+  }
+
+  /** Between requests node's keep-alive timer closes a silent connection; this bounds one that trickles headers instead. */
+  get idleTimeoutMs(): number {
+    const { headersTimeoutMs, keepAliveTimeoutMs } = this.#limits
+    return this.requests === 0 ? headersTimeoutMs : keepAliveTimeoutMs + headersTimeoutMs
+  }
+
+  /** Runs for every request, so it stores two references and nothing more. */
+  onRequest(request: http.IncomingMessage, response: http.ServerResponse): void {
+    this.requests += 1
+    this.#request = request
+    this.#response = response
+    if (this.#draining) this.#closeAfter(response)
+  }
+
+  isBusy(): boolean {
+    if (this.#request === undefined || this.#response === undefined) return false
+    const answered = this.#response.writableFinished || this.#response.destroyed
+    if (!answered || !this.#request.complete) return true
+    // An idle connection should not keep the headers and the body of its last request in memory.
+    this.#request = undefined
+    this.#response = undefined
+    this.#settledBytesRead = this.#socket.bytesRead
+    return false
+  }
+
+  awaitsClient(): boolean {
+    return this.#request !== undefined && !this.#request.complete && this.#request.readableLength === 0
+  }
+
+  probe(): boolean {
+    return false
+  }
+
+  /**
+   * Node's socket timer: no byte came or went for `stallTimeoutMs`, or for the keep-alive time after an answer. A request that does
+   * not arrive is left to `Connection.inspect`, and silence while the handler works is no offence.
+   */
+  onSilence(): void {
+    if (!this.isBusy() || this.#socket.writableLength > 0) this.#socket.destroy()
+    else this.#socket.setTimeout(this.#limits.stallTimeoutMs)
+  }
+
+  /** A connection on which nothing came since the last answer gets no 408: browsers show it to users as the next answer. */
+  expire(): void {
+    if (!this.isBusy() && this.#socket.bytesRead === this.#settledBytesRead) this.#socket.destroy()
+    else this.refuse(408)
+  }
+
+  /** Answers with an empty response in the place of the current one, if that is still possible, and closes. */
+  refuse(statusCode: number): void {
+    if (this.#socket.writableEnded) return
+    if (!this.#mayAnswer()) {
+      this.#socket.destroy()
+      return
+    }
+    this.#socket.end(
+      `HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    )
+    this.#connection.linger()
+  }
+
+  drain(): void {
+    this.#draining = true
+    if (this.isBusy() && this.#response !== undefined) this.#closeAfter(this.#response)
+    else this.#socket.destroySoon()
+  }
+
+  #closeAfter(response: http.ServerResponse): void {
+    if (!response.headersSent) response.setHeader('Connection', 'close')
+    response.once('close', () => {
+      if (response === this.#response) this.#socket.destroySoon()
+    })
+  }
+
+  /** Answers keep the order of requests (RFC 9112 §9.3.2): one out of turn would be taken for that of an earlier request. */
+  #mayAnswer(): boolean {
+    if (!this.#socket.writable) return false
+    if (!this.isBusy() || this.#response === undefined) return true
+    const itsTurn = this.#response.socket === this.#socket
+    return itsTurn && !this.#response.headersSent && this.#request?.complete === false
+  }
+}
+
+function statusOfClientError(error: NodeJS.ErrnoException): number {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return 431
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return 413
+    default:
+      return 400
+  }
+}

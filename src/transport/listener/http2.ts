@@ -1,0 +1,137 @@
+import http2 from 'node:http2'
+import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import type { ListenerLimits } from './limits.ts'
+
+const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
+
+/**
+ * An HTTP/2 server that never listens itself. Pings of clients are answered by nghttp2, which also ends a session that floods it with
+ * pings, settings or CONTINUATION frames (CVE-2024-27316); invalid frames and refused streams are counted by node.
+ *
+ * Reset streams (CVE-2023-44487) are counted here. nghttp2 does so as well, a thousand at once and then 33 a second, but node 20 does
+ * not notice when it gives up: the session reads nothing more, not even the end of the connection. The count here comes first, and
+ * a session that got there on another way (by resetting streams already closed) is found by a ping it does not answer.
+ */
+export function createHttp2Server(
+  limits: ListenerLimits,
+  handler: (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => void,
+  report: (error: Error) => void,
+): ProtocolServer {
+  const server = http2.createServer(
+    {
+      maxHeaderListPairs: limits.maxHeaderFields,
+      maxSessionMemory: limits.maxSessionMemoryMib,
+      settings: {
+        maxConcurrentStreams: limits.maxConcurrentStreams,
+        maxHeaderListSize: limits.maxHeaderBytes,
+        initialWindowSize: limits.streamWindowBytes,
+      },
+    },
+    handler,
+  )
+  server.on('sessionError', report)
+
+  return {
+    speak(connection, socket) {
+      if (socket.destroyed) return
+      // Node emits 'session' within the emit below, so this listener sees the session of this socket.
+      server.once('session', (session: http2.ServerHttp2Session) => {
+        session.setLocalWindowSize(limits.sessionWindowBytes)
+        const conversation = new Http2Conversation(connection, session, limits)
+        session.prependListener('stream', (stream) => conversation.onStream(stream))
+        connection.begin(conversation)
+        socket.once('finish', () => connection.linger())
+      })
+      server.emit('connection', socket)
+    },
+  }
+}
+
+/** The state of one HTTP/2 session: its open streams. */
+class Http2Conversation implements Conversation {
+  readonly #connection: Connection
+  readonly #session: http2.ServerHttp2Session
+  readonly #limits: ListenerLimits
+  readonly #streams = new Set<http2.ServerHttp2Stream>()
+  #resetCredit: number
+  #resetCreditAtMs = performance.now()
+  requests = 0
+
+  constructor(connection: Connection, session: http2.ServerHttp2Session, limits: ListenerLimits) {
+    this.#connection = connection
+    this.#session = session
+    this.#limits = limits
+    this.#resetCredit = limits.maxResetBurst
+  }
+
+  get idleTimeoutMs(): number {
+    return this.#limits.sessionIdleTimeoutMs
+  }
+
+  onStream(stream: http2.ServerHttp2Stream): void {
+    this.requests += 1
+    this.#streams.add(stream)
+    stream.once('close', () => this.#onClose(stream))
+    // Streams begun and reset within one read of the socket close only after it, so an honest client can be above its maximum for a
+    // moment, but never by this much.
+    if (this.#streams.size > 2 * this.#limits.maxConcurrentStreams) this.#connection.evict()
+    // Sessions have no byte count per stream; node's stream timer is restarted by the bytes of its own stream only.
+    stream.setTimeout(this.#limits.stallTimeoutMs)
+    stream.on('timeout', () => this.#onSilence(stream))
+  }
+
+  isBusy(): boolean {
+    return this.#streams.size > 0
+  }
+
+  awaitsClient(): boolean {
+    for (const stream of this.#streams) if (owesRequestBytes(stream)) return true
+    return false
+  }
+
+  probe(): boolean {
+    if (this.#session.destroyed) return false
+    this.#session.ping(() => {
+      // The answer shows in the byte count of the socket, and so does its absence.
+    })
+    return true
+  }
+
+  /** GOAWAY, with the reason when streams are cut off. */
+  expire(): void {
+    if (this.isBusy()) this.#session.destroy(new Error('request arrives too slowly'), NGHTTP2_ENHANCE_YOUR_CALM)
+    else this.#session.close()
+    this.#connection.linger()
+  }
+
+  /** GOAWAY; node closes the session after its last stream, and the socket's end starts the linger timer. */
+  drain(): void {
+    this.#session.close()
+  }
+
+  #onClose(stream: http2.ServerHttp2Stream): void {
+    this.#streams.delete(stream)
+    if (stream.rstCode === NGHTTP2_NO_ERROR) return
+    const { maxResetBurst, maxResetsPerSecond } = this.#limits
+    const nowMs = performance.now()
+    const earned = ((nowMs - this.#resetCreditAtMs) / 1000) * maxResetsPerSecond
+    this.#resetCredit = Math.min(maxResetBurst, this.#resetCredit + earned) - 1
+    this.#resetCreditAtMs = nowMs
+    // The socket goes, not the session: node must not be told to destroy one while nghttp2 calls back from its parser.
+    if (this.#resetCredit < 0) this.#connection.evict()
+  }
+
+  #onSilence(stream: http2.ServerHttp2Stream): void {
+    if (owesRequestBytes(stream) || stream.writableLength > 0) stream.close(NGHTTP2_CANCEL)
+    else stream.setTimeout(this.#limits.stallTimeoutMs)
+  }
+}
+
+/**
+ * Whether the client is still to send its request. Once the answer has begun the two run side by side, and in a bidirectional call
+ * either may be silent as long as it likes.
+ */
+function owesRequestBytes(stream: http2.ServerHttp2Stream): boolean {
+  if (stream.headersSent || stream.endAfterHeaders || stream.readableLength > 0) return false
+  return stream.state.remoteClose === 0
+}

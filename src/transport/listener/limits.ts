@@ -1,0 +1,119 @@
+/**
+ * Every cap and timeout of the listener. The server is reachable by strangers before any of them has said who they are, so each
+ * limit bounds what one of them can hold, and each is chosen so that no honest client on a bad line meets it.
+ */
+export interface ListenerLimits {
+  /** Open sockets in total. */
+  readonly maxConnections: number
+  /** Open sockets of one peer network; loopback is exempt (see `peerNetwork`). */
+  readonly maxConnectionsPerPeer: number
+  /** From accepting (TLS handshake, protocol still unknown) to a protocol, and again to complete HTTP/1.1 headers. */
+  readonly headersTimeoutMs: number
+  /** An HTTP/1.1 connection between two requests. */
+  readonly keepAliveTimeoutMs: number
+  /** An HTTP/2 session without open streams. */
+  readonly sessionIdleTimeoutMs: number
+  /** A client that owes bytes of a request, or room for an answer, and makes no progress. */
+  readonly stallTimeoutMs: number
+  /** What has to arrive within each `stallTimeoutMs` while a request is arriving. */
+  readonly minReceivedBytes: number
+  /** An HTTP/2 peer that has sent nothing for so long is asked whether it is still there. */
+  readonly pingAfterMs: number
+  /** How long the answer to that question may take. */
+  readonly pingTimeoutMs: number
+  /** How long a connection that has been told why it is closed may take to go. */
+  readonly lingerTimeoutMs: number
+  /** Request line and headers of one request, in either version. */
+  readonly maxHeaderBytes: number
+  /** Header fields of one request, in either version. */
+  readonly maxHeaderFields: number
+  /** Open streams of one HTTP/2 session. */
+  readonly maxConcurrentStreams: number
+  /** Streams of one HTTP/2 session that may be reset at once, and how many more each second. */
+  readonly maxResetBurst: number
+  readonly maxResetsPerSecond: number
+  /** How far the client of one stream may run ahead of its handler. */
+  readonly streamWindowBytes: number
+  /** Bytes in flight on one HTTP/2 session. */
+  readonly sessionWindowBytes: number
+  /** What one HTTP/2 session may hold in frames, header tables and queued data, in MiB (node counts in megabytes). */
+  readonly maxSessionMemoryMib: number
+  /** How often the deadlines above are looked at; they are exact to this interval. */
+  readonly sweepIntervalMs: number
+}
+
+// An idle connection costs 10 to 100 KiB, so this many cost at most a few hundred MiB; usual descriptor limits are above it.
+const MAX_CONNECTIONS = 4096
+
+// A quarter: one host cannot take the server, and an office behind one address still fits.
+const MAX_CONNECTIONS_PER_PEER = 1024
+
+// A handshake and 32 KiB of headers over a modem with packet loss.
+const HEADERS_TIMEOUT_MS = 20_000
+
+// Load balancers drop idle upstream connections after 60 seconds. The side that closes second never races a request.
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
+
+// gRPC clients keep one session for all their calls and reconnect by themselves after GOAWAY.
+const SESSION_IDLE_TIMEOUT_MS = 300_000
+
+// A git client that compresses one large blob in the middle of a push is silent for some seconds, not for a minute.
+const STALL_TIMEOUT_MS = 60_000
+
+// 70 bytes a second: below any line in use, and above what makes holding a request open free of charge.
+const MIN_RECEIVED_BYTES = 4096
+
+// As often as a NAT box wants to see traffic, and rarer than the keep-alive pings of gRPC clients.
+const PING_AFTER_MS = 60_000
+const PING_TIMEOUT_MS = 20_000
+
+// Long enough for the answer to cross the net; closing at once would reset the connection and take the answer away (RFC 9112 §9.6).
+const LINGER_TIMEOUT_MS = 2_000
+
+// The longest request target served is 16 KiB, and a longer one deserves 414 from above rather than 431 from here.
+const MAX_HEADER_BYTES = 32 * 1024
+
+// The default of node:http2; HTTP/1.1 takes the same so that a request means the same in both.
+const MAX_HEADER_FIELDS = 128
+
+// RFC 9113 §6.5.2 recommends at least 100.
+const MAX_CONCURRENT_STREAMS = 128
+
+// Half of what nghttp2 allows. There the session would stop reading and stay open (see `createHttp2Server`), so it has to end before.
+const MAX_RESET_BURST = 500
+const MAX_RESETS_PER_SECOND = 16
+
+// 10 MB/s at 50 ms round trip for one push, while all streams of a session together hold at most 64 MiB unread.
+const STREAM_WINDOW_BYTES = 512 * 1024
+
+// Two full streams: node gives session credit back on receipt, so this bounds bytes on the wire, not in memory.
+const SESSION_WINDOW_BYTES = 1024 * 1024
+
+// Node's 10 refuses streams as soon as a few large answers wait for a slow reader.
+const MAX_SESSION_MEMORY_MIB = 32
+
+// Two counters are read per connection, some milliseconds for all of them.
+const SWEEP_INTERVAL_MS = 1_000
+
+/** The limits of a server on the open net. */
+export const defaultListenerLimits: ListenerLimits = {
+  maxConnections: MAX_CONNECTIONS,
+  maxConnectionsPerPeer: MAX_CONNECTIONS_PER_PEER,
+  headersTimeoutMs: HEADERS_TIMEOUT_MS,
+  keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+  sessionIdleTimeoutMs: SESSION_IDLE_TIMEOUT_MS,
+  stallTimeoutMs: STALL_TIMEOUT_MS,
+  minReceivedBytes: MIN_RECEIVED_BYTES,
+  pingAfterMs: PING_AFTER_MS,
+  pingTimeoutMs: PING_TIMEOUT_MS,
+  lingerTimeoutMs: LINGER_TIMEOUT_MS,
+  maxHeaderBytes: MAX_HEADER_BYTES,
+  maxHeaderFields: MAX_HEADER_FIELDS,
+  maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+  maxResetBurst: MAX_RESET_BURST,
+  maxResetsPerSecond: MAX_RESETS_PER_SECOND,
+  streamWindowBytes: STREAM_WINDOW_BYTES,
+  sessionWindowBytes: SESSION_WINDOW_BYTES,
+  maxSessionMemoryMib: MAX_SESSION_MEMORY_MIB,
+  sweepIntervalMs: SWEEP_INTERVAL_MS,
+}

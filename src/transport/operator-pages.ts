@@ -1,0 +1,84 @@
+import type { App } from '../domain/app.ts'
+import { actsAsAdministrator } from '../domain/access.ts'
+import { authenticate } from './authenticate.ts'
+import { type HttpRequest, type HttpResponse, peerOf } from './connection.ts'
+import { CHALLENGE, toConnectError } from './errors.ts'
+import type { Metrics } from './metrics.ts'
+
+/** The pages that are no RPCs, by path. */
+export type Pages = ReadonlyMap<string, (request: HttpRequest, response: HttpResponse) => Promise<void>>
+
+/** What the pages need beside the application. */
+export interface PageSources {
+  readonly metrics: Metrics
+  /** Whether the server takes calls: false once it is shutting down. */
+  readonly serving: () => boolean
+  /** Resolves when the database answers. */
+  readonly checkDatabase: () => Promise<unknown>
+  /** The OpenAPI document, as text. */
+  readonly openApi: () => string
+}
+
+/**
+ * The pages for operators and tools: liveness, readiness, metrics and the OpenAPI document.
+ *
+ * Metrics tell how busy an instance is and with what. They are for callers on the machine itself and for
+ * administrators, whose token Prometheus can send.
+ */
+export function operatorPages(app: App, sources: PageSources): Pages {
+  return new Map([
+    ['/healthz', async (_request, response) => send(response, 200, 'text/plain; charset=utf-8', 'ok\n')],
+    [
+      '/readyz',
+      async (_request, response) => {
+        const problem = await readinessProblem(sources)
+        if (problem) send(response, 503, 'text/plain; charset=utf-8', `${problem}\n`)
+        else send(response, 200, 'text/plain; charset=utf-8', 'ready\n')
+      },
+    ],
+    [
+      '/metrics',
+      async (request, response) => {
+        const refusedStatus = await metricsRefusal(app, request)
+        if (refusedStatus === undefined) send(response, 200, sources.metrics.contentType, await sources.metrics.print())
+        else send(response, refusedStatus, 'text/plain; charset=utf-8', 'metrics are for administrators\n')
+      },
+    ],
+    ['/openapi.json', async (_request, response) => send(response, 200, 'application/json', sources.openApi())],
+  ])
+}
+
+async function readinessProblem({ serving, checkDatabase }: PageSources): Promise<string | undefined> {
+  if (!serving()) return 'shutting down'
+  try {
+    await checkDatabase()
+    return undefined
+  } catch {
+    return 'the database does not answer'
+  }
+}
+
+async function metricsRefusal(app: App, request: HttpRequest): Promise<401 | 403 | 429 | undefined> {
+  const peer = peerOf(request)
+  const { authorization } = request.headers
+  if (peer.loopback && authorization === undefined) return undefined
+  try {
+    const headers = new Headers(authorization === undefined ? {} : { authorization })
+    const caller = await authenticate(app, headers, peer)
+    if (caller.kind === 'anonymous') return 401
+    return actsAsAdministrator(caller, 'read') ? undefined : 403
+  } catch (error) {
+    return toConnectError(error).metadata.has('retry-after') ? 429 : 401
+  }
+}
+
+function send(response: HttpResponse, status: number, contentType: string, body: string): void {
+  response.statusCode = status
+  response.setHeader('content-type', contentType)
+  response.setHeader('content-length', Buffer.byteLength(body))
+  response.setHeader('cache-control', 'no-store')
+  response.setHeader('x-content-type-options', 'nosniff')
+  if (status === 401) response.setHeader('www-authenticate', CHALLENGE)
+  // Node leaves the body out of an answer to HEAD.
+  response.end(body)
+}

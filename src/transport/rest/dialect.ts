@@ -1,0 +1,158 @@
+import type { DescEnum, DescService } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@bufbuild/protobuf'
+import type { Dialect as DialectOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import {
+  dialect as dialectExtension,
+  Errors,
+  ErrorsSchema,
+  Int64,
+  Int64Schema,
+  Names,
+  NamesSchema,
+  Query,
+  QuerySchema,
+  Slashes,
+  SlashesSchema,
+  Unset,
+  UnsetSchema,
+} from '#gen/branchline/rest/v1/rest_pb.ts'
+
+/** JSON, error and path habits of a service: `branchline.rest.v1.Dialect` with every default filled in. */
+export interface Dialect {
+  /** Spelling of member names in output. */
+  readonly names: 'lowerCamel' | 'original'
+  /** Form of 64-bit integers in output; `number` is a string again beyond 2^53-1. */
+  readonly int64: 'string' | 'number'
+  /** What scalars and enums without presence print at their default value. */
+  readonly scalars: 'omit' | 'default'
+  /** What empty lists print. */
+  readonly lists: 'omit' | 'default' | 'null'
+  /** What empty maps print. */
+  readonly maps: 'omit' | 'default' | 'null'
+  /** What unset messages and unset fields with explicit presence print. */
+  readonly messages: 'omit' | 'null'
+  /** Shape of error bodies. */
+  readonly errors: 'status' | 'messageUrl'
+  /** The `url` member of `messageUrl` error bodies. */
+  readonly errorUrl: string
+  /** HTTP status by RPC code, for codes that do not use the standard one. */
+  readonly errorStatus: ReadonlyMap<number, number>
+  /** Success status of methods that answer google.protobuf.Empty. */
+  readonly emptyStatus: number
+  /** Content-Type of JSON answers. */
+  readonly contentType: string
+  /** Whether trailing and doubled slashes are forgiven. */
+  readonly slashes: 'strict' | 'lenient'
+  /** How query parameters are read. */
+  readonly query: 'ignoreUnknown' | 'strict' | 'lenient'
+  /** Whether answers without an entity tag get a weak one. */
+  readonly etag: boolean
+}
+
+/** The dialect of a service without options: canonical proto3 JSON and google.rpc.Status. */
+export const standardDialect: Dialect = Object.freeze<Dialect>({
+  names: 'lowerCamel',
+  int64: 'string',
+  scalars: 'omit',
+  lists: 'omit',
+  maps: 'omit',
+  messages: 'omit',
+  errors: 'status',
+  errorUrl: '',
+  errorStatus: new Map(),
+  emptyStatus: 200,
+  contentType: 'application/json',
+  slashes: 'strict',
+  query: 'ignoreUnknown',
+  etag: false,
+})
+
+const dialects = new WeakMap<DescService, Dialect>()
+
+/**
+ * The dialect of a service. Always the same object for the same service, and `standardDialect` for a service without
+ * the option, so that whatever is compiled for a dialect can be cached by identity. Values that `dialectProblems`
+ * reports count as unspecified.
+ */
+export function dialectOf(service: DescService): Dialect {
+  let dialect = dialects.get(service)
+  if (dialect === undefined) {
+    dialect = hasOption(service, dialectExtension) ? normalise(getOption(service, dialectExtension)) : standardDialect
+    dialects.set(service, dialect)
+  }
+  return dialect
+}
+
+function normalise(option: DialectOption): Dialect {
+  return Object.freeze<Dialect>({
+    names: option.names === Names.ORIGINAL ? 'original' : 'lowerCamel',
+    int64: option.int64 === Int64.NUMBER ? 'number' : 'string',
+    scalars: option.scalars === Unset.DEFAULT ? 'default' : 'omit',
+    lists: collection(option.lists),
+    maps: collection(option.maps),
+    messages: option.messages === Unset.NULL ? 'null' : 'omit',
+    errors: option.errors === Errors.MESSAGE_URL ? 'messageUrl' : 'status',
+    errorUrl: option.errorUrl,
+    errorStatus: new Map(option.errorStatus.map(({ code, status }) => [code, status])),
+    emptyStatus: option.emptyStatus || standardDialect.emptyStatus,
+    contentType: option.contentType || standardDialect.contentType,
+    slashes: option.slashes === Slashes.LENIENT ? 'lenient' : 'strict',
+    query: option.query === Query.STRICT ? 'strict' : option.query === Query.LENIENT ? 'lenient' : 'ignoreUnknown',
+    etag: option.etag,
+  })
+}
+
+function collection(unset: Unset): 'omit' | 'default' | 'null' {
+  return unset === Unset.DEFAULT ? 'default' : unset === Unset.NULL ? 'null' : 'omit'
+}
+
+/** The google.rpc.Code values that an error can have: all but OK. */
+const errorCodes = { first: 1, last: 16 }
+
+/** What a Content-Type can hold: visible ASCII and spaces, so that it can never break the header section. */
+const headerText = /^[\x20-\x7e]*$/
+
+/** What is wrong with the dialect option of a service, one sentence each naming service and field. Usually nothing. */
+export function dialectProblems(service: DescService): string[] {
+  if (!hasOption(service, dialectExtension)) return []
+  const option = getOption(service, dialectExtension)
+  const problems: string[] = []
+  const report = (field: string, text: string) =>
+    problems.push(`${service.typeName}: (${dialectExtension.typeName}).${field}: ${text}`)
+
+  // Enums are open: a descriptor set made with a newer options file may hold values this code has no meaning for.
+  const enums: [field: string, schema: DescEnum, number: number][] = [
+    ['names', NamesSchema, option.names],
+    ['int64', Int64Schema, option.int64],
+    ['scalars', UnsetSchema, option.scalars],
+    ['lists', UnsetSchema, option.lists],
+    ['maps', UnsetSchema, option.maps],
+    ['messages', UnsetSchema, option.messages],
+    ['errors', ErrorsSchema, option.errors],
+    ['slashes', SlashesSchema, option.slashes],
+    ['query', QuerySchema, option.query],
+  ]
+  for (const [field, schema, number] of enums) {
+    if (schema.value[number] === undefined) report(field, `${number} is not a value of ${schema.typeName}`)
+  }
+  if (option.scalars === Unset.NULL) report('scalars', 'a scalar without presence is OMIT or DEFAULT, never NULL')
+  if (option.messages === Unset.DEFAULT) report('messages', 'an unset message is OMIT or NULL, never DEFAULT')
+
+  const seen = new Set<number>()
+  for (const { code, status } of option.errorStatus) {
+    if (code < errorCodes.first || code > errorCodes.last) report('error_status', `${code} is not an error code`)
+    if (status < 400 || status > 599) report('error_status', `${status} is not an error status`)
+    if (seen.has(code)) report('error_status', `code ${code} occurs twice`)
+    seen.add(code)
+  }
+  if (option.emptyStatus !== 0 && !isSuccessStatus(option.emptyStatus)) {
+    report('empty_status', `${option.emptyStatus} is not a status from 200 to 399`)
+  }
+  if (!headerText.test(option.contentType)) report('content_type', 'not a header value')
+  return problems
+}
+
+/** Whether a status can stand for a call that succeeded: 200 to 399, redirects included. */
+export function isSuccessStatus(status: number): boolean {
+  return status >= 200 && status <= 399
+}

@@ -1,0 +1,88 @@
+import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
+import { create, ScalarType } from '@bufbuild/protobuf'
+import { DurationSchema, FieldMaskSchema, isWrapperDesc, TimestampSchema } from '@bufbuild/protobuf/wkt'
+import { enumNumbers, isEnumNumber } from './enum-text.ts'
+import { isUnwrapped } from './message-fields.ts'
+import { isInt64, scalarText } from './scalar-text.ts'
+import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text.ts'
+
+/** How text in a path or query becomes the value of a field, or one element of a repeated field. */
+export interface FieldText {
+  /** What the text has to be, to finish the sentence `expected …`. */
+  readonly expected: string
+  /** Whether it is a number or a bool, which lenient queries may leave empty or malformed. */
+  readonly isNumberOrBool: boolean
+  /** The value as protobuf-es stores it in the field, or undefined if the text has no meaning. */
+  readonly parse: (text: string) => unknown
+}
+
+/**
+ * The text form of a field, or undefined if it has none: maps, and messages other than wrappers, Timestamp, Duration
+ * and FieldMask. Compiled once, at start-up.
+ */
+export function fieldText(field: DescField): FieldText | undefined {
+  if (field.fieldKind === 'map') return undefined
+  if (field.enum !== undefined) return enumText(field.enum)
+  if (field.message === undefined) return scalarFieldText(field.scalar, field.longAsString)
+  return isWrapperDesc(field.message) ? wrapperText(field.message, isUnwrapped(field)) : wellKnownText(field.message)
+}
+
+function scalarFieldText(type: ScalarType, longAsString: boolean): FieldText {
+  const { expected, parse } = scalarText(type)
+  const isNumberOrBool = type !== ScalarType.STRING && type !== ScalarType.BYTES
+  if (!longAsString || !isInt64(type)) return { expected, isNumberOrBool, parse }
+  return { expected, isNumberOrBool, parse: (text) => parse(text)?.toString() }
+}
+
+function wrapperText(
+  desc: DescMessage & { fields: [DescField & { fieldKind: 'scalar' }] },
+  unwrapped: boolean,
+): FieldText {
+  const text = scalarFieldText(desc.fields[0].scalar, false)
+  if (unwrapped) return text
+  return { ...text, parse: messageParser(desc, (value) => wrap(text.parse(value))) }
+}
+
+function wrap(value: unknown): Record<string, unknown> | undefined {
+  return value === undefined ? undefined : { value }
+}
+
+function enumText(desc: DescEnum): FieldText {
+  const numbers = enumNumbers(desc)
+  const { parse: parseNumber } = scalarText(ScalarType.INT32)
+  return {
+    expected: `a value of ${desc.typeName}`,
+    isNumberOrBool: false,
+    parse: (text) => {
+      const number = numbers.get(text) ?? parseNumber(text)
+      return typeof number === 'number' && isEnumNumber(desc, number) ? number : undefined
+    },
+  }
+}
+
+function wellKnownText(desc: DescMessage): FieldText | undefined {
+  switch (desc.typeName) {
+    case TimestampSchema.typeName:
+      return messageText('an RFC 3339 timestamp', messageParser(desc, parseTimestamp))
+    case DurationSchema.typeName:
+      return messageText('seconds with the suffix s', messageParser(desc, parseDuration))
+    case FieldMaskSchema.typeName:
+      return messageText('field paths separated by commas', messageParser(desc, parseFieldMask))
+    default:
+      return undefined
+  }
+}
+
+function messageText(expected: string, parse: (text: string) => unknown): FieldText {
+  return { expected, isNumberOrBool: false, parse }
+}
+
+function messageParser(
+  desc: DescMessage,
+  parse: (text: string) => Record<string, unknown> | undefined,
+): (text: string) => unknown {
+  return (text) => {
+    const init = parse(text)
+    return init && create(desc, init)
+  }
+}

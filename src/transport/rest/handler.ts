@@ -1,0 +1,233 @@
+import type { Message } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import type { ContextValues } from '@connectrpc/connect'
+import { Code, ConnectError, createContextValues } from '@connectrpc/connect'
+import type { OpenCalls } from './cancellation.ts'
+import { Cancellation } from './cancellation.ts'
+import { compress, isCompressible } from './compression.ts'
+import { requestContent, uploadMessages } from './content.ts'
+import { RestContext } from './context.ts'
+import type { CallSettings, Endpoint } from './endpoint.ts'
+import { buildRequest } from './endpoint.ts'
+import type { ErrorStyle } from './errors.ts'
+import { methodNotAllowed, noSuchRoute, targetTooLong, toConnectError } from './errors.ts'
+import { invokeStream, invokeUnary, single } from './invoke.ts'
+import { responseCoding, timeoutOf } from './negotiate.ts'
+import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
+import { byteLength, clientGone, originOf, send } from './node.ts'
+import { errorReply } from './reply.ts'
+import { RequestHeader } from './request-header.ts'
+import { sendStream } from './stream.ts'
+import type { Match, Miss, Router } from './tree.ts'
+
+/** What all requests to a server share. */
+export interface ServerState {
+  readonly router: Router<Endpoint>
+  /** Settings of answers that belong to no service. */
+  readonly settings: CallSettings
+  /** Errors that belong to no service. */
+  readonly errorStyle: ErrorStyle
+  readonly openCalls: OpenCalls
+  readonly maxTargetBytes: number
+  readonly contextValues: ((request: NodeServerRequest) => ContextValues) | undefined
+  readonly publicUrl: (() => string) | undefined
+  readonly onError: (error: unknown, request: NodeServerRequest) => void
+}
+
+/** Answers a request. `notFound` is called, if given, instead of answering 404 to a path that no template matches. */
+export type RestHandler = (request: NodeServerRequest, response: NodeServerResponse, notFound?: () => void) => void
+
+/** Creates the handler of Node requests. It never throws. */
+export function createHandler(state: ServerState): RestHandler {
+  return (request, response, notFound) => {
+    const target = request.url ?? ''
+    if (target.length > state.maxTargetBytes) {
+      sendError(state, request, response, targetTooLong(state.maxTargetBytes))
+      return
+    }
+    const found = state.router.match(request.method ?? 'GET', target)
+    if (found.kind === 'match') void serve(state, found, request, response)
+    else if (found.kind === 'notFound' && notFound !== undefined) notFound()
+    else answerMiss(state, found, request, response)
+  }
+}
+
+function answerMiss(
+  state: ServerState,
+  miss: Miss,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+): void {
+  const { method = 'GET', url = '' } = request
+  if (miss.kind === 'notAllowed' && method === 'OPTIONS') {
+    const headers = ['Allow', miss.allow.join(', ')]
+    send(request, response, { status: 204, headers, body: undefined, contentType: '' }, state.settings.readMaxBytes)
+    return
+  }
+  sendError(state, request, response, missError(miss, method, url))
+}
+
+function missError(miss: Miss, httpMethod: string, target: string): ConnectError {
+  if (miss.kind === 'badPath') return new ConnectError(miss.message, Code.InvalidArgument)
+  if (miss.kind === 'notAllowed') return methodNotAllowed(httpMethod, miss.allow)
+  return noSuchRoute(target.split('?', 1)[0] ?? '')
+}
+
+function sendError(
+  { settings, errorStyle }: Pick<ServerState, 'settings' | 'errorStyle'>,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  error: ConnectError,
+  context?: RestContext,
+): void {
+  send(request, response, errorReply(error, errorStyle, context), settings.readMaxBytes)
+}
+
+/** A request that found its endpoint. */
+interface Call {
+  readonly endpoint: Endpoint
+  readonly values: readonly string[]
+  readonly request: NodeServerRequest
+  readonly response: NodeServerResponse
+  readonly context: RestContext
+  readonly cancellation: Cancellation
+  /** Base of the URLs in `Link`. */
+  readonly baseUrl: () => string
+  readonly report: (error: unknown) => void
+}
+
+/** Reads the request, makes the call, answers. Never rejects. */
+async function serve(
+  state: ServerState,
+  { route: { target: endpoint }, values }: Match<Endpoint>,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+): Promise<void> {
+  let call: Call | undefined
+  try {
+    call = openCall(state, endpoint, values, request, response)
+    const reply = await answer(call)
+    if (reply !== undefined) await deliver(call, reply)
+    call.cancellation.end()
+  } catch (thrown) {
+    const error = toConnectError(thrown)
+    // A call that nobody waits for any more may fail in any way.
+    if (error !== thrown && !response.destroyed) state.onError(thrown, request)
+    sendError(endpoint, request, response, error, call?.context)
+    call?.cancellation.end(error)
+  }
+}
+
+/** Throws InvalidArgument for a malformed timeout. */
+function openCall(
+  state: ServerState,
+  endpoint: Endpoint,
+  values: readonly string[],
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+): Call {
+  const { url: target = '', method: requestMethod = 'GET', headers } = request
+  const cancellation = new Cancellation(timeoutOf(headers, endpoint.settings.maxTimeoutMs), state.openCalls)
+  response.once('close', () => {
+    if (cancellation.running) cancellation.cancel(clientGone())
+  })
+  const context = new RestContext({
+    method: endpoint.spec.method,
+    requestMethod,
+    url: target.startsWith('/') ? originOf(request) + target : target,
+    requestHeader: new RequestHeader(headers),
+    values: state.contextValues?.(request) ?? createContextValues(),
+    cancellation,
+  })
+  const baseUrl = () => state.publicUrl?.() || originOf(request)
+  const report = (error: unknown) => state.onError(error, request)
+  return { endpoint, values, request, response, context, cancellation, baseUrl, report }
+}
+
+/** The answer to a call; undefined if it was a stream, which is sent already. */
+function answer(call: Call): Promise<Reply | undefined> {
+  switch (call.endpoint.spec.kind) {
+    case 'unary':
+      return answerUnary(call, call.endpoint.spec)
+    case 'client_streaming':
+      return answerUpload(call, call.endpoint.spec)
+    default:
+      return answerStream(call, call.endpoint.spec)
+  }
+}
+
+type Spec<K> = Extract<Endpoint['spec'], { kind: K }>
+type StreamSpec = Exclude<Endpoint['spec'], { kind: 'unary' }>
+
+async function answerUnary(call: Call, spec: Spec<'unary'>): Promise<Reply> {
+  const { endpoint, context, cancellation } = call
+  const message = takesContent(endpoint) ? await cancellation.limit(readRequest(call)) : requestOf(call, NO_CONTENT)
+  const response = await cancellation.limit(invokeUnary(spec, context, message, endpoint.settings.interceptors))
+  return replyTo(call, message, response)
+}
+
+/** An upload in chunks, which has one response. */
+async function answerUpload(call: Call, spec: StreamSpec): Promise<Reply> {
+  const { endpoint, context, cancellation, request, values } = call
+  const uploads = uploadMessages(endpoint, request, values)
+  const iterator = invokeStream(spec, context, uploads, endpoint.settings.interceptors)[Symbol.asyncIterator]()
+  const response = await cancellation.race(iterator.next())
+  if (response.done) throw new Error(`${spec.method.name} ended without a response`)
+  // Trailers are complete when the iteration is.
+  await cancellation.race(iterator.next())
+  return replyTo(call, create(spec.method.input), response.value)
+}
+
+async function answerStream(call: Call, spec: StreamSpec): Promise<Reply | undefined> {
+  const { endpoint, context, cancellation } = call
+  const message = takesContent(endpoint) ? await cancellation.race(readRequest(call)) : requestOf(call, NO_CONTENT)
+  return sendStream(call, invokeStream(spec, context, single(message), endpoint.settings.interceptors))
+}
+
+const NO_CONTENT = new Uint8Array()
+
+/** Content that no body rule asks for is not read; `send` skips it. */
+function takesContent({ binding }: Endpoint): boolean {
+  return binding.body !== ''
+}
+
+async function readRequest(call: Call): Promise<Message> {
+  return requestOf(call, await requestContent(call.endpoint, call.request))
+}
+
+function requestOf({ endpoint, values, request }: Call, content: Uint8Array): Message {
+  const { url: target = '', headers } = request
+  return buildRequest(endpoint, { values, target, content, contentType: headers['content-type'] ?? '' })
+}
+
+function replyTo({ endpoint, context, request, baseUrl }: Call, message: Message, response: Message): Reply {
+  const { url: target = '', headers } = request
+  const ifNoneMatch = headers['if-none-match']
+  return endpoint.reply(response, { context, request: message, target, ifNoneMatch, baseUrl })
+}
+
+/** Sends an answer, in a content coding if the client takes one and the content is worth it. */
+async function deliver({ endpoint, request, response }: Call, reply: Reply): Promise<void> {
+  const { compressions, compressMinBytes, readMaxBytes } = endpoint.settings
+  const { body, contentType } = reply
+  let final = reply
+  if (
+    body !== undefined &&
+    compressions.length > 0 &&
+    isAtLeast(body, compressMinBytes) &&
+    isCompressible(contentType)
+  ) {
+    const coding = responseCoding(request.headers['accept-encoding'], compressions)
+    final = { ...reply, vary: 'Accept-Encoding' }
+    if (coding !== undefined) {
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body
+      final = { ...final, body: await compress(coding, bytes), contentEncoding: coding.name }
+    }
+  }
+  send(request, response, final, readMaxBytes)
+}
+
+function isAtLeast(body: string | Uint8Array, minBytes: number): boolean {
+  // Three bytes of UTF-8 are the most that one UTF-16 unit becomes.
+  return body.length * 3 >= minBytes && byteLength(body) >= minBytes
+}

@@ -1,0 +1,178 @@
+import type { ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
+import { contentTooLarge } from './errors.ts'
+import type { HeaderList } from './header-list.ts'
+
+type NodeHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
+
+/** A request of `node:http`, `node:https` or `node:http2`, as Connect's adapter takes it. */
+export type NodeServerRequest = Parameters<NodeHandler>[0]
+
+/** The response to it. */
+export type NodeServerResponse = Parameters<NodeHandler>[1]
+
+/** What to send to a client. */
+export interface Reply {
+  readonly status: number
+  /** Headers without those below. */
+  readonly headers: HeaderList
+  /** Undefined for an answer that has no content by its status. */
+  readonly body: string | Uint8Array | undefined
+  readonly contentType: string
+  readonly contentEncoding?: string
+  /** Request headers that the answer depends on. */
+  readonly vary?: string
+}
+
+/**
+ * How long a connection stays open for a client that is still sending when its request is refused. Closing at once would
+ * reset the connection, and the client might never read why.
+ */
+const LINGER_MS = 1000
+
+/** Statuses whose answers end at the header section (RFC 9110 6.4.1), 205 aside, whose length has to be 0. */
+export function hasNoContent(status: number): boolean {
+  return status === 204 || status === 205 || status === 304
+}
+
+/** Whether content follows the request headers. May be empty after all if its length is not announced. */
+export function hasContent(request: NodeServerRequest): boolean {
+  if ('stream' in request) return !request.stream.endAfterHeaders
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  return coding !== undefined || (length !== undefined && Number(length) !== 0)
+}
+
+/**
+ * Reads the content of a request. Rejects with 413 as soon as it is larger than `maxBytes`, without reading if the client
+ * announces that, and with Canceled if the client goes away.
+ */
+export function readContent(request: NodeServerRequest, maxBytes: number): Promise<Buffer> {
+  if (announcedBytes(request) > maxBytes) return Promise.reject(contentTooLarge(maxBytes))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (error?: ConnectError) => {
+      request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone)
+      if (error === undefined) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+      else reject(error)
+    }
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= maxBytes) chunks.push(chunk)
+      else {
+        request.pause()
+        settle(contentTooLarge(maxBytes))
+      }
+    }
+    const onEnd = () => settle()
+    const onGone = () => settle(clientGone())
+    request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone)
+  })
+}
+
+function announcedBytes(request: NodeServerRequest): number {
+  return Number(request.headers['content-length'] ?? 0)
+}
+
+/** The reason why calls are cancelled whose client closed the connection or reset the stream. */
+export function clientGone(): ConnectError {
+  return new ConnectError('the client is gone', Code.Canceled)
+}
+
+/** The scheme and authority that a request was sent to. */
+export function originOf(request: NodeServerRequest): string {
+  const scheme = 'encrypted' in request.socket ? 'https' : 'http'
+  const authority = 'authority' in request ? request.authority : request.headers.host
+  return `${scheme}://${authority ?? 'localhost'}`
+}
+
+/**
+ * Sends a complete answer; nothing if one was begun or the client is gone. Content that the request still has is skipped
+ * if it is known to be at most `maxSkipBytes`; else the connection, or the HTTP/2 stream, is closed.
+ */
+export function send(
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  reply: Reply,
+  maxSkipBytes: number,
+): void {
+  if (response.headersSent || response.destroyed) return
+  const { status, body, contentType, contentEncoding } = reply
+  const content = body !== undefined && request.method !== 'HEAD' ? body : undefined
+  const headers: HeaderList = []
+  if (body !== undefined) {
+    headers.push('Content-Type', contentType, 'Content-Length', String(byteLength(body)))
+    if (contentEncoding !== undefined) headers.push('Content-Encoding', contentEncoding)
+  } else if (status === 205) {
+    headers.push('Content-Length', '0')
+  }
+  headers.push(...reply.headers)
+  if (reply.vary !== undefined) headers.push('Vary', reply.vary)
+
+  const rest = unreadContent(request, maxSkipBytes)
+  if (rest === 'none') {
+    writeHead(response, status, headers)
+    end(response, content)
+  } else if ('stream' in request) {
+    writeHead(response, status, headers)
+    closeStreamAfter(request.stream)
+    end(response, content)
+  } else {
+    headers.push('Connection', 'close')
+    writeHead(response, status, headers)
+    linger(request, response, content)
+  }
+}
+
+/** Sends status and headers: a flat list of names and values is what both of Node's servers write fastest. */
+export function writeHead(response: NodeServerResponse, status: number, headers: HeaderList): void {
+  // A layer around this one, for example CORS, may have set it already; a header of the list would replace it.
+  const vary = response.getHeader('vary')
+  if (vary !== undefined) {
+    response.removeHeader('vary')
+    headers.push('Vary', String(vary))
+  }
+  // Connect's type leaves out the list form, which http and http2 have.
+  const list = headers as unknown as Parameters<NodeServerResponse['writeHead']>[1]
+  response.writeHead(status, list)
+}
+
+function end(response: NodeServerResponse, content: string | Uint8Array | undefined): void {
+  if (content === undefined) response.end()
+  else response.end(content)
+}
+
+/** Size in bytes of content as it is sent. */
+export function byteLength(content: string | Uint8Array): number {
+  return typeof content === 'string' ? Buffer.byteLength(content) : content.length
+}
+
+/** Whether a request has content that nobody reads and that cannot be skipped. Skips it if it can. */
+function unreadContent(request: NodeServerRequest, maxSkipBytes: number): 'none' | 'some' {
+  if (!hasContent(request) || request.readableEnded || request.destroyed) return 'none'
+  const announced = request.headers['content-length']
+  if (announced === undefined || Number(announced) > maxSkipBytes) return 'some'
+  request.resume()
+  return 'none'
+}
+
+/** RFC 9113 8.1: after a complete answer, NO_ERROR asks the client to stop sending. */
+function closeStreamAfter(stream: ServerHttp2Stream): void {
+  stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR))
+}
+
+/** Sends the answer, then reads and forgets what comes until the client stops or the time is up (RFC 9112 9.6). */
+function linger(
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  content: string | Uint8Array | undefined,
+): void {
+  if (content !== undefined && content.length > 0) response.write(content)
+  else if ('flushHeaders' in response) response.flushHeaders()
+  const timer = setTimeout(() => response.end(), LINGER_MS)
+  request.once('end', () => response.end())
+  response.once('close', () => clearTimeout(timer))
+  request.resume()
+}

@@ -1,0 +1,64 @@
+import { dialectProblems } from './dialect.ts'
+import type { Binding } from './rules.ts'
+import { rpcName } from './rules.ts'
+import type { Route, Router } from './tree.ts'
+import { RouteTree } from './tree.ts'
+
+/** The schema has mistakes that keep the server from starting. The message lists all of them, one a line. */
+export class RouteTableError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`the REST rules of the schema have mistakes:\n${problems.map((problem) => `- ${problem}`).join('\n')}`)
+    this.name = 'RouteTableError'
+    this.problems = problems
+  }
+}
+
+/**
+ * Builds the router for all bindings of a server. `problems` are those that reading the rules has found. Throws
+ * `RouteTableError` with them, with mistakes in the dialects of the services, and with duplicates, all together.
+ */
+export function buildRouter<T>(bindings: Iterable<Route<T>>, problems: Iterable<string>): Router<T> {
+  const tree = new RouteTree<T>()
+  const services = new Set<Binding['rpc']['parent']>()
+  for (const { binding, target } of bindings) {
+    tree.add(binding, target)
+    services.add(binding.rpc.parent)
+  }
+  const all = [...problems, ...[...services].flatMap(dialectProblems), ...tree.problems()]
+  if (all.length > 0) throw new RouteTableError(all)
+  return tree.freeze()
+}
+
+/** One line of the route table. */
+export interface RouteEntry {
+  /** An HTTP method in upper case, or `*`. */
+  readonly method: string
+  /** The path template as written. */
+  readonly template: string
+  /** `package.Service/Method`. */
+  readonly rpc: string
+  /** Status of a successful answer. */
+  readonly status: number
+  readonly binding: Binding
+}
+
+/** The route table, ordered by template, then method: for documentation, OpenAPI and tests. */
+export function routeEntries(bindings: Iterable<Binding>): RouteEntry[] {
+  const entries = Array.from(bindings, (binding) => ({
+    method: binding.httpMethod,
+    template: binding.template.text,
+    rpc: rpcName(binding.rpc),
+    status: binding.successStatus,
+    binding,
+  }))
+  return entries.sort(
+    (a, b) => compareText(a.template, b.template) || compareText(a.method, b.method) || compareText(a.rpc, b.rpc),
+  )
+}
+
+/** By code unit: the same on every machine, whatever its locale. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

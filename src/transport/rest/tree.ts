@@ -1,0 +1,308 @@
+import { dialectOf } from './dialect.ts'
+import { compareMixed, mixedShape, splitMixed } from './mixed.ts'
+import { mergeSlashes, pathOf, SegmentedPath } from './path.ts'
+import { decodeMulti, decodeSingle } from './percent.ts'
+import type { Binding } from './rules.ts'
+import { rpcName } from './rules.ts'
+import type { MixedPart, Segment, Template } from './template.ts'
+
+/** A binding and what the caller attached to it. */
+export interface Route<T> {
+  readonly binding: Binding
+  readonly target: T
+}
+
+/** A request found its route. */
+export interface Match<T> {
+  readonly kind: 'match'
+  readonly route: Route<T>
+  /** One value for each variable of the template, in its order, decoded. */
+  readonly values: string[]
+}
+
+/** A request found none. */
+export type Miss =
+  /** No template matches the path: 404. */
+  | { readonly kind: 'notFound' }
+  /** Templates match the path, none serves the HTTP method: 405. */
+  | { readonly kind: 'notAllowed'; readonly allow: string[] }
+  /** A route was found, but a segment that it takes has a malformed escape: 400. */
+  | { readonly kind: 'badPath'; readonly message: string }
+
+/** Finds routes. Reads no state that a request could change. */
+export interface Router<T> {
+  /**
+   * The route for an HTTP method and a request target as received; what follows `?` is ignored. GET routes serve HEAD
+   * where no HEAD rule stands on the same template. OPTIONS matches only rules that name it, not `*`: the server
+   * answers it from `allowed`.
+   */
+  match(httpMethod: string, target: string): Match<T> | Miss
+  /**
+   * The HTTP methods of all templates that match a request target, sorted, with HEAD where GET is served and OPTIONS:
+   * the value of `Allow`. `undefined` if no template matches.
+   */
+  allowed(target: string): string[] | undefined
+}
+
+/** Routes that end at one place of the tree, by HTTP method. */
+type Leaf<T> = Map<string, Route<T>>
+
+/**
+ * One segment of one or more templates. A node stands at one depth, the index of a path segment, so that going back
+ * from a branch that fails never visits it again. Literals are keys of a `Map`: `__proto__` is a name like any other.
+ */
+interface Node<T> {
+  readonly literals: Map<string, Node<T>>
+  /** Most specific first. */
+  readonly mixed: { readonly parts: readonly MixedPart[]; readonly shape: string; readonly node: Node<T> }[]
+  single: Node<T> | undefined
+  /** Templates that go on with `**`. */
+  multi: Tail<T> | undefined
+  readonly leaf: Leaf<T>
+}
+
+/** Literals after `**`, from the last one backwards: the root is the empty tail. */
+interface Tail<T> {
+  readonly literals: Map<string, Tail<T>>
+  readonly leaf: Leaf<T>
+}
+
+/** Trees by verb. A verb belongs to the whole route, so templates with and without it never meet. */
+type Forest<T> = Map<string, Node<T>>
+
+/** Collects routes for a router. The order of additions has no influence on it. */
+export class RouteTree<T> {
+  readonly #forest: Forest<T> = new Map()
+  /** Routes of services that forgive superfluous slashes. */
+  readonly #lenient: Forest<T> = new Map()
+  readonly #problems: string[] = []
+
+  /** Adds a route. If another one has the same HTTP method and shape, it stays and `problems` names both. */
+  add(binding: Binding, target: T): void {
+    const route = { binding, target }
+    const existing = insert(this.#forest, route)
+    if (existing !== undefined) this.#problems.push(duplicate(existing.binding, binding))
+    else if (dialectOf(binding.rpc.parent).slashes === 'lenient') insert(this.#lenient, route)
+  }
+
+  /** The duplicates so far, one sentence each. */
+  problems(): string[] {
+    return [...this.#problems]
+  }
+
+  /** A router for the routes added so far. The tree is the router's from then on: add nothing more. */
+  freeze(): Router<T> {
+    return new TreeRouter(this.#forest, this.#lenient)
+  }
+}
+
+function duplicate(a: Binding, b: Binding): string {
+  const [first, second] = [a, b].map((binding) => `${rpcName(binding.rpc)} ${binding.template.text}`).sort()
+  return `${a.httpMethod} ${a.template.text}: the same requests match two rules, ${first} and ${second}`
+}
+
+/** Adds a route and returns `undefined`, or changes nothing and returns the route that is there already. */
+function insert<T>(forest: Forest<T>, route: Route<T>): Route<T> | undefined {
+  const { template, httpMethod } = route.binding
+  const leaf = leafOf(forest, template)
+  const existing = leaf.get(httpMethod)
+  if (existing === undefined) leaf.set(httpMethod, route)
+  return existing
+}
+
+function leafOf<T>(forest: Forest<T>, { segments, verb, multiAt }: Template): Leaf<T> {
+  let node = getOrAdd(forest, verb, newNode<T>)
+  for (const segment of multiAt < 0 ? segments : segments.slice(0, multiAt)) node = childOf(node, segment)
+  if (multiAt < 0) return node.leaf
+
+  node.multi ??= newTail()
+  let tail = node.multi
+  for (const segment of segments.slice(multiAt + 1).reverse()) {
+    if (segment.kind === 'literal') tail = getOrAdd(tail.literals, segment.text, newTail<T>)
+  }
+  return tail.leaf
+}
+
+function childOf<T>(node: Node<T>, segment: Segment): Node<T> {
+  if (segment.kind === 'literal') return getOrAdd(node.literals, segment.text, newNode<T>)
+  if (segment.kind === 'mixed') return mixedChildOf(node, segment.parts)
+  node.single ??= newNode()
+  return node.single
+}
+
+function mixedChildOf<T>({ mixed }: Node<T>, parts: readonly MixedPart[]): Node<T> {
+  const shape = mixedShape(parts)
+  const existing = mixed.find((child) => child.shape === shape)
+  if (existing !== undefined) return existing.node
+  const node = newNode<T>()
+  mixed.push({ parts, shape, node })
+  mixed.sort((a, b) => compareMixed(a.parts, b.parts))
+  return node
+}
+
+function newNode<T>(): Node<T> {
+  return { literals: new Map(), mixed: [], single: undefined, multi: undefined, leaf: new Map() }
+}
+
+function newTail<T>(): Tail<T> {
+  return { literals: new Map(), leaf: new Map() }
+}
+
+function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const existing = map.get(key)
+  if (existing !== undefined) return existing
+  const value = make()
+  map.set(key, value)
+  return value
+}
+
+/** Looks at the routes of one template; a route ends the walk. */
+type Visit<T> = (leaf: Leaf<T>) => Route<T> | undefined
+
+/** A route and the path it was found for, without the verb. */
+interface Found<T> {
+  readonly route: Route<T>
+  readonly path: SegmentedPath
+}
+
+class TreeRouter<T> implements Router<T> {
+  readonly #forest: Forest<T>
+  readonly #lenient: Forest<T>
+
+  constructor(forest: Forest<T>, lenient: Forest<T>) {
+    this.#forest = forest
+    this.#lenient = lenient
+  }
+
+  match(httpMethod: string, target: string): Match<T> | Miss {
+    const path = pathOf(target)
+    if (path === undefined) return { kind: 'notFound' }
+    const strict = matchIn(this.#forest, httpMethod, path)
+    if (strict.kind !== 'notFound' || this.#lenient.size === 0) return strict
+    const merged = mergeSlashes(path)
+    return merged === path ? strict : matchIn(this.#lenient, httpMethod, merged)
+  }
+
+  allowed(target: string): string[] | undefined {
+    const path = pathOf(target)
+    if (path === undefined) return undefined
+    return allowedIn(this.#forest, path) ?? allowedIn(this.#lenient, mergeSlashes(path))
+  }
+}
+
+function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<T> | Miss {
+  const found = walk(forest, path, (leaf) => routeFor(leaf, httpMethod))
+  if (found === undefined) {
+    const allow = allowedIn(forest, path)
+    return allow === undefined ? { kind: 'notFound' } : { kind: 'notAllowed', allow }
+  }
+  // A literal equals decoded text, so a segment that cannot be decoded is one that a wildcard took.
+  const malformedAt = found.path.malformedAt()
+  if (malformedAt >= 0)
+    return { kind: 'badPath', message: `malformed escape in segment ${malformedAt + 1} of the path` }
+  return { kind: 'match', route: found.route, values: valuesOf(found.route.binding.template, found.path) }
+}
+
+function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
+  const exact = leaf.get(httpMethod)
+  if (exact !== undefined || httpMethod === 'OPTIONS') return exact
+  return (httpMethod === 'HEAD' ? leaf.get('GET') : undefined) ?? leaf.get('*')
+}
+
+/** What `Allow` lists for a rule of any method: there is no header value that means all of them. */
+const commonMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT']
+
+function allowedIn<T>(forest: Forest<T>, path: string): string[] | undefined {
+  const methods = new Set<string>()
+  walk(forest, path, (leaf) => {
+    for (const httpMethod of leaf.keys()) {
+      for (const name of httpMethod === '*' ? commonMethods : [httpMethod]) methods.add(name)
+    }
+    return undefined
+  })
+  if (methods.size === 0) return undefined
+  if (methods.has('GET')) methods.add('HEAD')
+  methods.add('OPTIONS')
+  return [...methods].sort()
+}
+
+/**
+ * Visits all templates that match a path, most specific first, until a visit returns a route: first those with the verb
+ * that the path may end in, then those without a verb, which take the colon as text.
+ */
+function walk<T>(forest: Forest<T>, path: string, visit: Visit<T>): Found<T> | undefined {
+  const colon = path.lastIndexOf(':')
+  if (colon > path.lastIndexOf('/')) {
+    const verb = decodeSingle(path.slice(colon + 1))
+    const found = verb && walkTree(forest.get(verb), path.slice(0, colon), visit)
+    if (found) return found
+  }
+  return walkTree(forest.get(''), path, visit)
+}
+
+function walkTree<T>(root: Node<T> | undefined, text: string, visit: Visit<T>): Found<T> | undefined {
+  if (root === undefined) return undefined
+  const path = new SegmentedPath(text)
+  const route = walkNode(root, 0, path, visit)
+  return route && { route, path }
+}
+
+/** The recursion is as deep as the longest template, however long the path is. */
+function walkNode<T>(node: Node<T>, depth: number, path: SegmentedPath, visit: Visit<T>): Route<T> | undefined {
+  let route: Route<T> | undefined
+  if (depth < path.count) {
+    route = walkChildren(node, depth, path, visit)
+  } else if (!path.trailingSlash) {
+    route = visit(node.leaf)
+  }
+  if (route !== undefined || node.multi === undefined) return route
+  if (depth === path.count) return visit(node.multi.leaf)
+  return path.nonEmptyFrom(depth) ? walkTail(node.multi, depth, path.count - 1, path, visit) : undefined
+}
+
+function walkChildren<T>(node: Node<T>, depth: number, path: SegmentedPath, visit: Visit<T>): Route<T> | undefined {
+  const text = path.text(depth)
+  if (text === '') return undefined
+  const literal = text === undefined ? undefined : node.literals.get(text)
+  let route = literal && walkNode(literal, depth + 1, path, visit)
+  for (let i = 0; route === undefined && i < node.mixed.length; i++) {
+    const mixed = node.mixed[i]
+    // A segment that cannot be decoded is split as received, to find the route that refuses it.
+    if (mixed !== undefined && splitMixed(mixed.parts, text ?? path.raw(depth)) !== undefined) {
+      route = walkNode(mixed.node, depth + 1, path, visit)
+    }
+  }
+  return route ?? (node.single && walkNode(node.single, depth + 1, path, visit))
+}
+
+/** Follows literals from the segment `last` backwards and leaves at least the segment `first` to `**`. */
+function walkTail<T>(
+  tail: Tail<T>,
+  first: number,
+  last: number,
+  path: SegmentedPath,
+  visit: Visit<T>,
+): Route<T> | undefined {
+  const text = last > first ? path.text(last) : undefined
+  const longer = text === undefined ? undefined : tail.literals.get(text)
+  return (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf)
+}
+
+/** The path is the one the template matched, and every escape in it is well-formed. */
+function valuesOf({ segments, variables, multiAt }: Template, path: SegmentedPath): string[] {
+  // Segments behind `**` are counted from the end of the path.
+  const shift = multiAt < 0 ? 0 : path.count - segments.length
+  const indexInPath = (index: number) => (multiAt >= 0 && index > multiAt ? index + shift : index)
+  const values: string[] = []
+  for (const { start, end, multi, part } of variables) {
+    const first = indexInPath(start)
+    if (multi) {
+      values.push(decodeMulti(path.rawRange(first, indexInPath(end))) ?? '')
+    } else {
+      const text = path.text(first) ?? ''
+      const segment = segments[start]
+      values.push(segment?.kind === 'mixed' ? (splitMixed(segment.parts, text)?.[part] ?? '') : text)
+    }
+  }
+  return values
+}

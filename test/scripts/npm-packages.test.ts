@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { fingerprint } from '../../scripts/setup/npm-packages.mjs'
+
+describe('the fingerprint of installed packages', () => {
+  const manifest = { scripts: { test: 'a' }, dependencies: { pino: '1.0.0' }, overrides: { nan: '2.0.0' } }
+  const sources = { lock: '{}', manifest: JSON.stringify(manifest), nodeVersion: 'v20.20.2', platform: 'linux-x64' }
+  const withManifest = (change: object) => ({ ...sources, manifest: JSON.stringify({ ...manifest, ...change }) })
+
+  it.each([
+    ['the lock file', { ...sources, lock: '{ "lockfileVersion": 3 }' }],
+    ['a dependency', withManifest({ dependencies: { pino: '1.0.1' } })],
+    ['a development dependency', withManifest({ devDependencies: { vitest: '4.0.0' } })],
+    ['an override', withManifest({ overrides: { nan: '2.0.1' } })],
+    // Its binary packages are chosen by platform, and addons fit one ABI.
+    ['Node', { ...sources, nodeVersion: 'v22.1.0' }],
+    ['the platform', { ...sources, platform: 'linux-arm64' }],
+  ])('changes with %s', (_, changed) => {
+    expect(fingerprint(changed)).not.toBe(fingerprint(sources))
+  })
+
+  it.each([
+    ['scripts', withManifest({ scripts: { test: 'b' } })],
+    ['the description', withManifest({ description: 'A forge' })],
+  ])('does not change with %s', (_, changed) => {
+    expect(fingerprint(changed)).toBe(fingerprint(sources))
+  })
+})

@@ -1,0 +1,97 @@
+import { pino } from 'pino'
+import type { Peer } from '../../src/domain/access.ts'
+import { createGuessLimits } from '../../src/domain/accounts/guess-limits.ts'
+import { loadInstanceKeys } from '../../src/domain/accounts/instance-keys.ts'
+import { createPasswordHasher } from '../../src/domain/accounts/passwords.ts'
+import type { User } from '../../src/domain/accounts/users.ts'
+import type { App, Clock, Settings } from '../../src/domain/app.ts'
+import { createBackground } from '../../src/domain/background.ts'
+import { openDatabase, transaction } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { claimNames, insertUser, type NewUser } from '../../src/storage/users.ts'
+
+/** A clock that stands still until it is moved. */
+export interface TestClock extends Clock {
+  advance(seconds: number): void
+}
+
+export interface TestApp extends App {
+  readonly clock: TestClock
+}
+
+/** 1 May 2026, 10:00 UTC. */
+const START_MS = Date.UTC(2026, 4, 1, 10)
+
+/** The peer of every call that is not about peers. */
+export const LOCAL_PEER: Peer = { address: '127.0.0.1', loopback: true }
+
+const SETTINGS: Settings = {
+  registration: 'open',
+  passwordSignIn: true,
+  basicPassword: true,
+  minPasswordLength: 8,
+  privateInstance: false,
+  usernameChange: true,
+  displayNameChange: true,
+}
+
+/** An application over a database of its own, in memory. */
+export async function testApp(
+  settings: Partial<Settings> = {},
+  overrides: Partial<Omit<App, 'clock' | 'settings'>> = {},
+): Promise<TestApp> {
+  const clock = testClock()
+  const db = overrides.db ?? openDatabase(':memory:')
+  await migrate(db)
+  const log = overrides.log ?? pino({ level: 'silent' })
+  return {
+    db,
+    log,
+    keys: await loadInstanceKeys(db, clock),
+    passwords: createPasswordHasher(),
+    guesses: createGuessLimits(clock),
+    background: createBackground(log),
+    ...overrides,
+    clock,
+    settings: { ...SETTINGS, ...settings },
+  }
+}
+
+export function testClock(): TestClock {
+  let now = START_MS
+  return {
+    now: () => now,
+    advance(seconds) {
+      now += seconds * 1000
+    },
+  }
+}
+
+/** The password of every account that `addUser` makes. */
+export const PASSWORD = 'correct horse'
+
+/** Stores an account, an active one of role USER unless `fields` says otherwise. */
+export async function addUser(app: App, username: string, fields: Partial<NewUser> = {}): Promise<User> {
+  const now = Math.floor(app.clock.now() / 1000)
+  const password_hash = await app.passwords.hash(PASSWORD)
+  return transaction(app.db, async (tx) => {
+    const user = await insertUser(tx, {
+      user_id: null,
+      username,
+      email: '',
+      email_key: '',
+      display_name: '',
+      avatar_url: '',
+      description: '',
+      password_hash,
+      role: 'USER',
+      state: 'NORMAL',
+      create_time: now,
+      update_time: now,
+      ...fields,
+    })
+    const names = [user.username, user.user_id ?? user.username].map((name) => name.toLowerCase())
+    await claimNames(tx, user.id, new Set(names))
+    return user
+  })
+}

@@ -1,0 +1,140 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient, type Interceptor, type Transport } from '@connectrpc/connect'
+import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import type { Config } from '../../src/config.ts'
+import type { Clock } from '../../src/domain/app.ts'
+import { createLogTo } from '../../src/log.ts'
+import { type Server, startServer } from '../../src/server.ts'
+
+/** A server on a data folder of its own, and what it logged. */
+export interface TestServer extends Server {
+  readonly data: string
+  /** Log lines so far, parsed. */
+  readonly logged: readonly Record<string, unknown>[]
+  /** Stops the server and removes the data folder. */
+  stop(): Promise<void>
+}
+
+/** Settings for tests; each test says what it needs otherwise. */
+export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
+  readonly settings?: Partial<Config['settings']>
+  readonly clock?: Clock
+}
+
+/** Starts the real server on a free port and a new data folder, or on `options.data`, which then stays. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { settings, clock, ...config } = options
+  const data = config.data ?? (await mkdtemp(join(tmpdir(), 'branchline-')))
+  const logged: Record<string, unknown>[] = []
+  const log = createLogTo({ write: (line) => logged.push(JSON.parse(line)) }, 'debug')
+  const server = await startServer(
+    {
+      listen: { host: '127.0.0.1', port: 0 },
+      publicUrl: undefined,
+      tls: undefined,
+      corsOrigins: [],
+      maxMessageBytes: 4 * 1024 * 1024,
+      reflection: true,
+      logLevel: 'debug',
+      ...config,
+      data,
+      settings: {
+        registration: 'closed',
+        passwordSignIn: true,
+        basicPassword: true,
+        minPasswordLength: 8,
+        privateInstance: false,
+        usernameChange: true,
+        displayNameChange: true,
+        ...settings,
+      },
+    },
+    log,
+    clock,
+  )
+  return {
+    ...server,
+    data,
+    logged,
+    async stop() {
+      await server.close(0)
+      if (config.data === undefined) await rm(data, { recursive: true })
+    },
+  }
+}
+
+/** Every way to send an RPC with the libraries of the Connect project, by name. */
+export const RPC_PROTOCOLS = ['gRPC', 'gRPC-Web', 'Connect JSON', 'Connect binary'] as const
+export type RpcProtocol = (typeof RPC_PROTOCOLS)[number]
+
+/** A transport to a server, with an Authorization header if one is given. */
+export function transportTo(url: string, protocol: RpcProtocol, authorization?: string): Transport {
+  const authorize: Interceptor = (next) => (request) => {
+    if (authorization !== undefined) request.header.set('authorization', authorization)
+    return next(request)
+  }
+  const common = { baseUrl: url, interceptors: [authorize] }
+  switch (protocol) {
+    case 'gRPC':
+      return createGrpcTransport(common)
+    case 'gRPC-Web':
+      return createGrpcWebTransport({ ...common, httpVersion: '1.1' })
+    case 'Connect JSON':
+      return createConnectTransport({ ...common, httpVersion: '1.1' })
+    case 'Connect binary':
+      return createConnectTransport({ ...common, httpVersion: '2', useBinaryFormat: true })
+  }
+}
+
+/** The password of everybody in the cast. */
+export const PASSWORD = 'correct horse battery'
+
+/** Someone with an account. */
+export interface Actor {
+  readonly username: string
+  /** Value of the Authorization header of a session. */
+  readonly authorization: string
+}
+
+/** Who appears in the tests: ada administers, bob and carol are users, and dan's account is archived. */
+export interface Cast {
+  readonly ada: Actor
+  readonly bob: Actor
+  readonly carol: Actor
+}
+
+/** Makes the cast through the public API. */
+export async function inviteCast(url: string): Promise<Cast> {
+  const anonymous = createClient(UserService, transportTo(url, 'Connect JSON'))
+  await anonymous.createUser({ user: { username: 'ada', password: PASSWORD, email: 'ada@example.org' } })
+  const ada = await signIn(url, 'ada')
+  const asAda = createClient(UserService, transportTo(url, 'Connect JSON', ada.authorization))
+  for (const username of ['bob', 'carol', 'dan']) {
+    const user = { username, password: PASSWORD, email: `${username}@example.org`, role: User_Role.USER }
+    await asAda.createUser({ user })
+  }
+  const [bob, carol] = [await signIn(url, 'bob'), await signIn(url, 'carol')]
+  await asAda.updateUser({ user: { name: 'users/dan', state: 2 }, updateMask: { paths: ['state'] } })
+  return { ada, bob, carol }
+}
+
+/** Signs in by password. */
+export async function signIn(url: string, username: string, password: string = PASSWORD): Promise<Actor> {
+  const client = createClient(AuthService, transportTo(url, 'Connect JSON'))
+  const { accessToken } = await client.signIn({
+    credentials: { case: 'passwordCredentials', value: { username, password } },
+  })
+  return { username, authorization: `Bearer ${accessToken}` }
+}
+
+/** Makes a personal access token and returns its text. */
+export async function createToken(url: string, owner: Actor, scopes: string[]): Promise<string> {
+  const client = createClient(UserService, transportTo(url, 'Connect JSON', owner.authorization))
+  const { token } = await client.createPersonalAccessToken({ parent: `users/${owner.username}`, scopes })
+  return token
+}
