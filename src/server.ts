@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DescMethod } from '@bufbuild/protobuf'
@@ -133,6 +134,8 @@ export async function startServer(config: Config, log: Logger, clock: Clock = sy
 
 async function serve(config: Config, app: App): Promise<{ listener: Listener; stopServing: () => void }> {
   const shutdown = new AbortController()
+  // Every call in flight listens; the usual warning about many listeners would be about many clients.
+  setMaxListeners(0, shutdown.signal)
   let serving = true
   // Known once the port is: until then nobody can ask.
   let publicUrl = config.publicUrl ?? ''

@@ -14,7 +14,7 @@ export const checks = [
   { name: 'buf lint', run: () => run('buf', ['lint']) },
   { name: 'buf breaking', run: () => checkBreaking() },
   { name: 'generated code', run: checkGenerated },
-  { name: 'formatter and linter', run: () => run('biome', ['ci']) },
+  { name: 'formatter and linter', run: () => run('biome', ['ci', '--colors=off']) },
   { name: 'types', run: () => run('tsc', []) },
 ]
 

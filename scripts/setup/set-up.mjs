@@ -7,7 +7,7 @@ import { ensureNpmPackages } from './npm-packages.mjs'
 import { Failure, printLine, step } from './progress.mjs'
 import { compilePackages, ensureSystemPackages, runPackages, testPackages } from './system-packages.mjs'
 
-/** The oldest Node that can `require` the ES modules among the dependencies; `engines` in package.json says the same. */
+/** The oldest Node that the test runner accepts; `engines` in package.json says the same. */
 const OLDEST_NODE = [20, 19]
 
 /**
@@ -31,7 +31,7 @@ export async function setUp(purpose) {
       `Node ${OLDEST_NODE.join('.')} or newer is needed, this is ${process.version}: install a newer Node.`,
     )
   }
-  const lock = join(root, '.setup.lock.tmp')
+  const lock = join(root, 'dist', '.setup.lock')
   const onWait = (/** @type {number} */ owner) =>
     printLine('..', `process ${owner} is setting up this clone; waiting (its lock is ${lock})`)
   await withLock(lock, onWait, async () => {

@@ -11,6 +11,9 @@ import { Failure } from './progress.mjs'
 /** @type {readonly SystemPackage[]} */
 export const runPackages = [{ name: 'git', command: 'git' }]
 
+/** Modules that apt-get installs are seen by Debian's own Python only, which need not be the first on the path. */
+const DEBIAN_PYTHON = '/usr/bin/python3'
+
 /** Needed only when an addon has to be compiled. nodegit links Kerberos and reads OpenSSL's headers. @type {readonly SystemPackage[]} */
 export const compilePackages = [
   { name: 'g++', command: 'g++' },
@@ -87,24 +90,21 @@ export async function ensureSystemPackages({ required, optional }, say) {
       )
     }
   }
-  const refused = await installEach(plan.installOptional, say)
-  const installed = wanted.filter((name) => !refused.includes(name))
-  const result = [installed.length > 0 ? `installed ${installed.join(', ')}` : 'installed nothing']
-  if (refused.length > 0) result.push(`not here: ${refused.join(', ')}, so the tests that need them will say so`)
+  await installEach(plan.installOptional, say)
+  const absent = (await missingOf([...missing.required, ...missing.optional])).map((p) => p.name)
+  const installed = wanted.filter((name) => !absent.includes(name))
+  const result = [`installed ${installed.length > 0 ? installed.join(', ') : 'nothing'}`]
+  if (absent.length > 0) result.push(`still not here: ${absent.join(', ')}; what needs them will say so`)
   return result.join('; ')
 }
 
 /** One by one, so that a package that this release of Debian lacks does not keep the others out. */
 async function installEach(/** @type {readonly string[]} */ names, /** @type {(what: string) => void} */ say) {
-  const refused = []
   for (const name of names) {
     say(`apt-get install ${name}`)
     const { code, output } = await install([name])
-    if (code === 0) continue
-    say(`apt-get could not install ${name}:\n${lastLines(output)}`)
-    refused.push(name)
+    if (code !== 0) say(`apt-get could not install ${name}:\n${lastLines(output)}`)
   }
-  return refused
 }
 
 function install(/** @type {readonly string[]} */ names) {
@@ -124,7 +124,7 @@ async function missingOf(/** @type {readonly SystemPackage[]} */ packages) {
 async function isPresent(/** @type {SystemPackage} */ { command, header, pythonModule }) {
   if (command !== undefined) return isCommand(command)
   if (header !== undefined) return existsSync(header)
-  return (await run('python3', ['-c', `import ${pythonModule}`])).code === 0
+  return (await run(DEBIAN_PYTHON, ['-c', `import ${pythonModule}`])).code === 0
 }
 
 function isCommand(/** @type {string} */ name) {

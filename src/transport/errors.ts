@@ -26,11 +26,10 @@ interface Refusal {
 type TransportReason = 'MALFORMED_REQUEST' | 'REQUEST_TOO_LARGE'
 
 /**
- * The one table from reasons to codes and texts. Every key is a value of the proto enum ErrorReason, where the meaning
- * and the metadata are documented; the compiler sees to both directions.
+ * The one table from reasons to codes and texts. Every key is a value of the proto enum ErrorReason, where its meaning
+ * and its metadata are documented: for a reason that is not, this does not compile.
  */
-const REFUSALS: Readonly<Record<Reason | TransportReason, Refusal>> &
-  Partial<Record<keyof typeof ErrorReason, Refusal>> = {
+const REFUSALS: Readonly<Record<(Reason | TransportReason) & keyof typeof ErrorReason, Refusal>> = {
   ACCOUNT_ARCHIVED: { code: Code.PermissionDenied, message: 'this account is archived' },
   AVATAR_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   BAD_CREDENTIALS: { code: Code.Unauthenticated, message: 'the credentials are wrong, expired or revoked' },

@@ -132,17 +132,16 @@ function bind(server: net.Server, { host, port }: ListenOptions): Promise<void> 
   })
 }
 
-function closeGracefully(server: net.Server, admission: Admission<Connection>, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(() => {
-      for (const connection of admission) connection.evict()
-    }, graceMs)
-    server.close(() => {
-      clearTimeout(deadline)
-      resolve()
-    })
-    for (const connection of admission) connection.drain()
-  })
+async function closeGracefully(server: net.Server, admission: Admission<Connection>, graceMs: number): Promise<void> {
+  // The server's own 'close' comes when the last socket is destroyed, a moment before that socket says so.
+  const gone = Array.from(admission, ({ socket }) => new Promise((resolve) => socket.once('close', resolve)))
+  gone.push(new Promise((resolve) => server.close(resolve)))
+  const deadline = setTimeout(() => {
+    for (const connection of admission) connection.evict()
+  }, graceMs)
+  for (const connection of admission) connection.drain()
+  await Promise.all(gone)
+  clearTimeout(deadline)
 }
 
 function urlOf(address: AddressInfo | string | null, { host, port, tls }: ListenOptions): string {

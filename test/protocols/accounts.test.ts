@@ -48,7 +48,9 @@ const create = (user: Record<string, string>, userId = '') =>
   call(method.createUser, { user, userId }, `POST /api/v1/users?userId=${userId}`, user)
 const remove = (user: string) => call(method.deleteUser, { name: `users/${user}` }, `DELETE /api/v1/users/${user}`)
 const list = (query: { pageSize?: number; pageToken?: string; filter?: string; showDeleted?: boolean } = {}) => {
-  const text = new URLSearchParams(Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]))
+  const text = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  )
   return call(method.listUsers, query, `GET /api/v1/users?${text}`)
 }
 const batch = (usernames: string[]) =>
@@ -183,7 +185,7 @@ const CASES: readonly Case[] = [
     name: 'refresh without a cookie',
     as: 'nobody',
     call: call(auth.refreshToken, {}, 'POST /api/v1/auth/refresh', {}),
-    want: refused('Unauthenticated', 'BAD_CREDENTIALS'),
+    want: refused('Unauthenticated', 'UNAUTHENTICATED'),
   },
   // Lists
   {

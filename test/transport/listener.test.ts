@@ -31,6 +31,17 @@ describe('one port in clear text', () => {
     expect(second).toEqual({ status: 200, text: 'POST /two text' })
   })
 
+  it('answers the keep-alive pings of gRPC clients', async () => {
+    const { url } = await start()
+    const session = connectHttp2(url)
+    await once(session, 'connect')
+    const payload = Buffer.from('grpcping')
+    const answer = await new Promise((resolve, reject) => {
+      session.ping(payload, (error, _, echoed) => (error ? reject(error) : resolve(echoed)))
+    })
+    expect(answer).toEqual(payload)
+  })
+
   const request = Buffer.concat([
     http2Preface,
     frame(frameType.settings, 0, 0),

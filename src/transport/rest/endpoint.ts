@@ -17,6 +17,8 @@ import { compileContent, compileReply } from './reply.ts'
 import type { Binding } from './rules.ts'
 import type { Setter } from './setters.ts'
 import { compilePathSetter } from './setters.ts'
+import type { MaskDeriver } from './update-mask.ts'
+import { compileMaskDeriver } from './update-mask.ts'
 
 /** The settings of the calls of one service, complete. */
 export interface CallSettings {
@@ -41,6 +43,8 @@ export interface Endpoint {
   readonly readBody: BodyReader | undefined
   /** Takes raw content; undefined unless the body is a google.api.HttpBody. */
   readonly setHttpBody: HttpBodySetter | undefined
+  /** Fills an update mask that the request leaves out; undefined where the schema does not ask for that. */
+  readonly deriveMask: MaskDeriver | undefined
   /** Answers a unary call. */
   readonly reply: ReplyWriter
   /** Turns one message of a stream into content. */
@@ -70,6 +74,7 @@ export function compileEndpoint(
     readQuery: compileQuery(input, { pathFields, body }, dialect),
     readBody: body === '' || setHttpBody !== undefined ? undefined : compileBodyReader(input, body, registry),
     setHttpBody,
+    deriveMask: compileMaskDeriver(spec.method, body),
     reply: compileReply(binding, dialect, registry, settings.writeMaxBytes),
     contentOf: compileContent(binding, dialect, registry),
     isRaw: httpBodyGetter(output, responseBody) !== undefined,
@@ -98,6 +103,7 @@ export function buildRequest(endpoint: Endpoint, { values, target, content, cont
     for (let i = 0; i < endpoint.pathSetters.length; i++) endpoint.pathSetters[i]?.(message, values[i] ?? '')
     const question = target.indexOf('?')
     if (question >= 0) endpoint.readQuery(message, target.slice(question + 1))
+    endpoint.deriveMask?.(message, content)
   } catch (error) {
     if (error instanceof FieldError) throw new ConnectError(error.message, Code.InvalidArgument)
     throw error

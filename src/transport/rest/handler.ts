@@ -52,12 +52,7 @@ export function createHandler(state: ServerState): RestHandler {
   }
 }
 
-function answerMiss(
-  state: ServerState,
-  miss: Miss,
-  request: NodeServerRequest,
-  response: NodeServerResponse,
-): void {
+function answerMiss(state: ServerState, miss: Miss, request: NodeServerRequest, response: NodeServerResponse): void {
   const { method = 'GET', url = '' } = request
   if (miss.kind === 'notAllowed' && method === 'OPTIONS') {
     const headers = ['Allow', miss.allow.join(', ')]

@@ -104,17 +104,9 @@ function memberAppender(field: DescField, compiler: Compiler): Append {
   }
 }
 
-/** What a field prints while it is unset, by its own option or the dialect; undefined if nothing. */
+/** What a field prints while it is unset; undefined if nothing. */
 function unsetText(field: DescField, print: Print, dialect: Dialect): string | undefined {
-  switch (getOption(field, fieldOption).unset) {
-    case Unset.OMIT:
-      return undefined
-    case Unset.NULL:
-      return 'null'
-    case Unset.DEFAULT:
-      return defaultText(field, print)
-  }
-  switch (dialectUnset(field, dialect)) {
+  switch (unsetForm(field, dialect)) {
     case 'omit':
       return undefined
     case 'null':
@@ -124,7 +116,16 @@ function unsetText(field: DescField, print: Print, dialect: Dialect): string | u
   }
 }
 
-function dialectUnset(field: DescField, dialect: Dialect): 'omit' | 'default' | 'null' {
+/** What becomes of a field that is unset, by its own option or the dialect: left out, `null`, or its default value. */
+export function unsetForm(field: DescField, dialect: Dialect): 'omit' | 'default' | 'null' {
+  switch (getOption(field, fieldOption).unset) {
+    case Unset.OMIT:
+      return 'omit'
+    case Unset.NULL:
+      return 'null'
+    case Unset.DEFAULT:
+      return 'default'
+  }
   if (field.fieldKind === 'list') return dialect.lists
   if (field.fieldKind === 'map') return dialect.maps
   return hasPresence(field) ? dialect.messages : dialect.scalars

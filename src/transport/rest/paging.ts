@@ -18,14 +18,15 @@ export type PageWriter = (request: Message, response: Message, url: string) => P
 export function compilePaging(paging: Paging, spelling: 'lowerCamel' | 'original'): PageWriter {
   const total = integerGetter(paging.total)
   const page = integerGetter(paging.page)
-  const limit = integerGetter(paging.appliedLimit ?? paging.limit)
+  const limit = integerGetter(paging.limit)
+  const appliedLimit = paging.appliedLimit && integerGetter(paging.appliedLimit)
   const parameter: PageParameter = {
     names: [paging.page.name, paging.page.jsonName],
     added: spelling === 'original' ? paging.page.name : paging.page.jsonName,
   }
   return (request, response, url) => {
     const count = total(response)
-    const size = limit(paging.appliedLimit === undefined ? request : response)
+    const size = appliedLimit?.(response) || limit(request)
     return { total: String(count), link: linkTo(url, parameter, page(request), lastPage(count, size)) }
   }
 }
@@ -90,7 +91,7 @@ const unfitForLink = /[^\x21-\x7e]|[<>"\\^`{|}]/g
  */
 export function publicRequestUrl(base: string, target: string): string {
   const slash = target.startsWith('/') ? 0 : target.indexOf('/', target.indexOf('://') + 3)
-  const pathAndQuery = target.slice(slash).replace(unfitForLink, (unfit) => {
+  const pathAndQuery = (slash < 0 ? '' : target.slice(slash)).replace(unfitForLink, (unfit) => {
     return `%${unfit.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
   })
   return (base.endsWith('/') ? base.slice(0, -1) : base) + pathAndQuery

@@ -80,7 +80,10 @@ export function compileReply(binding: Binding, dialect: Dialect, registry: Regis
     if (!tagged) return { status, headers, body: content.body, contentType }
 
     let tag = findHeader(headers, 'etag')
-    if (tag === undefined && dialect.etag) headers.push('ETag', (tag = weakTag(content.body)))
+    if (tag === undefined && dialect.etag) {
+      tag = weakTag(content.body)
+      headers.push('ETag', tag)
+    }
     const { ifNoneMatch } = input
     if (tag !== undefined && ifNoneMatch !== undefined && tagMatches(ifNoneMatch, tag)) return notModified(headers)
     return { status, headers, body: content.body, contentType }

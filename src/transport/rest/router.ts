@@ -166,4 +166,3 @@ function registryOf(services: readonly DescService[], own: Registry | undefined)
   for (const { file } of services) visit(file)
   return createRegistry(file_google_rpc_error_details, ...files, ...(own === undefined ? [] : [own]))
 }
-

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import http2, { type ClientHttp2Session, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import type { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect } from 'vitest'
 import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
@@ -14,7 +15,7 @@ export const quickSweep = { sweepIntervalMs: 5, lingerTimeoutMs: 20 } satisfies 
 /** A request that a test answers when it likes. */
 export interface Held {
   readonly request: Request
-  readonly response: Response
+  readonly response: Writable
 }
 
 /** Answers with the method, the path and the body of the request. */
@@ -96,7 +97,10 @@ export function requestHttp2(
     stream.on('data', (chunk: string) => {
       text += chunk
     })
-    stream.on('end', () => resolve({ status, text }))
+    stream.on('end', () => {
+      if (status === undefined) reject(new Error('the connection closed before an answer'))
+      else resolve({ status, text })
+    })
     stream.on('error', reject)
     stream.on('aborted', () => reject(new Error(`stream reset with code ${stream.rstCode}`)))
     if (body !== '') stream.end(body)

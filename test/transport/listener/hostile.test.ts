@@ -16,14 +16,18 @@ import {
 } from './raw-client.ts'
 
 const { start, connectHttp2 } = useListeners()
-const soon = 40
+const soon = 100
 const cancelCode = Buffer.from([0, 0, 0, http2.constants.NGHTTP2_CANCEL])
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants
 
 /** The server still answers others. */
 async function expectAlive(url: string): Promise<void> {
-  expect((await fetch(url, { headers: { connection: 'close' } })).status).toBe(200)
+  const client = await connectRaw(url, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  expect(await client.closed).toMatch(/^HTTP\/1\.1 200 /)
 }
+
+/** Asks until the answer is as expected; on a busy machine that may take longer than the second vitest allows. */
+const eventually = <T>(ask: () => T) => expect.poll(ask, { interval: 5, timeout: 20_000 })
 
 describe('a client that does not say what it wants', () => {
   it.each([
@@ -111,9 +115,9 @@ describe('garbage', () => {
     const { url, connections } = await start({ limits: quickSweep })
     const client = await connectRaw(url)
     client.socket.write(bytes, 'latin1')
-    expect(await client.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*Connection: close\r\n`, 'i'))
+    expect(await client.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close\r\n`, 'is'))
     await expectAlive(url)
-    await expect.poll(connections).toBe(0)
+    await eventually(connections).toBe(0)
   })
 
   it('behind a request that is still at work takes the connection, and is not answered in its place', async () => {
@@ -168,15 +172,16 @@ describe('a body that does not arrive', () => {
     const { url } = await start({
       limits: { ...quickSweep, stallTimeoutMs: soon },
       handler(request, response) {
-        if (request.url !== '/slow') request.resume()
-        else waiting.push(() => void request.on('end', () => response.end('read')).resume())
+        request.on('end', () => response.end('read'))
+        if (request.url === '/slow') waiting.push(() => request.resume())
+        else request.resume()
       },
     })
     const slow = await connectRaw(url)
     const size = 4 * 1024 * 1024
     slow.socket.write(`POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: ${size}\r\n\r\n`)
     slow.socket.write(Buffer.alloc(size))
-    await expect.poll(() => waiting.length).toBe(1)
+    await eventually(() => waiting.length).toBe(1)
     const stalled = await connectRaw(url)
     stalled.socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbo')
     await stalled.closed
@@ -245,7 +250,7 @@ describe('a client that does not read', () => {
     const client = await connectRaw(url)
     client.socket.pause()
     client.socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await expect.poll(connections).toBe(0)
+    await eventually(connections).toBe(0)
     client.socket.destroy()
   })
 
@@ -258,9 +263,9 @@ describe('a client that does not read', () => {
     const noWindow = Buffer.from([0, 4, 0, 0, 0, 0])
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0, noWindow)]))
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 1, getRequestHeaders))
-    await expect
-      .poll(() => framesOf(client.received()).find(({ type }) => type === frameType.rstStream)?.errorCode)
-      .toBe(NGHTTP2_CANCEL)
+    await eventually(
+      () => framesOf(client.received()).find(({ type }) => type === frameType.rstStream)?.errorCode,
+    ).toBe(NGHTTP2_CANCEL)
     client.socket.destroy()
   })
 })
@@ -371,12 +376,8 @@ describe('a flood', () => {
     // The first answer shows that the settings were exchanged; limits bind a client that knows them.
     await requestHttp2(session, '/')
     const stream = session.request(headers)
-    const statuses: unknown[] = []
-    stream.on('response', (response) => statuses.push(response[':status']))
-    stream.on('error', () => {})
-    stream.resume()
-    await once(stream, 'close')
-    expect(statuses).not.toContain(200)
+    const [error] = await once(stream, 'error')
+    expect(error.message).toContain('ENHANCE_YOUR_CALM')
     await expectAlive(url)
   })
 })

@@ -12,10 +12,11 @@ export interface RawClient {
   readonly closed: Promise<string>
 }
 
-/** Connects to the host and port of `url`. */
-export async function connectRaw(url: string): Promise<RawClient> {
+/** Connects to the host and port of `url`, and sends `first` in the same breath. */
+export async function connectRaw(url: string, first = ''): Promise<RawClient> {
   const { hostname, port } = new URL(url)
   const socket = net.connect({ host: hostname, port: Number(port), noDelay: true })
+  socket.write(first)
   await once(socket, 'connect')
   let text = ''
   const waiting = new Set<() => void>()

@@ -1,0 +1,133 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { getOption } from '@bufbuild/protobuf'
+import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
+import { httpBodySetter } from '../rest/http-body.ts'
+import { type Binding, type Dialect, dialectOf } from '../rest/index.ts'
+import { OPERATION_METHODS, type OpenApiDocument, type Operation, type PathItem, type RequestBody } from './document.ts'
+import { parseRpcComment } from './failures.ts'
+import { pathParameters, queryParameters } from './parameters.ts'
+import { documentPath, type PathParameter } from './path.ts'
+import { errorSchemas, type ResponseSources, responsesOf } from './responses.ts'
+import { Schemas, type Use } from './schemas.ts'
+import { documentAccess, securitySchemes } from './security.ts'
+
+export type { OpenApiDocument } from './document.ts'
+
+/** What the document is made from. */
+export interface OpenApiSources extends ResponseSources {
+  readonly title: string
+  readonly version: string
+  /** Base of all paths, without a slash at its end. */
+  readonly publicUrl: string
+  /** Whether PUBLIC methods want credentials. */
+  readonly isPrivateInstance: boolean
+}
+
+/**
+ * Describes REST routes in OpenAPI 3.1: names, types and behaviour from the schema, texts from its comments.
+ *
+ * HEAD and OPTIONS, which every route answers, are left out, and so are routes for HTTP methods that OpenAPI does not
+ * know. The same routes in the same order give the same document.
+ *
+ * @throws Error when the comment of an RPC lists its failures in a form that cannot be read.
+ */
+export function createOpenApi(bindings: readonly Binding[], sources: OpenApiSources): OpenApiDocument {
+  const schemas = new Schemas(sources.comments)
+  const operationId = operationIds()
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const binding of bindings) {
+    const method = OPERATION_METHODS.find((known) => known.toUpperCase() === binding.httpMethod)
+    if (method === undefined) continue
+    const path = documentPath(binding.template)
+    const operation = operationOf(binding, operationId(binding.rpc), path.parameters, schemas, sources)
+    paths[path.text] = { ...paths[path.text], [method]: operation }
+  }
+  const services = [...new Set(bindings.map(({ rpc }) => rpc.parent))].sort((a, b) => compareText(a.name, b.name))
+  return {
+    openapi: '3.1.1',
+    info: { title: sources.title, version: sources.version },
+    servers: [{ url: sources.publicUrl }],
+    tags: services.map((service) => tagOf(service, sources)),
+    paths: inOrder(paths satisfies Record<string, PathItem>),
+    components: {
+      schemas: inOrder({ ...schemas.components(), ...errorSchemas(services.map(dialectOf)) }),
+      securitySchemes,
+    },
+  }
+}
+
+function operationOf(
+  binding: Binding,
+  operationId: string,
+  path: readonly PathParameter[],
+  schemas: Schemas,
+  sources: OpenApiSources,
+): Operation {
+  const { rpc } = binding
+  const dialect = dialectOf(rpc.parent)
+  const comment = parseRpcComment(sources.comments.get(`${rpc.parent.typeName}.${rpc.name}`) ?? '')
+  const access = documentAccess(rpc, sources.isPrivateInstance)
+  const description = [comment.description, access.note].filter(Boolean).join('\n\n')
+  const parameters = [...pathParameters(binding, path, dialect, schemas), ...queryParameters(binding, dialect, schemas)]
+  const requestBody = requestBodyOf(binding, dialect, schemas)
+  return {
+    operationId,
+    tags: [rpc.parent.name],
+    ...(comment.summary && { summary: comment.summary }),
+    ...(description && { description }),
+    ...(rpc.deprecated && { deprecated: true as const }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: responsesOf(binding, comment.failures, dialect, schemas, sources),
+    security: access.security,
+  }
+}
+
+function requestBodyOf(binding: Binding, dialect: Dialect, schemas: Schemas): RequestBody | undefined {
+  const { rpc, body, httpMethod, template } = binding
+  if (body === '') return undefined
+  if (httpBodySetter(rpc.input, body)) return { content: { '*/*': {} } }
+  const use: Use = httpMethod === 'PATCH' ? 'partialRequest' : 'request'
+  const field = rpc.input.fields.find(({ name }) => name === body)
+  if (field) {
+    const { description, ...schema } = schemas.ofField(field, dialect, use)
+    return {
+      ...(description && { description }),
+      ...(getOption(field, field_behavior).includes(FieldBehavior.REQUIRED) && { required: true as const }),
+      content: { 'application/json': { schema } },
+    }
+  }
+  const inPath = new Set(template.variables.map(({ fieldPath }) => fieldPath))
+  const schema = rpc.input.fields.some(({ name }) => inPath.has(name))
+    ? schemas.ofMessageWithout(rpc.input, inPath, dialect, use)
+    : schemas.ofMessage(rpc.input, dialect, use)
+  const needsContent = rpc.input.fields.some(
+    (candidate) => !inPath.has(candidate.name) && getOption(candidate, field_behavior).includes(FieldBehavior.REQUIRED),
+  )
+  return { ...(needsContent && { required: true as const }), content: { 'application/json': { schema } } }
+}
+
+/** `Service_Method`; from the second binding of a method on with its number. */
+function operationIds(): (rpc: DescMethod) => string {
+  const counts = new Map<string, number>()
+  return ({ parent, name }) => {
+    const id = `${parent.name}_${name}`
+    const count = (counts.get(id) ?? 0) + 1
+    counts.set(id, count)
+    return count === 1 ? id : `${id}_${count}`
+  }
+}
+
+function tagOf({ name, typeName }: DescService, { comments }: OpenApiSources): { name: string; description?: string } {
+  const description = comments.get(typeName)
+  return description === undefined ? { name } : { name, description }
+}
+
+function inOrder<T>(record: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => compareText(a, b)))
+}
+
+/** By code unit: the same on every machine, whatever its locale. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : 1
+}

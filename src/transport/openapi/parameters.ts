@@ -1,0 +1,91 @@
+import type { DescField, DescMessage } from '@bufbuild/protobuf'
+import { getOption } from '@bufbuild/protobuf'
+import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
+import { fieldText } from '../rest/field-text.ts'
+import type { Binding, Dialect } from '../rest/index.ts'
+import type { Parameter } from './document.ts'
+import type { PathParameter } from './path.ts'
+import { memberName, type Schemas } from './schemas.ts'
+
+/** The parameters in the path of a binding. */
+export function pathParameters(
+  { rpc }: Binding,
+  path: readonly PathParameter[],
+  dialect: Dialect,
+  schemas: Schemas,
+): Parameter[] {
+  return path.map((parameter) => {
+    const field = parameter.fieldPath === undefined ? undefined : fieldAt(rpc.input, parameter.fieldPath)
+    const isWhole = field !== undefined && parameter.resourceName === undefined
+    const description = describePathParameter(parameter, isWhole ? schemas.descriptionOf(field) : '')
+    return {
+      name: parameter.name,
+      in: 'path',
+      required: true,
+      ...(description && { description }),
+      schema: isWhole ? schemas.valueOf(field, asText(dialect), 'request') : { type: 'string' },
+    }
+  })
+}
+
+function describePathParameter({ fieldPath, resourceName, isLast, multi }: PathParameter, comment: string): string {
+  const slashes = multi ? 'May contain slashes.' : ''
+  if (resourceName === undefined) return [comment, slashes].filter(Boolean).join('\n\n')
+  const part = isLast ? 'The last segment' : 'A segment'
+  return `${part} of the resource name \`${resourceName}\`, which is the request field \`${fieldPath}\`. ${slashes}`.trim()
+}
+
+/**
+ * The query parameters of a binding: every request field that can be one and that neither path nor body covers, fields
+ * of nested messages by their dotted path.
+ */
+export function queryParameters(binding: Binding, dialect: Dialect, schemas: Schemas): Parameter[] {
+  const { rpc, body, template } = binding
+  if (body === '*') return []
+  const covered = new Set([...template.variables.map(({ fieldPath }) => fieldPath), body])
+  const derivedMask = getOption(rpc, methodOption).updateMask
+  return queryFields(rpc.input, [], covered).map((path) => {
+    const field = path[path.length - 1] as DescField
+    const isDerived = path.length === 1 && field.name === derivedMask
+    const isRequired = path.every(hasBehaviour(FieldBehavior.REQUIRED)) && !isDerived
+    const description = schemas.descriptionOf(field)
+    return {
+      name: path.map((element) => memberName(element, dialect)).join('.'),
+      in: 'query',
+      ...(isRequired && { required: true as const }),
+      ...(description && { description }),
+      ...(field.deprecated && { deprecated: true as const }),
+      schema: schemas.valueOf(field, asText(dialect), 'request'),
+      ...(field.fieldKind === 'list' && { style: 'form' as const, explode: true as const }),
+    }
+  })
+}
+
+function queryFields(desc: DescMessage, parents: readonly DescField[], covered: ReadonlySet<string>): DescField[][] {
+  return desc.fields.flatMap((field) => {
+    const path = [...parents, field]
+    if (covered.has(path.map(({ name }) => name).join('.'))) return []
+    if (hasBehaviour(FieldBehavior.OUTPUT_ONLY)(field)) return []
+    if (fieldText(field) !== undefined) return [path]
+    // A message that contains itself has no end of parameters; its first level is described.
+    const isRecursive = field.message === desc || parents.some(({ parent }) => parent === field.message)
+    return field.fieldKind === 'message' && !isRecursive ? queryFields(field.message, path, covered) : []
+  })
+}
+
+function hasBehaviour(behaviour: FieldBehavior): (field: DescField) => boolean {
+  return (field) => getOption(field, field_behavior).includes(behaviour)
+}
+
+/** In paths and queries there are no quotes: a 64-bit integer is just digits. */
+function asText(dialect: Dialect): Dialect {
+  return { ...dialect, int64: 'number' }
+}
+
+function fieldAt(desc: DescMessage, path: string): DescField | undefined {
+  const [name, ...rest] = path.split('.')
+  const field = desc.fields.find((candidate) => candidate.name === name)
+  if (rest.length === 0) return field
+  return field?.message && fieldAt(field.message, rest.join('.'))
+}

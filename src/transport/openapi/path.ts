@@ -1,0 +1,109 @@
+import type { Segment, Template, Variable } from '../rest/index.ts'
+
+/** A template as OpenAPI writes paths. */
+export interface DocumentedPath {
+  /** For example `/api/v1/users/{user}:archive`. */
+  readonly text: string
+  readonly parameters: readonly PathParameter[]
+}
+
+/** One `{…}` of a path. */
+export interface PathParameter {
+  readonly name: string
+  /** The request field that takes the text, or a name made of it; undefined for a wildcard that no field takes. */
+  readonly fieldPath: string | undefined
+  /** Set if the text is one segment of a longer resource name, which this is the form of: `users/{user}`. */
+  readonly resourceName: string | undefined
+  /** Whether it is the end of that name. */
+  readonly isLast: boolean
+  /** Whether the text may contain slashes. */
+  readonly multi: boolean
+}
+
+/**
+ * Writes a path template the way OpenAPI does, which knows only parameters of one segment.
+ *
+ * A variable such as `{name=users/*}` becomes its segments, `users/{user}`: wildcards are named after the collection
+ * before them, in the singular, so that the text reads like the form of the resource name.
+ */
+export function documentPath(template: Template): DocumentedPath {
+  const names = parameterNames(template)
+  const texts = template.segments.map((segment, index) => segmentText(segment, names.get(index) ?? []))
+  const verb = template.verb === '' ? '' : `:${encodeURIComponent(template.verb)}`
+  const parameters = template.segments.flatMap((segment, index) =>
+    (names.get(index) ?? []).map((name, part) => {
+      const variable = variableAt(template, index, segment.kind === 'mixed' ? part : -1)
+      const isPart = variable !== undefined && variable.end - variable.start > 1
+      return {
+        name,
+        fieldPath: variable?.fieldPath,
+        resourceName: isPart ? texts.slice(variable.start, variable.end).join('/') : undefined,
+        isLast: isPart && index === variable.end - 1,
+        multi: segment.kind === 'multi',
+      }
+    }),
+  )
+  return { text: `/${texts.join('/')}${verb}`, parameters }
+}
+
+/** The names of the parameters of each segment that has any, all of them different. */
+function parameterNames(template: Template): Map<number, string[]> {
+  const taken = new Set<string>()
+  const unique = (wanted: string) => {
+    let name = wanted
+    for (let count = 2; taken.has(name); count++) name = `${wanted}_${count}`
+    taken.add(name)
+    return name
+  }
+  const names = new Map<number, string[]>()
+  for (const [index, segment] of template.segments.entries()) {
+    if (segment.kind === 'literal') continue
+    const variables = template.variables.filter(({ start, end }) => start <= index && index < end)
+    const wanted =
+      segment.kind === 'mixed' ? variables.map(nameOfVariable) : [nameOfWildcard(template, index, variables[0])]
+    names.set(index, wanted.map(unique))
+  }
+  return names
+}
+
+function nameOfWildcard({ segments }: Template, index: number, variable: Variable | undefined): string {
+  if (variable && variable.end - variable.start === 1) return nameOfVariable(variable)
+  const before = segments[index - 1]
+  const isInVariable = variable === undefined || index > variable.start
+  if (before?.kind === 'literal' && isInVariable) return snakeCase(singular(before.text))
+  return variable ? nameOfVariable(variable) : 'segment'
+}
+
+function nameOfVariable({ fieldPath }: Variable): string {
+  return fieldPath.replaceAll('.', '_')
+}
+
+function variableAt({ variables }: Template, index: number, part: number): Variable | undefined {
+  return variables.find((variable) => variable.start <= index && index < variable.end && variable.part === part)
+}
+
+function segmentText(segment: Segment, names: readonly string[]): string {
+  switch (segment.kind) {
+    case 'literal':
+      return encodeURIComponent(segment.text)
+    case 'mixed': {
+      const left = [...names]
+      return segment.parts
+        .map((part) => (part.kind === 'literal' ? encodeURIComponent(part.text) : `{${left.shift()}}`))
+        .join('')
+    }
+    default:
+      return `{${names[0]}}`
+  }
+}
+
+/** Of an English plural as collections are called: users, linkedIdentities, branches, statuses. */
+function singular(plural: string): string {
+  if (/ies$/.test(plural)) return plural.replace(/ies$/, 'y')
+  if (/(?:ch|sh|x|ss|us)es$/.test(plural)) return plural.replace(/es$/, '')
+  return plural.replace(/s$/, '')
+}
+
+function snakeCase(camelCase: string): string {
+  return camelCase.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,36 @@
+import type { DescMethod } from '@bufbuild/protobuf'
+import { getOption } from '@bufbuild/protobuf'
+import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
+import type { Operation, SecurityScheme } from './document.ts'
+
+/** The ways to send credentials. */
+export const securitySchemes: Readonly<Record<string, SecurityScheme>> = {
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Username, and a password or a personal access token.',
+  },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'Access token of a session, or a personal access token.',
+  },
+}
+
+/** What the access option of a method says to clients. */
+export interface DocumentedAccess {
+  readonly security: Operation['security']
+  /** A sentence about tokens, or nothing. */
+  readonly note: string
+}
+
+/** Reads the access option of a method. On a private instance, PUBLIC methods take credentials too. */
+export function documentAccess(method: DescMethod, isPrivateInstance: boolean): DocumentedAccess {
+  const { audience, scope, sessionOnly, ignoresCredentials } = getOption(method, access)
+  if (ignoresCredentials) return { security: [], note: '' }
+  const isAnonymous = audience === Audience.ALWAYS_PUBLIC || (audience === Audience.PUBLIC && !isPrivateInstance)
+  const scopes = scope === '' ? [] : [scope]
+  const security = [{ bearer: scopes }, { basic: scopes }, ...(isAnonymous ? [{}] : [])]
+  if (sessionOnly) return { security, note: 'Personal access tokens are refused.' }
+  return { security, note: scope === '' ? '' : `Personal access tokens need the scope \`${scope}\`.` }
+}

@@ -1,0 +1,76 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** The program as it is shipped. `npm test` builds it before the tests run. */
+export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
+
+/** What a command printed, and how it ended. */
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `node dist/main.js` with arguments to its end. */
+export function branchline(
+  args: readonly string[],
+  { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [MAIN, ...args],
+      { env: { ...process.env, ...env } },
+      (_, stdout, stderr) => {
+        resolve({ code: child.exitCode, stdout, stderr })
+      },
+    )
+    child.stdin?.end(input)
+  })
+}
+
+/** A server process that is ready. */
+export interface ServerProcess {
+  readonly url: string
+  readonly child: ChildProcess
+  /** Resolves when the log has said `text`. */
+  logged(text: string): Promise<void>
+  /** Resolves with the exit code, or the signal, once the process is gone. */
+  readonly exited: Promise<number | NodeJS.Signals | null>
+}
+
+/** Starts `serve` on a free port and waits for its ready line. */
+export async function serveProcess(data: string, args: readonly string[] = []): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? code))
+  })
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    log += chunk
+  })
+  const logged = async (text: string) => {
+    while (!log.includes(text)) await once(child.stderr, 'data')
+  }
+  for await (const line of createInterface(child.stdout)) {
+    const url = /^branchline listening on (\S+)$/.exec(line)?.[1]
+    if (url !== undefined) return { url, child, exited, logged }
+  }
+  throw new Error(`the server ended before it was ready: ${log}`)
+}
+
+/** A folder that is gone when the work is done. */
+export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { http2Preface } from '../../../src/transport/listener/preface.ts'
+import { holding, quickSweep, requestHttp2, useListeners } from './fixture.ts'
+import { connectRaw, frame, frameType } from './raw-client.ts'
+
+const { start, connectHttp2 } = useListeners()
+
+// No test waits this long: what has to end within it ends by itself.
+const longGraceMs = 60_000
+
+describe('close', () => {
+  it('lets requests in flight finish, and refuses new connections', async () => {
+    const { handler, next } = holding()
+    const { url, connections, close } = await start({ handler })
+    const http1 = await connectRaw(url, 'GET /hold/1 HTTP/1.1\r\nHost: a\r\n\r\n')
+    const first = await next()
+    const session = connectHttp2(url)
+    const answer = requestHttp2(session, '/hold/2')
+    const second = await next()
+
+    const goaway = once(session, 'goaway')
+    const closed = close(longGraceMs)
+    await expect(connectRaw(url)).rejects.toThrow('ECONNREFUSED')
+    await goaway
+    first.response.end('one')
+    second.response.end('two')
+
+    expect(await http1.closed).toMatch(/^HTTP\/1\.1 200 .*Connection: close\r\n.*one/is)
+    expect(await answer).toEqual({ status: 200, text: 'two' })
+    await closed
+    expect(connections()).toBe(0)
+  })
+
+  it('finishes an answer whose headers are already out', async () => {
+    const { handler, next } = holding()
+    const { url, close } = await start({ handler })
+    const client = await connectRaw(url, 'GET /hold HTTP/1.1\r\nHost: a\r\n\r\n')
+    const { response } = await next()
+    response.write('first,')
+    await client.until('first,')
+    const closed = close(longGraceMs)
+    response.end('second')
+    expect(await client.closed).toMatch(/Connection: keep-alive.*first,.*second.*0\r\n\r\n$/is)
+    await closed
+  })
+
+  it('answers requests that were pipelined before, and closes after the last', async () => {
+    const { handler, next } = holding()
+    const { url, close } = await start({ handler })
+    const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+    const client = await connectRaw(url, get('/hold/1') + get('/hold/2'))
+    const held = [await next(), await next()]
+    const closed = close(longGraceMs)
+    for (const { request, response } of held) response.end(`answer to ${request.url}`)
+    const received = await client.closed
+    expect(received).toContain('answer to /hold/1')
+    expect(received).toContain('answer to /hold/2')
+    await closed
+  })
+
+  it('still reads the body of a request in flight', async () => {
+    const { url, close } = await start()
+    const client = await connectRaw(
+      url,
+      'POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n',
+    )
+    await client.until('100 Continue')
+    const closed = close(longGraceMs)
+    client.socket.write('body')
+    expect(await client.closed).toContain('POST /x body')
+    await closed
+  })
+
+  it('closes idle connections at once', async () => {
+    const { url, close } = await start()
+    const agent = new http.Agent({ keepAlive: true })
+    const [response] = await once(http.get(url, { agent }), 'response')
+    response.resume()
+    await once(response, 'end')
+    const silent = await connectRaw(url)
+    const undecided = await connectRaw(url, 'PRI * HT')
+    const session = connectHttp2(url)
+    await requestHttp2(session, '/')
+    await close(longGraceMs)
+    await Promise.all([silent.closed, undecided.closed])
+    agent.destroy()
+  })
+
+  it('does not wait for an HTTP/2 peer that ignores GOAWAY', async () => {
+    const { url, close } = await start({ limits: quickSweep })
+    const client = await connectRaw(
+      url,
+      Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]).toString('latin1'),
+    )
+    await client.until('\0')
+    client.socket.pause()
+    await close(longGraceMs)
+    client.socket.destroy()
+  })
+
+  it('destroys what still hangs after the grace period', async () => {
+    const { handler, next } = holding()
+    const { url, connections, close } = await start({ handler })
+    const http1 = await connectRaw(url, 'GET /hold HTTP/1.1\r\nHost: a\r\n\r\n')
+    await next()
+    const session = connectHttp2(url)
+    const answer = requestHttp2(session, '/hold').catch(() => 'cut off')
+    await next()
+    await close(20)
+    expect(await http1.closed).toBe('')
+    expect(await answer).toBe('cut off')
+    expect(connections()).toBe(0)
+  })
+
+  it('may be called again', async () => {
+    const { close } = await start()
+    await Promise.all([close(longGraceMs), close(longGraceMs)])
+    await close(longGraceMs)
+  })
+})
