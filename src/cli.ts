@@ -1,11 +1,10 @@
 import { buffer } from 'node:stream/consumers'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Logger } from 'pino'
-import packageJson from '../package.json' with { type: 'json' }
 import {
   dataOption,
-  logLevelOption,
   type LogLevel,
+  logLevelOption,
   minPasswordLengthOption,
   readConfig,
   type ServeFlags,
@@ -17,6 +16,7 @@ import { DomainError } from './domain/errors.ts'
 import { createLog } from './log.ts'
 import { createApp, migrateData, openData, type Server, startServer } from './server.ts'
 import { refusal } from './transport/errors.ts'
+import { VERSION } from './version.ts'
 
 /** How long calls in flight may take to finish after SIGTERM; service managers commonly kill after 30 seconds. */
 const SHUTDOWN_GRACE_MS = 20_000
@@ -50,7 +50,9 @@ export async function runCommandLine(argv: readonly string[], environment: NodeJ
 
 function program(): Command {
   const root = new Command('branchline')
-    .description('A self-hosted Git forge backend. Every option can also be set by the environment variable that its help names.')
+    .description(
+      'A self-hosted Git forge backend. Every option can also be set by the environment variable that its help names.',
+    )
     .showHelpAfterError('(--help lists the commands and options)')
   root.addCommand(serveCommand())
   root.addCommand(userCommand())
@@ -58,7 +60,7 @@ function program(): Command {
   root
     .command('version')
     .description('print the version of this program')
-    .action(() => print(`branchline ${packageJson.version} (Node ${process.versions.node})`))
+    .action(() => print(`branchline ${VERSION} (Node ${process.versions.node})`))
   return root
 }
 
@@ -145,7 +147,11 @@ function migrateCommand(): Command {
   return new Command('migrate')
     .description('bring the database to the version of this program; `serve` does so by itself')
     .addOption(dataOption())
-    .option('--to <version>', 'another version, also a lower one: only with the server stopped and a backup made', version)
+    .option(
+      '--to <version>',
+      'another version, also a lower one: only with the server stopped and a backup made',
+      version,
+    )
     .action(async (flags: { data: string; to?: number }) => {
       const { from, to, ran } = await migrateData(flags.data, flags.to)
       print(ran.length === 0 ? `the database is at version ${to}` : `version ${from} to ${to}: ${ran.join(', ')}`)

@@ -5,11 +5,12 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
 import type { ConnectRouter } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
-import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { comments } from '#gen/comments.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import type { Config } from './config.ts'
@@ -19,22 +20,35 @@ import { createPasswordHasher } from './domain/accounts/passwords.ts'
 import type { App, Clock, Settings } from './domain/app.ts'
 import { createBackground } from './domain/background.ts'
 import { registerServices } from './services/index.ts'
-import { type Db, openDatabase } from './storage/database.ts'
+import { checkDatabase, type Db, openDatabase } from './storage/database.ts'
 import { type MigrationRun, migrate } from './storage/migrate.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { contextValuesOf } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
 import { createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
+import { restStatusOf } from './transport/errors.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
 import { type Listener, listen } from './transport/listener.ts'
 import { createMetrics } from './transport/metrics.ts'
+import { createOpenApi } from './transport/openapi/index.ts'
 import { operatorPages } from './transport/operator-pages.ts'
 import { registerReflection } from './transport/reflection.ts'
 import { createRest, type RestHandler } from './transport/rest/index.ts'
+import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
+import { VERSION } from './version.ts'
 
 /** Name of the database file in the data folder. */
 const DATABASE_FILE = 'branchline.db'
+
+const SERVICES = [AuthService, UserService, Health]
+
+/** What error details are made of: clients that learn the schema by reflection need it too. */
+const ERROR_DETAIL_FILES = [
+  file_google_rpc_error_details,
+  file_branchline_v1_error_reason,
+  file_branchline_rest_v1_rest,
+]
 
 /** The system's time. */
 export const systemClock: Clock = { now: () => Date.now() }
@@ -139,17 +153,18 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
   let serving = true
   // Known once the port is: until then nobody can ask.
   let publicUrl = config.publicUrl ?? ''
+  let openApi = ''
   let listener: Listener | undefined
 
   const metrics = createMetrics(() => listener?.connections() ?? 0)
-  const health = createHealth([AuthService.typeName, UserService.typeName])
+  const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
   const options = {
     interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen)],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
     shutdownSignal: shutdown.signal,
-    jsonOptions: { registry: createRegistry(file_google_rpc_error_details, file_branchline_rest_v1_rest) },
+    jsonOptions: { registry: createRegistry(...ERROR_DETAIL_FILES) },
   }
   const publicSecure = config.publicUrl?.startsWith('https:') ?? false
   const contextValues = (request: Parameters<typeof contextValuesOf>[0]) => contextValuesOf(request, publicSecure)
@@ -158,6 +173,7 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
     ...options,
     contextValues,
     publicUrl: () => publicUrl,
+    completeError: explainRestError,
     onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
   })
   let answerRest: RestHandler | undefined
@@ -167,8 +183,9 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
     routes(router: ConnectRouter) {
       registerServices(rest.record(router), app)
       router.service(Health, health.service)
-      if (config.reflection) registerReflection(router, [AuthService, UserService, Health])
+      if (config.reflection) registerReflection(router, SERVICES, ERROR_DETAIL_FILES)
       refuseUnguarded(router, isOpen)
+      explainRpcErrors(router)
       answerRest = rest.nodeHandler()
     },
     fallback: refuseUnknownRpcs((request, response) => answerRest?.(request, response)),
@@ -176,8 +193,8 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
   const pages = operatorPages(app, {
     metrics,
     serving: () => serving,
-    checkDatabase: () => sql`select 1`.execute(app.db),
-    openApi: () => '{}',
+    checkDatabase: () => checkDatabase(app.db),
+    openApi: () => openApi,
   })
   const cors = createCors(() => [new URL(publicUrl).origin, ...config.corsOrigins])
   listener = await listen({
@@ -187,6 +204,19 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   publicUrl ||= listener.url
+  openApi = JSON.stringify(
+    createOpenApi(
+      rest.routes().map(({ binding }) => binding),
+      {
+        comments,
+        statusOf: restStatusOf,
+        title: 'Branchline',
+        version: VERSION,
+        publicUrl,
+        isPrivateInstance: config.settings.privateInstance,
+      },
+    ),
+  )
   health.setServing(true)
   return {
     listener,

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { Kysely, SqliteDialect, type Transaction } from 'kysely'
+import { Kysely, SqliteDialect, sql, type Transaction } from 'kysely'
 import type { InstanceKeysTable } from './instance-keys.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import type { SessionsTable } from './sessions.ts'
@@ -58,6 +58,11 @@ export function openDatabase(path: string): Db {
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   return db.transaction().execute(work)
+}
+
+/** Resolves when the database answers. */
+export async function checkDatabase(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
 }
 
 /** Whether an error is a violated UNIQUE or PRIMARY KEY constraint. */

@@ -1,6 +1,6 @@
 import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
 import type { Interceptor } from '@connectrpc/connect'
-import { access, Audience } from '#gen/branchline/access/v1/access_pb.ts'
+import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { type Caller, holdsScope, type SignedIn, seesPublicDataOnly } from '../domain/access.ts'
 import { getUser, type User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
@@ -133,6 +133,7 @@ function checkSignedIn(rule: Rule, caller: SignedIn, owner: User | undefined): v
   if (scope !== NO_SCOPE && !holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
   if (rule.sessionOnly && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
   if (rule.privateData && seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
-  if (rule.audience === Audience.ADMINISTRATORS && caller.user.role !== 'ADMIN') throw new DomainError('PERMISSION_DENIED')
+  if (rule.audience === Audience.ADMINISTRATORS && caller.user.role !== 'ADMIN')
+    throw new DomainError('PERMISSION_DENIED')
   if (actsOnOther && !actsAsAdmin) throw new DomainError('PERMISSION_DENIED')
 }

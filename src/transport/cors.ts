@@ -44,10 +44,7 @@ const EXPOSED_HEADERS = [
 ].join(', ')
 
 /** Where the refresh cookie is answered with a token: an untrusted origin must not read it. */
-const COOKIE_PATHS: ReadonlySet<string> = new Set([
-  '/api/v1/auth/refresh',
-  '/branchline.v1.AuthService/RefreshToken',
-])
+const COOKIE_PATHS: ReadonlySet<string> = new Set(['/api/v1/auth/refresh', '/branchline.v1.AuthService/RefreshToken'])
 
 /** Cross-origin rules of an instance. */
 export interface Cors {

@@ -22,8 +22,8 @@ interface Refusal {
   readonly field?: string
 }
 
-/** What the client sent cannot be read; found by the transports, not by the rules. */
-type TransportReason = 'MALFORMED_REQUEST' | 'REQUEST_TOO_LARGE'
+/** What the client sent cannot be read, or leads nowhere; found by the transports, not by the rules. */
+export type TransportReason = 'MALFORMED_REQUEST' | 'METHOD_NOT_ALLOWED' | 'REQUEST_TOO_LARGE' | 'UNKNOWN_PATH'
 
 /**
  * The one table from reasons to codes and texts. Every key is a value of the proto enum ErrorReason, where its meaning
@@ -98,6 +98,7 @@ const REFUSALS: Readonly<Record<(Reason | TransportReason) & keyof typeof ErrorR
   },
   LAST_ADMIN: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is the last active administrator` },
   MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
+  METHOD_NOT_ALLOWED: { code: Code.Unimplemented, message: 'this path is served for other methods', restStatus: 405 },
   PASSWORD_SIGN_IN_CLOSED: { code: Code.PermissionDenied, message: 'only administrators use passwords here' },
   PERMISSION_DENIED: { code: Code.PermissionDenied, message: 'this account may not do that' },
   PUBLIC_ONLY_TOKEN: { code: Code.PermissionDenied, message: 'this token is restricted to public data' },
@@ -121,6 +122,7 @@ const REFUSALS: Readonly<Record<(Reason | TransportReason) & keyof typeof ErrorR
   TOKEN_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
   UNAUTHENTICATED: { code: Code.Unauthenticated, message: 'sign in first' },
+  UNKNOWN_PATH: { code: Code.NotFound, message: 'nothing is served at this path' },
   UNKNOWN_MASK_PATH: {
     code: Code.InvalidArgument,
     message: ({ path }) => `"${path}" is no field that this mask may name`,

@@ -26,7 +26,8 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
         peer: peer.address,
         user: caller?.kind === 'user' ? caller.user.id : undefined,
       }
-      if (error?.code === Code.Internal || error?.code === Code.Unknown) log.error({ ...line, err: error.cause ?? error })
+      if (error?.code === Code.Internal || error?.code === Code.Unknown)
+        log.error({ ...line, err: error.cause ?? error })
       else log.info(line)
     }
     const fail = (thrown: unknown) => {

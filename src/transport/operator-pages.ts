@@ -1,5 +1,5 @@
-import type { App } from '../domain/app.ts'
 import { actsAsAdministrator } from '../domain/access.ts'
+import type { App } from '../domain/app.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpRequest, type HttpResponse, peerOf } from './connection.ts'
 import { CHALLENGE, toConnectError } from './errors.ts'

@@ -4,6 +4,9 @@ import type { ListenerLimits } from './limits.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
 
+// RFC 9113 §5.1.1.
+const MAX_STREAM_ID = 2 ** 31 - 1
+
 /**
  * An HTTP/2 server that never listens itself. Pings of clients are answered by nghttp2, which also ends a session that floods it with
  * pings, settings or CONTINUATION frames (CVE-2024-27316); invalid frames and refused streams are counted by node.
@@ -11,6 +14,8 @@ const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.co
  * Reset streams (CVE-2023-44487) are counted here. nghttp2 does so as well, a thousand at once and then 33 a second, but node 20 does
  * not notice when it gives up: the session reads nothing more, not even the end of the connection. The count here comes first, and
  * a session that got there on another way (by resetting streams already closed) is found by a ping it does not answer.
+ *
+ * Node's own `session.close` is replaced, see `Http2Conversation.drain`.
  */
 export function createHttp2Server(
   limits: ListenerLimits,
@@ -38,9 +43,9 @@ export function createHttp2Server(
       server.once('session', (session: http2.ServerHttp2Session) => {
         session.setLocalWindowSize(limits.sessionWindowBytes)
         const conversation = new Http2Conversation(connection, session, limits)
+        session.close = () => conversation.drain()
         session.prependListener('stream', (stream) => conversation.onStream(stream))
         connection.begin(conversation)
-        socket.once('finish', () => connection.linger())
       })
       server.emit('connection', socket)
     },
@@ -53,6 +58,7 @@ class Http2Conversation implements Conversation {
   readonly #session: http2.ServerHttp2Session
   readonly #limits: ListenerLimits
   readonly #streams = new Set<http2.ServerHttp2Stream>()
+  #draining = false
   #resetCredit: number
   #resetCreditAtMs = performance.now()
   requests = 0
@@ -100,17 +106,38 @@ class Http2Conversation implements Conversation {
   /** GOAWAY, with the reason when streams are cut off. */
   expire(): void {
     if (this.isBusy()) this.#session.destroy(new Error('request arrives too slowly'), NGHTTP2_ENHANCE_YOUR_CALM)
-    else this.#session.close()
+    else this.#session.destroy()
     this.#connection.linger()
   }
 
-  /** GOAWAY; node closes the session after its last stream, and the socket's end starts the linger timer. */
+  /**
+   * GOAWAY that refuses nothing, and the end of the session when no stream is open (RFC 9113 §6.8). A stream that begins meanwhile is
+   * served: its client had not heard of the end.
+   *
+   * Stands in for `session.close`, which node 20 itself calls when the client says GOAWAY. Between that call and the sending of the
+   * answer node refuses new streams from within nghttp2's parser, which frees what the parser still reads: a GOAWAY and a request in
+   * one packet would end the process.
+   */
   drain(): void {
-    this.#session.close()
+    if (this.#draining || this.#session.destroyed) return
+    this.#draining = true
+    this.#session.goaway(NGHTTP2_NO_ERROR, MAX_STREAM_ID)
+    this.#endWhenDrained()
+  }
+
+  #endWhenDrained(): void {
+    if (!this.#draining || this.isBusy()) return
+    // Not from within the parser, see above.
+    setImmediate(() => {
+      if (this.isBusy() || this.#session.destroyed) return
+      this.#session.destroy()
+      this.#connection.linger()
+    })
   }
 
   #onClose(stream: http2.ServerHttp2Stream): void {
     this.#streams.delete(stream)
+    this.#endWhenDrained()
     if (stream.rstCode === NGHTTP2_NO_ERROR) return
     const { maxResetBurst, maxResetsPerSecond } = this.#limits
     const nowMs = performance.now()

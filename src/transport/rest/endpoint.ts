@@ -1,4 +1,4 @@
-import type { DescMethod, Message, Registry } from '@bufbuild/protobuf'
+import type { DescMethod, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { Interceptor } from '@connectrpc/connect'
 import { Code, ConnectError } from '@connectrpc/connect'
@@ -58,18 +58,19 @@ export function compileEndpoint(
   binding: Binding,
   spec: MethodImplSpec,
   settings: CallSettings,
-  { registry, development }: { registry: Registry; development: boolean },
+  style: Omit<ErrorStyle, 'dialect'>,
 ): Endpoint {
   const { input, output, parent }: DescMethod = spec.method
   const dialect = dialectOf(parent)
   const { body, responseBody } = binding
+  const { registry } = style
   const pathFields = binding.template.variables.map((variable) => variable.fieldPath)
   const setHttpBody = httpBodySetter(input, body)
   return {
     binding,
     spec,
     settings,
-    errorStyle: { dialect, registry, development },
+    errorStyle: { ...style, dialect },
     pathSetters: pathFields.map((path) => compilePathSetter(input, path)),
     readQuery: compileQuery(input, { pathFields, body }, dialect),
     readBody: body === '' || setHttpBody !== undefined ? undefined : compileBodyReader(input, body, registry),

@@ -16,6 +16,8 @@ export interface ErrorStyle {
   readonly registry: Registry
   /** Whether messages of 500s are shown where the dialect hides them. */
   readonly development: boolean
+  /** Completes an error before it is written. */
+  readonly completeError: ((error: ConnectError) => void) | undefined
 }
 
 /** An error as an HTTP answer. */
@@ -73,6 +75,7 @@ export function toConnectError(thrown: unknown): ConnectError {
 
 /** The status, headers and body that an error is answered with. */
 export function encodeError(error: ConnectError, style: ErrorStyle): ErrorReply {
+  style.completeError?.(error)
   const http = httpStatusOf(error)
   const status = http?.status ?? style.dialect.errorStatus.get(error.code) ?? codeToHttpStatus(error.code)
   const headers = Object.entries(http?.headers ?? {}).filter(([name]) => isHeaderName(name))

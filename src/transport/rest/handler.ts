@@ -12,11 +12,11 @@ import { buildRequest } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
 import { methodNotAllowed, noSuchRoute, targetTooLong, toConnectError } from './errors.ts'
 import { invokeStream, invokeUnary, single } from './invoke.ts'
+import { LazyHeaders } from './lazy-headers.ts'
 import { responseCoding, timeoutOf } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
 import { byteLength, clientGone, originOf, send } from './node.ts'
 import { errorReply } from './reply.ts'
-import { RequestHeader } from './request-header.ts'
 import { sendStream } from './stream.ts'
 import type { Match, Miss, Router } from './tree.ts'
 
@@ -130,7 +130,7 @@ function openCall(
     method: endpoint.spec.method,
     requestMethod,
     url: target.startsWith('/') ? originOf(request) + target : target,
-    requestHeader: new RequestHeader(headers),
+    requestHeader: new LazyHeaders(headers),
     values: state.contextValues?.(request) ?? createContextValues(),
     cancellation,
   })

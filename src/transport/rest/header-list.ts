@@ -1,4 +1,4 @@
-import { hopByHopHeaders } from './request-header.ts'
+import { hopByHopHeaders } from './lazy-headers.ts'
 
 /** Headers of an answer as Node writes them fastest: name, value, name, value. */
 export type HeaderList = string[]

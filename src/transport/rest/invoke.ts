@@ -1,9 +1,10 @@
-import type { DescMessage, Message } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import type { HandlerContext, Interceptor, UnaryRequest } from '@connectrpc/connect'
+import type { ContextValues, HandlerContext, Interceptor, UnaryRequest } from '@connectrpc/connect'
 import type { MethodImplSpec } from './connect-internals.ts'
 import { transformInvokeImplementation } from './connect-internals.ts'
 import type { RestContext } from './context.ts'
+import { ownGetter } from './context.ts'
 
 type UnarySpec = Extract<MethodImplSpec, { kind: 'unary' }>
 type StreamSpec = Exclude<MethodImplSpec, UnarySpec>
@@ -22,7 +23,7 @@ export async function invokeUnary(
 ): Promise<Message> {
   if (interceptors.length === 0) return normalise(spec.method.output, await spec.impl(message, context))
 
-  const request = requestOf(spec, context, message)
+  const request = new RestRequest(spec.method, context, message)
   const innermost: AnyFn = async (received) => {
     // Interceptors pass on a request of the kind they were given.
     const unary = received as UnaryRequest
@@ -59,21 +60,32 @@ export async function* single(message: Message): AsyncGenerator<Message> {
   yield message
 }
 
-/** An own accessor, not one of a class: `{...request}`, which interceptors may write, keeps the signal. */
-function requestOf(spec: UnarySpec, context: RestContext, message: Message): UnaryRequest {
-  return {
-    stream: false,
-    service: context.service,
-    method: spec.method,
-    requestMethod: context.requestMethod,
-    url: context.url,
-    header: context.requestHeader,
-    contextValues: context.values,
-    message,
-    get signal() {
-      return context.signal
-    },
+/** The request as interceptors see it. */
+class RestRequest implements UnaryRequest {
+  readonly stream = false
+  readonly service: DescService
+  readonly method: DescMethodUnary
+  readonly requestMethod: string
+  readonly url: string
+  readonly header: Headers
+  readonly contextValues: ContextValues
+  readonly message: Message
+  declare readonly signal: AbortSignal
+  readonly #context: RestContext
+
+  constructor(method: DescMethodUnary, context: RestContext, message: Message) {
+    this.service = context.service
+    this.method = method
+    this.requestMethod = context.requestMethod
+    this.url = context.url
+    this.header = context.requestHeader
+    this.contextValues = context.values
+    this.message = message
+    this.#context = context
+    Object.defineProperty(this, 'signal', RestRequest.#signal)
   }
+
+  static readonly #signal = ownGetter((request: RestRequest) => request.#context.signal)
 }
 
 /** The context for an implementation behind an interceptor that replaced the request. */

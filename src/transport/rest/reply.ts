@@ -12,6 +12,7 @@ import type { HeaderList } from './header-list.ts'
 import { findHeader, headerValue, isProtocolHeader } from './header-list.ts'
 import { fieldNamed, httpBodyGetter, OCTET_STREAM } from './http-body.ts'
 import { compileFieldWriter, compileWriter } from './json-write.ts'
+import { LazyHeaders } from './lazy-headers.ts'
 import { tagMatches } from './negotiate.ts'
 import type { Reply } from './node.ts'
 import { byteLength, hasNoContent } from './node.ts'
@@ -111,13 +112,21 @@ export function errorReply(error: ConnectError, style: ErrorStyle, context: Rest
  */
 export function metadataOf(header: Headers, trailer?: Headers): HeaderList {
   const headers: HeaderList = []
-  header.forEach((value, name) => {
-    if (!isProtocolHeader(name)) headers.push(name, value)
-  })
-  trailer?.forEach((value, name) => {
-    headers.push(`Trailer-${name}`, value)
-  })
+  if (!isUntouched(header)) {
+    header.forEach((value, name) => {
+      if (!isProtocolHeader(name)) headers.push(name, value)
+    })
+  }
+  if (trailer !== undefined && !isUntouched(trailer)) {
+    trailer.forEach((value, name) => {
+      headers.push(`Trailer-${name}`, value)
+    })
+  }
   return headers
+}
+
+function isUntouched(header: Headers): boolean {
+  return header instanceof LazyHeaders && header.untouched
 }
 
 type AddHeaders = (headers: HeaderList, response: Message, input: ReplyInput) => void

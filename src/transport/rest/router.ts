@@ -1,6 +1,6 @@
 import type { DescFile, DescService, Registry } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
-import type { ConnectRouter, ContextValues, Interceptor } from '@connectrpc/connect'
+import type { ConnectError, ConnectRouter, ContextValues, Interceptor } from '@connectrpc/connect'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { OpenCalls } from './cancellation.ts'
 import { defaultCompressions } from './compression.ts'
@@ -51,6 +51,8 @@ export interface RestOptions {
   maxTargetBytes?: number
   /** Shows the messages of 500s where a dialect hides them. */
   development?: boolean
+  /** Completes every error before it is written: the place for details that tell programs what this module refused. */
+  completeError?: (error: ConnectError) => void
   /** Told about everything that is thrown and is no ConnectError, and so about what "internal error" stands for. */
   onError?: (error: unknown, request: NodeServerRequest) => void
 }
@@ -113,7 +115,7 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
     recorded.map(({ spec }) => spec.method.parent),
     options.registry,
   )
-  const development = options.development ?? false
+  const style = { registry, development: options.development ?? false, completeError: options.completeError }
   const { publicUrl, contextValues, onError } = options
   const problems: string[] = []
   const routes: { binding: Binding; recorded: Recorded }[] = []
@@ -129,12 +131,12 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
   )
   const endpoints = routes.map(({ binding, recorded: { spec, options: own } }): Route<Endpoint> => {
     const callSettings = own === undefined ? settings : settingsOf({ ...options, ...own })
-    return { binding, target: compileEndpoint(binding, spec, callSettings, { registry, development }) }
+    return { binding, target: compileEndpoint(binding, spec, callSettings, style) }
   })
   return createHandler({
     router: buildRouter(endpoints, []),
     settings,
-    errorStyle: { dialect: options.defaultDialect ?? standardDialect, registry, development },
+    errorStyle: { ...style, dialect: options.defaultDialect ?? standardDialect },
     openCalls: new OpenCalls(options.shutdownSignal),
     maxTargetBytes: options.maxTargetBytes ?? DEFAULT_MAX_TARGET_BYTES,
     contextValues,

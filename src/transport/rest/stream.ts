@@ -181,10 +181,9 @@ function cutOff(response: NodeServerResponse): void {
     response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     return
   }
-  const { socket } = response
   // What was written before goes out first, where destroying at once would drop it.
-  if (socket === null || socket.writableLength === 0) response.destroy()
-  else socket.once('drain', () => response.destroy())
+  if (response.socket === null) response.destroy()
+  else response.socket.write('', () => response.destroy())
 }
 
 function addTrailers(response: NodeServerResponse, trailers: HeaderList): void {

@@ -1,9 +1,18 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { http2Preface } from '../../../src/transport/listener/preface.ts'
 import { holding, quickSweep, requestHttp2, useListeners } from './fixture.ts'
-import { connectRaw, frame, frameType } from './raw-client.ts'
+import {
+  connectRaw,
+  endHeaders,
+  endStream,
+  frame,
+  frameType,
+  getRequestHeaders,
+  holdRequestHeaders,
+} from './raw-client.ts'
 
 const { start, connectHttp2 } = useListeners()
 
@@ -70,6 +79,39 @@ describe('close', () => {
     const closed = close(longGraceMs)
     client.socket.write('body')
     expect(await client.closed).toContain('POST /x body')
+    await closed
+  })
+
+  it('sends all of a large answer', async () => {
+    const size = 16 * 1024 * 1024
+    const { handler, next } = holding()
+    const { url, close } = await start({ handler })
+    const http1 = once(http.get(`${url}/hold`), 'response')
+    const first = await next()
+    const session = connectHttp2(url)
+    const http2 = requestHttp2(session, '/hold')
+    const second = await next()
+    const closed = close(longGraceMs)
+    first.response.end('x'.repeat(size))
+    second.response.end('x'.repeat(size))
+    const [response] = await http1
+    expect((await text(response)).length).toBe(size)
+    expect((await http2).text.length).toBe(size)
+    await closed
+  })
+
+  it('serves an HTTP/2 request that was under way when the end was announced', async () => {
+    const { handler, next } = holding()
+    const { url, close } = await start({ handler })
+    const client = await connectRaw(url)
+    client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
+    client.socket.write(frame(frameType.headers, endHeaders | endStream, 1, holdRequestHeaders))
+    const { response } = await next()
+    const closed = close(longGraceMs)
+    client.socket.write(frame(frameType.headers, endHeaders | endStream, 3, getRequestHeaders))
+    await client.until('GET / ')
+    response.end('last')
+    expect(await client.closed).toContain('last')
     await closed
   })
 

@@ -270,6 +270,26 @@ describe('a client that does not read', () => {
   })
 })
 
+describe('a client that says GOAWAY', () => {
+  const goaway = frame(frameType.goaway, 0, 0, Buffer.alloc(8))
+  const request = (id: number) => frame(frameType.headers, endHeaders | endStream, id, getRequestHeaders)
+
+  // Under node 20 alone this ends the process, see `Http2Conversation.drain`.
+  it.each([
+    ['first', [goaway, request(1), request(3)]],
+    ['after a request', [request(1), goaway, request(3)]],
+    ['twice', [goaway, goaway, request(1), goaway, request(3)]],
+  ])('%s, and then more in the same packet, is let go', async (_, frames) => {
+    const { url } = await start({ limits: quickSweep })
+    for (let i = 0; i < 50; i++) {
+      const client = await connectRaw(url)
+      client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0), ...frames]))
+      await client.closed
+    }
+    await expectAlive(url)
+  })
+})
+
 describe('a half-open HTTP/2 peer', () => {
   it('is found by a ping it does not answer, and one that answers is kept', async () => {
     const { handler, next } = holding()

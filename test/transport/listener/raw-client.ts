@@ -67,7 +67,13 @@ export function frame(type: number, flags: number, streamId: number, payload: Bu
 
 /** `GET http://a/` in HPACK: indexed fields 2, 6 and 4 of the static table, then a literal `:authority`. */
 export const getRequestHeaders = Buffer.from([0x82, 0x86, 0x84, 0x41, 0x01, 0x61])
-/** The same with POST, field 3. */
+/** `GET http://a/hold`, the path as a literal with the name of field 4. */
+export const holdRequestHeaders = Buffer.concat([
+  Buffer.from([0x82, 0x86, 0x04, 0x05]),
+  Buffer.from('/hold'),
+  Buffer.from([0x41, 0x01, 0x61]),
+])
+/** The same as `getRequestHeaders` with POST, field 3. */
 export const postRequestHeaders = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61])
 
 /** Frames in what a server sent, as `type:streamId`, with the error code for RST_STREAM and GOAWAY. */

@@ -20,7 +20,7 @@ const registry = compileSchema(`
 
   service Standard {
     rpc Watch(Query) returns (stream Thing) { option (google.api.http) = {get: "/things/{inner.id}:watch"}; }
-    rpc Upload(Upload) returns (google.protobuf.Empty) {
+    rpc Upload(File) returns (google.protobuf.Empty) {
       option (google.api.http) = {put: "/files/{path=**}" body: "content"};
       option (branchline.rest.v1.method) = {success_status: 204};
     }
@@ -57,7 +57,7 @@ const registry = compileSchema(`
     int32 limit = 8;
   }
   message Inner { int64 id = 1; string text = 2; Inner again = 3; }
-  message Upload { string path = 1; google.api.HttpBody content = 2; bool force = 3; }
+  message File { string path = 1; google.api.HttpBody content = 2; bool force = 3; }
   message Things { repeated Thing things = 1; int32 total = 2; string oldest_id = 3; }
   enum Color { COLOR_UNSPECIFIED = 0; RED = 1 [(branchline.rest.v1.enum_value) = {text: "red"}]; }
   message Thing {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect } from 'node:net'
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { HandlerContext, Interceptor } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
@@ -164,6 +165,11 @@ export async function serve(
   const server = http2
     ? createHttp2Server(rpc)
     : createServer(maxHeaderSize === undefined ? {} : { maxHeaderSize }, rpc)
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
@@ -173,7 +179,7 @@ export async function serve(
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        if ('closeAllConnections' in server) server.closeAllConnections()
+        for (const socket of sockets) socket.destroy()
       }),
   }
 }
@@ -189,4 +195,21 @@ export function counting(seen: string[]): Interceptor {
     seen.push(`${request.method.name} ${request.stream ? 'stream' : 'unary'}`)
     return next(request)
   }
+}
+
+/**
+ * Sends bytes as they are and collects what comes back until the server closes the connection, or until `until` is in
+ * it: what tests need where a client would repair a request or hide an answer.
+ */
+export function rawExchange(port: number, bytes: string | Uint8Array, until?: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (until !== undefined && text.includes(until)) socket.destroy()
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', (error) => (text === '' ? reject(error) : resolve(text)))
+  })
 }

@@ -1,0 +1,56 @@
+import Sqlite from 'better-sqlite3'
+import { http1 } from './http1-load.ts'
+import { postJson } from './requests.ts'
+
+/** Who administers the servers that are measured. */
+const ADMINISTRATOR = { username: 'ada', password: 'correct horse battery' }
+
+/** Text of credentials of the administrator. */
+export interface Credentials {
+  readonly accessToken: string
+  readonly personalAccessToken: string
+}
+
+/** The body of a sign-in of the administrator. */
+export const signInBody = { passwordCredentials: ADMINISTRATOR }
+
+/** Makes the first account of a server, through its API. */
+export async function makeAdministrator(url: URL): Promise<Credentials> {
+  await ask(url, '/api/v1/users', ADMINISTRATOR)
+  const { accessToken } = await ask(url, '/api/v1/auth/signin', signInBody)
+  const authorization = `Bearer ${accessToken}`
+  const path = `/api/v1/users/${ADMINISTRATOR.username}/personalAccessTokens`
+  const { token } = await ask(url, path, { scopes: ['all'] }, { authorization })
+  return { accessToken: String(accessToken), personalAccessToken: String(token) }
+}
+
+async function ask(url: URL, path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  const answer = await http1.ask(url, postJson(path, body, headers))
+  if (answer.status !== 200) throw new Error(`POST ${path} is answered ${answer.status}: ${answer.body}`)
+  return JSON.parse(answer.body.toString()) as Readonly<Record<string, unknown>>
+}
+
+/** Names of equal length, so that the answers about them are too. */
+export function usernameOf(index: number): string {
+  return `user${String(index).padStart(6, '0')}`
+}
+
+/** 14 November 2023; each account is a second younger than the one before. */
+const FIRST_CREATE_TIME_S = 1_700_000_000
+
+/** Puts accounts into a database file, beside the server that has it open: the API would hash a password for each. */
+export function insertAccounts(database: string, count: number): void {
+  const sqlite = new Sqlite(database)
+  const insertUser = sqlite.prepare(`insert into users (username, email, email_key, display_name, avatar_url,
+    description, password_hash, role, state, create_time, update_time)
+    values (?, '', '', 'Somebody with a name', '', 'Writes software.', '', 'USER', 'NORMAL', ?, ?)`)
+  const insertName = sqlite.prepare('insert into account_names (name_key, user_id) values (?, ?)')
+  sqlite.transaction(() => {
+    for (let i = 0; i < count; i++) {
+      const time = FIRST_CREATE_TIME_S + i
+      const { lastInsertRowid } = insertUser.run(usernameOf(i), time, time)
+      insertName.run(usernameOf(i), lastInsertRowid)
+    }
+  })()
+  sqlite.close()
+}

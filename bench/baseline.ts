@@ -1,0 +1,96 @@
+import http, { type IncomingMessage, type RequestListener } from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import Sqlite from 'better-sqlite3'
+
+/**
+ * What REST is measured against: the least that a hand-written server of the same answers does. It takes the path
+ * apart, reads the row by a prepared statement, prints JSON, and knows neither callers nor errors nor a log.
+ *
+ * Arguments: `http` or `http2`, and the database file.
+ */
+const [version, database] = process.argv.slice(2)
+if (database === undefined) throw new Error('usage: baseline http|http2 <database>')
+
+interface Row {
+  readonly name: string
+  readonly role: string
+  readonly username: string
+  readonly display_name: string
+  readonly avatar_url: string
+  readonly description: string
+  readonly state: string
+  readonly create_time: number
+  readonly update_time: number
+}
+
+const sqlite = new Sqlite(database, { readonly: true })
+const columns = `coalesce(users.user_id, username) as name, role, username, display_name, avatar_url, description, state,
+  create_time, update_time from account_names join users on users.id = account_names.user_id`
+const readUser = sqlite.prepare<[string], Row>(`select ${columns} where name_key = ?`)
+const readUsers = sqlite.prepare<string[], Row>(
+  `select ${columns} where name_key in (${Array(100).fill('?').join(', ')}) and state = 'NORMAL'`,
+)
+
+const PREFIX = '/api/v1/users/'
+const BATCH_PATH = '/api/v1/users:batchGet'
+
+const answer: RequestListener = async (request, response) => {
+  const { method, url = '' } = request
+  const question = url.indexOf('?')
+  const path = question < 0 ? url : url.slice(0, question)
+  let value: unknown
+  if (method === 'GET' && path.startsWith(PREFIX)) {
+    const row = readUser.get(decodeURIComponent(path.slice(PREFIX.length)).toLowerCase())
+    value = row && userOf(row)
+  } else if (method === 'POST' && path === BATCH_PATH) {
+    value = usersNamed(JSON.parse(await readText(request)).usernames)
+  }
+  const text = JSON.stringify(value ?? { code: 5 })
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+  response.writeHead(value === undefined ? 404 : 200, headers)
+  response.end(text)
+}
+
+function usersNamed(usernames: readonly string[]): { users: unknown[] } {
+  const keys = usernames.map((username) => username.toLowerCase())
+  const rows = new Map(readUsers.all(...keys).map((row) => [row.username.toLowerCase(), row]))
+  return {
+    users: keys.flatMap((key) => {
+      const row = rows.get(key)
+      return row ? [userOf(row)] : []
+    }),
+  }
+}
+
+function userOf(row: Row) {
+  return {
+    name: `users/${row.name}`,
+    role: row.role,
+    username: row.username,
+    email: '',
+    displayName: row.display_name,
+    avatarUrl: row.avatar_url,
+    description: row.description,
+    state: row.state,
+    createTime: timeText(row.create_time),
+    updateTime: timeText(row.update_time),
+  }
+}
+
+function timeText(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+// The requests and responses of the compatibility API of node:http2 have everything used above.
+const server = version === 'http2' ? http2.createServer(answer as unknown as Http2Listener) : http.createServer(answer)
+type Http2Listener = Parameters<typeof http2.createServer>[1]
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`)
+})

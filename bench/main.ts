@@ -1,0 +1,122 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { insertAccounts, makeAdministrator } from './accounts.ts'
+import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
+import { http1 } from './http1-load.ts'
+import { checkAnswers, type Group, measureGroup } from './measure.ts'
+import { type ServerProcess, startServer } from './processes.ts'
+import { type MemoryReading, printReport, type Section, withReport } from './report.ts'
+import { get, type Request } from './requests.ts'
+
+/**
+ * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and gives, before the
+ * arguments of the user, the bundles of the server and of the bare servers, and the document to write to.
+ */
+const [server = '', baseline = '', document = '', ...args] = process.argv.slice(2)
+const { values: flags, positionals: selection } = parseArgs({
+  args,
+  allowPositionals: true,
+  options: { write: { type: 'boolean', default: false } },
+})
+
+const ACCOUNTS = 100_000
+const FEW_ACCOUNTS = 10
+
+/** Rows of a deep page come after so many. */
+const DEEP = 90_000
+
+/** The longest pages there are, to get there. */
+const STRIDE = 1000
+
+/** After so long an idle server has given back what it gives back. */
+const REST_MS = 3000
+
+const folder = await mkdtemp(join(tmpdir(), 'branchline-bench-'))
+const running: ServerProcess[] = []
+try {
+  await bench()
+} finally {
+  await Promise.all(running.map((process) => process.stop()))
+  await rm(folder, { recursive: true })
+}
+
+async function bench(): Promise<void> {
+  const servers = await startServers()
+  const memory: MemoryReading[] = [reading('started, idle', servers)]
+  const groups = selectGroups(
+    groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers)),
+  )
+  for (const group of groups) await checkAnswers(group)
+  const sections: Section[] = []
+  for (const group of groups) {
+    process.stderr.write(`${group.name} …\n`)
+    sections.push({ group, results: await measureGroup(group) })
+  }
+  memory.push(reading('after everything above', servers))
+  await new Promise((resolve) => setTimeout(resolve, REST_MS))
+  memory.push(reading(`${REST_MS / 1000} s later`, servers))
+  const report = printReport(sections, memory)
+  process.stdout.write(`\n${report}`)
+  if (flags.write) await writeFile(document, withReport(await readFile(document, 'utf8'), report))
+}
+
+async function start(script: string, ...serverArgs: string[]): Promise<ServerProcess> {
+  const started = await startServer(script, serverArgs)
+  running.push(started)
+  return started
+}
+
+async function startServers(): Promise<Servers> {
+  const startBranchline = (data: string) => start(server, 'serve', '--listen', '127.0.0.1:0', '--data', data)
+  const data = join(folder, 'many')
+  const dataOfFew = join(folder, 'few')
+  const branchline = await startBranchline(data)
+  const few = await startBranchline(dataOfFew)
+  const credentials = await makeAdministrator(branchline.url)
+  const credentialsOfFew = await makeAdministrator(few.url)
+  const database = join(data, 'branchline.db')
+  insertAccounts(database, ACCOUNTS - 1)
+  insertAccounts(join(dataOfFew, 'branchline.db'), FEW_ACCOUNTS - 1)
+  return {
+    http: await start(baseline, 'http', database),
+    http2: await start(baseline, 'http2', database),
+    branchline,
+    credentials,
+    few,
+    credentialsOfFew,
+    deepPageToken: await pageTokenAfter(branchline, credentials.personalAccessToken, DEEP, STRIDE),
+    fewPageToken: await pageTokenAfter(few, credentialsOfFew.personalAccessToken, 5, 5),
+  }
+}
+
+/** Reads pages until the next one begins after `rows` rows. */
+async function pageTokenAfter(process: ServerProcess, token: string, rows: number, pageSize: number): Promise<string> {
+  let pageToken = ''
+  for (let read = 0; read < rows; read += pageSize) {
+    const query = new URLSearchParams({ pageSize: String(pageSize), pageToken })
+    const { status, body } = await http1.ask(process.url, get(`/api/v1/users?${query}`, token))
+    if (status !== 200) throw new Error(`a page is answered ${status}: ${body}`)
+    pageToken = JSON.parse(body.toString()).nextPageToken
+  }
+  return pageToken
+}
+
+/** What the bare server says is what the others have to say. */
+async function answerOf({ http }: Servers, requests: readonly Request[]): Promise<string> {
+  const [first] = requests
+  if (first === undefined) throw new Error('no request')
+  return (await http1.ask(http.url, first)).body.toString()
+}
+
+function selectGroups(groups: readonly Group[]): readonly Group[] {
+  const known = groups.map(({ name }) => name)
+  const unknown = selection.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Error(`there is no "${unknown}": choose from ${known.join(', ')}`)
+  return selection.length === 0 ? groups : groups.filter(({ name }) => selection.includes(name))
+}
+
+function reading(moment: string, { branchline }: Servers): MemoryReading {
+  return { moment, residentBytes: branchline.residentBytes() }
+}

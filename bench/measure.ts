@@ -1,0 +1,121 @@
+import type { LoadClient, LoadResult } from './load.ts'
+import type { ServerProcess } from './processes.ts'
+import type { Answer, Request } from './requests.ts'
+
+/** One thing that is measured. */
+export interface Case {
+  readonly name: string
+  readonly server: ServerProcess
+  readonly client: LoadClient
+  readonly requests: readonly Request[]
+  /** Name of the case of the same group that this one is compared with. */
+  readonly baseline?: string
+  /** Throws unless the answer to the first request is right. */
+  check(answer: Answer): void
+}
+
+/** Cases that take turns, so that whatever else the machine does hits all alike. */
+export interface Group {
+  /** What selects it on the command line. */
+  readonly name: string
+  readonly title: string
+  readonly rounds: number
+  readonly durationMs: number
+  readonly inFlight: number
+  readonly cases: readonly Case[]
+}
+
+/** The medians of the rounds of a case. */
+export interface CaseResult {
+  readonly name: string
+  readonly requestsPerSecond: number
+  readonly baseline: string | undefined
+  /** Requests per second over those of the baseline in the same round. */
+  readonly ratio: number | undefined
+  /** CPU time of the server. */
+  readonly cpuMicrosPerRequest: number | undefined
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Of the server right after the last round. */
+  readonly residentBytes: number | undefined
+}
+
+/** Sends the first request of each case, and checks the answer. */
+export async function checkAnswers(group: Group): Promise<void> {
+  for (const { name, server, client, requests, check } of group.cases) {
+    const [first] = requests
+    if (first === undefined) throw new Error(`${name} has no requests`)
+    const answer = await client.ask(server.url, first)
+    try {
+      check(answer)
+    } catch (cause) {
+      throw new Error(`${name} is answered wrongly: ${answer.status} ${answer.body.toString('latin1')}`, { cause })
+    }
+  }
+}
+
+interface Round {
+  readonly requestsPerSecond: number
+  readonly cpuMicrosPerRequest: number | undefined
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** Measures the cases of a group in turns, after a round of warm-up. */
+export async function measureGroup(group: Group): Promise<CaseResult[]> {
+  const rounds = new Map<string, Round[]>(group.cases.map(({ name }) => [name, []]))
+  const residentBytes = new Map<string, number | undefined>()
+  for (let i = 0; i <= group.rounds; i++) {
+    for (const measured of group.cases) {
+      const round = await measureRound(measured, group)
+      if (i > 0) rounds.get(measured.name)?.push(round)
+      residentBytes.set(measured.name, measured.server.residentBytes())
+    }
+  }
+  return group.cases.map(({ name, baseline }) => {
+    const own = rounds.get(name) ?? []
+    const compared = baseline === undefined ? undefined : rounds.get(baseline)
+    const cpu = own.flatMap(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest ?? [])
+    return {
+      name,
+      baseline,
+      requestsPerSecond: median(own.map((round) => round.requestsPerSecond)),
+      ratio: compared && median(own.map((round, i) => round.requestsPerSecond / (compared[i]?.requestsPerSecond ?? 0))),
+      cpuMicrosPerRequest: cpu.length === 0 ? undefined : median(cpu),
+      p50Ms: median(own.map((round) => round.p50Ms)),
+      p99Ms: median(own.map((round) => round.p99Ms)),
+      residentBytes: residentBytes.get(name),
+    }
+  })
+}
+
+async function measureRound({ server, client, requests }: Case, group: Group): Promise<Round> {
+  const cpuBeforeMs = server.cpuMs()
+  const load = await client.load(server.url, requests, group)
+  const cpuAfterMs = server.cpuMs()
+  return {
+    ...summarize(load),
+    cpuMicrosPerRequest:
+      cpuBeforeMs === undefined || cpuAfterMs === undefined
+        ? undefined
+        : ((cpuAfterMs - cpuBeforeMs) * 1000) / load.answered,
+  }
+}
+
+function summarize({ answered, elapsedMs, latenciesMs }: LoadResult) {
+  const sorted = Float64Array.from(latenciesMs).sort()
+  return {
+    requestsPerSecond: (answered * 1000) / elapsedMs,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+  }
+}
+
+function median(values: readonly number[]): number {
+  return quantile(Float64Array.from(values).sort(), 0.5)
+}
+
+/** The nearest rank: the smallest value that at least such a part of all is not above. */
+function quantile(sorted: Float64Array, part: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN
+}

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly url: URL
+  /** CPU time used so far, of all threads; undefined where the system does not tell. */
+  cpuMs(): number | undefined
+  /** Memory of the process that is in RAM; undefined where the system does not tell. */
+  residentBytes(): number | undefined
+  /** Ends the process and waits for that. */
+  stop(): Promise<void>
+}
+
+/** Clock ticks of the times in proc_pid_stat(5): 100 a second on every architecture that Node runs on. */
+const MS_PER_TICK = 10
+
+/**
+ * Starts a Node program that says `listening on <url>` on stdout.
+ *
+ * It runs as the defaults have it: settings in the environment are taken away, and its log goes where it costs a write
+ * but no disk.
+ *
+ * @throws Error when it ends before it listens.
+ */
+export async function startServer(script: string, args: readonly string[]): Promise<ServerProcess> {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')))
+  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  process.once('exit', () => child.kill())
+  const url = await listeningUrl(child, script)
+  const { pid } = child
+  return {
+    url,
+    cpuMs() {
+      // The second field is the name of the program in parentheses; utime and stime are fields 14 and 15.
+      const fields = readProc(`${pid}/stat`)?.split(') ')[1]?.split(' ')
+      return fields && (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
+    },
+    residentBytes() {
+      const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`) ?? '')?.[1]
+      return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function listeningUrl({ stdout }: ChildProcess, script: string): Promise<URL> {
+  if (stdout === null) throw new Error('stdout is a pipe')
+  for await (const line of createInterface(stdout)) {
+    const url = /listening on (\S+)$/.exec(line)?.[1]
+    if (url === undefined) continue
+    stdout.resume()
+    return new URL(url)
+  }
+  throw new Error(`${script} ended before it listened; started by hand it says why`)
+}
+
+function readProc(path: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${path}`, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,35 @@
+// `npm run bench`: makes the clone ready, then measures the server. `npm run bench -- protocols` measures the groups that the arguments
+// name; `--write` puts the figures into docs/performance.md.
+import { join } from 'node:path'
+import { bundlePath } from './setup/bundle.mjs'
+import { root, run } from './setup/child-process.mjs'
+import { explainFailure } from './setup/progress.mjs'
+import { setUp } from './setup/set-up.mjs'
+
+await explainFailure(() => setUp('serve'))
+// Imported here because it exists only after the npm packages are installed.
+const { build } = await import('esbuild')
+const outdir = join(root, 'dist', 'bench')
+await build({
+  absWorkingDir: root,
+  entryPoints: ['bench/main.ts', 'bench/baseline.ts'],
+  outdir,
+  bundle: true,
+  format: 'esm',
+  logLevel: 'error',
+  packages: 'external',
+  platform: 'node',
+  target: 'node20',
+})
+const { code } = await run(
+  process.execPath,
+  [
+    join(outdir, 'main.js'),
+    bundlePath,
+    join(outdir, 'baseline.js'),
+    join(root, 'docs', 'performance.md'),
+    ...process.argv.slice(2),
+  ],
+  { show: true },
+)
+process.exitCode = code ?? 1

@@ -1,0 +1,233 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { fingerprint } from '../scripts/setup/npm-packages.mjs'
+import packageJson from '../package.json' with { type: 'json' }
+import { type Block, blocksOf, codeOf, readPage, ROOT, tableBelow } from './support/markdown.ts'
+import { startTestServer, type TestServer } from './support/server.ts'
+
+const readme = readPage('README.md')
+const blocks = blocksOf(readme)
+
+/** The address in the README, which the tests replace by that of their server. */
+const ADDRESS = '127.0.0.1:8080'
+
+const DEBIAN_PYTHON = '/usr/bin/python3'
+
+/** Commands that are tested on their own: one serves until it is stopped, the other would run this very test. */
+const MAIN_COMMANDS = ['npm start\n', 'npm test\n']
+
+/** The blocks that run, with what the README says they print. */
+const examples = blocks.flatMap((block, i) => {
+  if (!['sh', 'ts', 'python'].includes(block.language) || MAIN_COMMANDS.includes(block.text)) return []
+  const next = blocks[i + 1]
+  return [{ ...block, printed: next?.follows && ['json', 'text'].includes(next.language) ? next : undefined }]
+})
+
+/** Why a block cannot run here; undefined if it can. */
+function obstacleTo({ language, text }: Block): string | undefined {
+  const works = (command: string, ...args: string[]) => spawnSync(command, args).status === 0
+  if (/\bcurl -/.test(text) && !works('curl', '--version')) return 'curl is not installed'
+  const needsPython = language === 'python' && !works(DEBIAN_PYTHON, '-c', 'import grpc, google.protobuf')
+  return needsPython ? 'python3-grpcio is not installed' : undefined
+}
+
+/** Times differ from run to run. */
+function withoutTimes(json: string): unknown {
+  return JSON.parse(json, (_, value) =>
+    typeof value === 'string' ? value.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '(a time)') : value,
+  )
+}
+
+/** Settings of whoever runs the tests must not reach the servers that they start. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')))
+}
+
+describe('the examples in README.md', () => {
+  let server: TestServer
+  let folder: string
+  const runnable = examples.map((example) => ({ ...example, obstacle: obstacleTo(example) }))
+
+  /** All examples in one shell, as a reader would type them; what each of them prints in a file of its own. */
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'branchline-readme-'))
+    server = await startTestServer()
+    const commands = await Promise.all(
+      runnable.map(async ({ language, text: source, obstacle }, i) => {
+        const code = source.replaceAll(ADDRESS, new URL(server.url).host)
+        const command = obstacle === undefined ? await commandFor(language, code, join(folder, `example-${i}`)) : ':'
+        return `{\n${command}\n} > '${folder}/printed-${i}'\n`
+      }),
+    )
+    const child = spawn('bash', ['-c', ['set -euo pipefail', ...commands].join('\n')], {
+      cwd: ROOT,
+      env: {
+        ...cleanEnvironment(),
+        PATH: [join(ROOT, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
+      },
+    })
+    const [complaints, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    if (code !== 0) throw new Error(`an example of README.md failed: ${complaints}`)
+  })
+
+  afterAll(async () => {
+    await server?.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  /** The shell command that runs an example. */
+  async function commandFor(language: string, code: string, path: string): Promise<string> {
+    if (language === 'sh') return code
+    if (language === 'python') {
+      await writeFile(`${path}.py`, code)
+      return `${DEBIAN_PYTHON} '${path}.py'`
+    }
+    await build({
+      stdin: { contents: code, loader: 'ts', resolveDir: ROOT },
+      outfile: `${path}.mjs`,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+    })
+    return `node '${path}.mjs'`
+  }
+
+  it('are there in every language that the page promises', () => {
+    expect(new Set(examples.map(({ language }) => language))).toEqual(new Set(['sh', 'ts', 'python']))
+  })
+
+  for (const [i, { language, text: source, printed, obstacle }] of runnable.entries()) {
+    if (!printed) continue
+    const [firstLine = ''] = source.trim().split('\n')
+    it.skipIf(obstacle)(`print what the page says: ${language}, ${firstLine}${obstacle ? ` (${obstacle})` : ''}`, async () => {
+      const output = await readFile(join(folder, `printed-${i}`), 'utf8')
+      if (printed.language === 'json') expect(withoutTimes(output)).toEqual(withoutTimes(printed.text))
+      else expect(output).toBe(printed.text)
+    })
+  }
+
+  it('use a token whose use was noted', async () => {
+    const { rows } = await server.app.db.executeQuery<{ count: number }>(
+      server.app.db
+        .selectFrom('personal_access_tokens')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('last_used_at', 'is not', null)
+        .compile(),
+    )
+    expect(rows).toEqual([{ count: 1 }])
+  })
+})
+
+describe('the two commands of README.md', () => {
+  it('come first', () => {
+    expect(blocks.slice(0, 2).map((block) => block.text)).toEqual(MAIN_COMMANDS)
+  })
+
+  it('include the one that the build machine runs', () => {
+    expect(readFileSync(join(ROOT, '.ci', 'run'), 'utf8')).toMatch(/^npm test$/m)
+    expect(packageJson.scripts.test).toBe('node scripts/test.mjs')
+  })
+
+  // In a clone that is not set up, npm start would install packages below the feet of the tests that run beside this one.
+  it.skipIf(!isSetUp())('npm start serves until it is told to stop, and then exits with 0 (in a clone that is set up)', async () => {
+    const data = await mkdtemp(join(tmpdir(), 'branchline-start-'))
+    const child = spawn('npm', ['start', '--', '--listen', '127.0.0.1:0', '--data', data], {
+      cwd: ROOT,
+      env: cleanEnvironment(),
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    try {
+      const exited = once(child, 'exit')
+      const url = await readyUrl(child.stdout)
+      expect(await (await fetch(`${url}/readyz`)).text()).toBe('ready\n')
+      child.kill('SIGTERM')
+      expect(await exited).toEqual([0, null])
+      await expect(fetch(`${url}/readyz`)).rejects.toThrow('fetch failed')
+    } finally {
+      endGroup(child.pid)
+      await rm(data, { recursive: true })
+    }
+  })
+})
+
+/** Whether the npm packages are those of the lock file, by the stamp that set-up leaves. */
+function isSetUp(): boolean {
+  const stamp = join(ROOT, 'node_modules', '.branchline-setup')
+  const current = fingerprint({
+    lock: readPage('package-lock.json'),
+    manifest: readPage('package.json'),
+    nodeVersion: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  })
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === current
+}
+
+async function readyUrl(stdout: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stdout })) {
+    const [, url] = /^branchline listening on (\S+)$/.exec(line) ?? []
+    if (url !== undefined) return url
+  }
+  throw new Error('npm start ended before it was ready')
+}
+
+/** Whatever a failed test left running. */
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // The group is gone, as it should be.
+  }
+}
+
+describe('what README.md says is there', () => {
+  it('is what the server serves, method by method', async () => {
+    const rows = tableBelow(readme, '## What is there').filter(([state]) => state === 'Served')
+    const listed = rows.flatMap(([, what = '']) => codeOf(what)).filter((name) => /^[A-Z]\w+$/.test(name))
+    const server = await startTestServer()
+    try {
+      const methods = [...AuthService.methods, ...UserService.methods]
+      const served = await Promise.all(methods.map(async (method) => ((await isServed(server.url, method)) ? [method.name] : [])))
+      expect(listed.sort()).toEqual(served.flat().sort())
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('are the commands of package.json', () => {
+    const listed = tableBelow(readme, '## Commands').map(([command = '']) => command.replaceAll('`', ''))
+    const commands = Object.keys(packageJson.scripts).map((name) => {
+      return ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`
+    })
+    expect(listed.sort()).toEqual(commands.sort())
+  })
+
+  it('are the files and folders of the tree', () => {
+    const tree = blocks.find(({ text }) => text.startsWith('proto/'))?.text ?? ''
+    const paths = tree.trimEnd().split('\n').map((line) => line.split(' ', 1)[0] ?? '')
+    expect(paths).toHaveLength(12)
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+})
+
+/** A method that is served answers something else than 404 to an empty call, if only that it lacks credentials. */
+async function isServed(url: string, { parent, name }: { parent: { typeName: string }; name: string }): Promise<boolean> {
+  const response = await fetch(`${url}/${parent.typeName}/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+  await response.body?.cancel()
+  return response.status !== 404
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { dialectOf, dialectProblems, isSuccessStatus, standardDialect } from '../../../src/transport/rest/dialect.ts'
+import { compileSchema, serviceOf } from './schema.ts'
+
+function serviceWith(dialect: string | undefined) {
+  const option = dialect === undefined ? '' : `option (branchline.rest.v1.dialect) = {${dialect}};`
+  const registry = compileSchema(`
+    syntax = "proto3";
+    package test;
+    import "branchline/rest/v1/rest.proto";
+    service S { ${option} }`)
+  return serviceOf(registry, 'test.S')
+}
+
+describe('dialectOf', () => {
+  it('is the standard dialect for a service without the option', () => {
+    expect(dialectOf(serviceWith(undefined))).toBe(standardDialect)
+  })
+
+  it('fills in every default', () => {
+    expect(dialectOf(serviceWith(''))).toEqual(standardDialect)
+  })
+
+  it('is one object for one service', () => {
+    const service = serviceWith('names: ORIGINAL')
+    expect(dialectOf(service)).toBe(dialectOf(service))
+  })
+
+  it('reads every option', () => {
+    const service = serviceWith(`
+      names: ORIGINAL int64: NUMBER scalars: DEFAULT lists: NULL maps: DEFAULT messages: NULL errors: MESSAGE_URL
+      error_url: "https://example.com/api" error_status {code: 3 status: 422} error_status {code: 9 status: 412}
+      empty_status: 204 content_type: "application/json;charset=utf-8" slashes: SLASHES_LENIENT query: QUERY_LENIENT
+      etag: true`)
+    expect(dialectProblems(service)).toEqual([])
+    expect(dialectOf(service)).toEqual({
+      names: 'original',
+      int64: 'number',
+      scalars: 'default',
+      lists: 'null',
+      maps: 'default',
+      messages: 'null',
+      errors: 'messageUrl',
+      errorUrl: 'https://example.com/api',
+      errorStatus: new Map([
+        [3, 422],
+        [9, 412],
+      ]),
+      emptyStatus: 204,
+      contentType: 'application/json;charset=utf-8',
+      slashes: 'lenient',
+      query: 'lenient',
+      etag: true,
+    })
+  })
+
+  it('knows the other way of reading queries, and the defaults by name', () => {
+    expect(dialectOf(serviceWith('query: QUERY_STRICT')).query).toBe('strict')
+    const spelledOut =
+      'names: LOWER_CAMEL int64: STRING scalars: OMIT lists: OMIT maps: OMIT messages: OMIT errors: STATUS'
+    expect(dialectOf(serviceWith(`${spelledOut} slashes: SLASHES_STRICT query: QUERY_IGNORE_UNKNOWN`))).toEqual(
+      standardDialect,
+    )
+  })
+})
+
+describe('dialectProblems', () => {
+  it('finds nothing wrong with a service without the option', () => {
+    expect(dialectProblems(serviceWith(undefined))).toEqual([])
+  })
+
+  it.each([
+    ['scalars: NULL', 'scalars: a scalar without presence is OMIT or DEFAULT, never NULL'],
+    ['messages: DEFAULT', 'messages: an unset message is OMIT or NULL, never DEFAULT'],
+    ['query: 9', 'query: 9 is not a value of branchline.rest.v1.Query'], // enums are open
+    ['error_status {code: 0 status: 400}', 'error_status: 0 is not an error code'],
+    ['error_status {code: 17 status: 400}', 'error_status: 17 is not an error code'],
+    ['error_status {code: 3 status: 200}', 'error_status: 200 is not an error status'],
+    ['error_status {code: 3}', 'error_status: 0 is not an error status'],
+    ['error_status {code: 3 status: 400} error_status {code: 3 status: 422}', 'error_status: code 3 occurs twice'],
+    ['empty_status: 404', 'empty_status: 404 is not a status from 200 to 399'],
+    ['content_type: "a\\r\\nb: c"', 'content_type: not a header value'],
+  ])('reports {%s}', (dialect, text) => {
+    expect(dialectProblems(serviceWith(dialect))).toEqual([`test.S: (branchline.rest.v1.dialect).${text}`])
+  })
+})
+
+describe('isSuccessStatus', () => {
+  it.each([
+    [199, false],
+    [200, true],
+    [399, true],
+    [400, false],
+  ])('of %i is %j', (status, success) => {
+    expect(isSuccessStatus(status)).toBe(success)
+  })
+})
