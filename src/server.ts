@@ -23,6 +23,7 @@ import { registerServices } from './services/index.ts'
 import { checkDatabase, type Db, openDatabase } from './storage/database.ts'
 import { type MigrationRun, migrate } from './storage/migrate.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
+import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
 import { createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
@@ -185,6 +186,7 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
       router.service(Health, health.service)
       if (config.reflection) registerReflection(router, SERVICES, ERROR_DETAIL_FILES)
       refuseUnguarded(router, isOpen)
+      readConnectJsonStrictly(router, { ...options, registry: options.jsonOptions.registry })
       explainRpcErrors(router)
       answerRest = rest.nodeHandler()
     },

@@ -2,7 +2,7 @@ import { Code, type ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { callerKey } from '../services/call.ts'
 import { originKey } from './connection.ts'
-import { toConnectError } from './errors.ts'
+import { REQUEST_ID_HEADER, toConnectError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
@@ -53,7 +53,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
  * the origin that asks.
  */
 function setAnswerHeaders(header: Headers, requestId: string): void {
-  header.set('x-request-id', requestId)
+  header.set(REQUEST_ID_HEADER, requestId)
   header.append('vary', 'Origin')
   if (!header.has('cache-control')) header.set('cache-control', 'no-store')
   if (!header.has('x-content-type-options')) header.set('x-content-type-options', 'nosniff')

@@ -6,7 +6,7 @@ import { anyPack } from '@bufbuild/protobuf/wkt'
 import { Code, type ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
-import { ERROR_DOMAIN, type TransportReason } from './errors.ts'
+import { ERROR_DOMAIN, REQUEST_ID_HEADER, type TransportReason } from './errors.ts'
 
 type UniversalHandler = ConnectRouter['handlers'][number]
 type UniversalResponse = Awaited<ReturnType<UniversalHandler>>
@@ -15,33 +15,42 @@ type UniversalResponse = Awaited<ReturnType<UniversalHandler>>
 const TRAILER_FLAG = 0x80
 const FRAME_HEADER_BYTES = 5
 
+/** A refusal by the protocol library, as clients shall see it. */
+interface Unread {
+  readonly code: Code
+  readonly reason: TransportReason
+}
+
+const MALFORMED: Unread = { code: Code.InvalidArgument, reason: 'MALFORMED_REQUEST' }
+
 /**
- * Why a request was refused before any handler or interceptor saw it, by the code that the protocol library gave it;
- * undefined for codes that say everything.
+ * What the library's codes mean while it reads a request. It has INTERNAL for protobuf that ends too early and for a
+ * compressed message without a coding, which are the client's doing and no fault of the server.
  */
-const REASONS: ReadonlyMap<Code, TransportReason> = new Map([
+const UNREAD: ReadonlyMap<Code, Unread> = new Map([
+  [Code.InvalidArgument, MALFORMED],
+  [Code.Internal, MALFORMED],
+  [Code.ResourceExhausted, { code: Code.ResourceExhausted, reason: 'REQUEST_TOO_LARGE' }],
+])
+
+/** The same by the names that the Connect protocol has for codes. */
+const UNREAD_BY_NAME: ReadonlyMap<string, Unread> = new Map(
+  Array.from(UNREAD, ([code, unread]) => [connectName(code), unread]),
+)
+
+/** What codes mean where REST itself raises them. */
+const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
   [Code.InvalidArgument, 'MALFORMED_REQUEST'],
   [Code.ResourceExhausted, 'REQUEST_TOO_LARGE'],
-])
-
-/** The same codes as the Connect protocol spells them. */
-const CONNECT_CODES: ReadonlyMap<string, Code> = new Map([
-  ['invalid_argument', Code.InvalidArgument],
-  ['resource_exhausted', Code.ResourceExhausted],
-])
-
-/** The same for REST, which also has paths and methods that may not exist. */
-const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
-  ...REASONS,
   [Code.NotFound, 'UNKNOWN_PATH'],
   [Code.Unimplemented, 'METHOD_NOT_ALLOWED'],
 ])
 
 /** Gives the errors that REST itself raises the reason that every refusal of ours carries. */
 export function explainRestError(error: ConnectError): void {
-  const info = infoOf(REST_REASONS.get(error.code))
+  const reason = REST_REASONS.get(error.code)
   const explained = error.details.some((detail) => 'desc' in detail && detail.desc === ErrorInfoSchema)
-  if (info && !explained) error.details.push({ desc: ErrorInfoSchema, value: info })
+  if (reason && !explained) error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason) })
 }
 
 /**
@@ -56,6 +65,8 @@ export function explainRpcErrors(router: ConnectRouter): void {
 }
 
 async function explain(response: UniversalResponse): Promise<UniversalResponse> {
+  // A call that reached our interceptors has its id on it, and says by itself what went wrong.
+  if (response.header?.has(REQUEST_ID_HEADER) || response.trailer?.has(REQUEST_ID_HEADER)) return response
   const contentType = response.header?.get('content-type') ?? ''
   if (contentType.startsWith('application/grpc-web')) {
     return response.body ? { ...response, body: explainFrames(response.body) } : response
@@ -67,11 +78,12 @@ async function explain(response: UniversalResponse): Promise<UniversalResponse> 
 }
 
 function explainTrailers(trailers: Headers | undefined): void {
-  const code = Number(trailers?.get('grpc-status') ?? 0)
-  const info = infoOf(REASONS.get(code))
-  if (!trailers || !info || trailers.has('grpc-status-details-bin')) return
+  const unread = UNREAD.get(Number(trailers?.get('grpc-status') ?? 0))
+  if (!trailers || !unread || trailers.has(REQUEST_ID_HEADER)) return
+  const { code, reason } = unread
   const message = decodeURIComponent(trailers.get('grpc-message') ?? '')
-  const status = create(StatusSchema, { code, message, details: [anyPack(ErrorInfoSchema, info)] })
+  const status = create(StatusSchema, { code, message, details: [anyPack(ErrorInfoSchema, infoOf(reason))] })
+  trailers.set('grpc-status', String(code))
   trailers.set('grpc-status-details-bin', base64Encode(toBinary(StatusSchema, status), 'std_raw'))
 }
 
@@ -99,16 +111,23 @@ async function explainJson(response: UniversalResponse): Promise<UniversalRespon
   const error: { code: string; message?: string; details?: unknown[] } = JSON.parse(
     await text(response.body ?? Readable.from([])),
   )
-  const info = infoOf(REASONS.get(CONNECT_CODES.get(error.code) ?? Code.Unknown))
-  if (info && !error.details) {
+  const unread = UNREAD_BY_NAME.get(error.code)
+  if (unread) {
+    const info = infoOf(unread.reason)
     const value = base64Encode(toBinary(ErrorInfoSchema, info), 'std_raw')
+    error.code = connectName(unread.code)
     error.details = [{ type: ErrorInfoSchema.typeName, value, debug: toJson(ErrorInfoSchema, info) }]
   }
   const body = Buffer.from(JSON.stringify(error))
   response.header?.set('content-length', String(body.length))
-  return { ...response, body: Readable.from([body]) }
+  return { ...response, status: unread === MALFORMED ? 400 : response.status, body: Readable.from([body]) }
 }
 
-function infoOf(reason: TransportReason | undefined): ErrorInfo | undefined {
-  return reason && create(ErrorInfoSchema, { reason, domain: ERROR_DOMAIN })
+function infoOf(reason: TransportReason): ErrorInfo {
+  return create(ErrorInfoSchema, { reason, domain: ERROR_DOMAIN })
+}
+
+/** The name of a code in the Connect protocol, its own in snake_case. */
+function connectName(code: Code): string {
+  return Code[code].replace(/\B[A-Z]/g, '_$&').toLowerCase()
 }

@@ -111,8 +111,8 @@ class Http2Conversation implements Conversation {
   }
 
   /**
-   * GOAWAY that refuses nothing, and the end of the session when no stream is open (RFC 9113 §6.8). A stream that begins meanwhile is
-   * served: its client had not heard of the end.
+   * Announces the end, and ends the session when no stream is open: a GOAWAY that refuses nothing, and when the client has heard it
+   * another that names the last stream served (RFC 9113 §6.8), so that it can repeat elsewhere what came too late.
    *
    * Stands in for `session.close`, which node 20 itself calls when the client says GOAWAY. Between that call and the sending of the
    * answer node refuses new streams from within nghttp2's parser, which frees what the parser still reads: a GOAWAY and a request in
@@ -122,6 +122,9 @@ class Http2Conversation implements Conversation {
     if (this.#draining || this.#session.destroyed) return
     this.#draining = true
     this.#session.goaway(NGHTTP2_NO_ERROR, MAX_STREAM_ID)
+    this.#session.ping(() => {
+      if (!this.#session.destroyed) this.#session.goaway(NGHTTP2_NO_ERROR)
+    })
     this.#endWhenDrained()
   }
 

@@ -73,7 +73,8 @@ async function* chunksOf(request: NodeServerRequest, coding: Compression | undef
   try {
     yield* source.iterator({ destroyOnReturn: false })
   } catch {
-    throw coding === undefined || request.destroyed ? clientGone() : malformed(coding.name)
+    const isGone = request.destroyed && !request.readableEnded
+    throw coding === undefined || isGone ? clientGone() : malformed(coding.name)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { DescMessage, Message, Registry } from '@bufbuild/protobuf'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { base64Encode } from '@bufbuild/protobuf/wire'
+import { hasCustomJsonRepresentation } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { HttpStatus } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
@@ -126,10 +127,7 @@ function encodeDetail(detail: Detail, dialect: Dialect, registry: Registry): str
 
 function anyOf(type: string, desc: DescMessage, message: Message, dialect: Dialect, registry: Registry): string {
   const json = compileWriter(desc, dialect, registry)(message)
-  // Well-known types with a JSON form of their own (any.proto).
-  if (desc.typeName.startsWith('google.protobuf.') && desc.typeName !== 'google.protobuf.Empty') {
-    return `{${type},"value":${json}}`
-  }
+  if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${json}}`
   return json === '{}' ? `{${type}}` : `{${type},${json.slice(1)}`
 }
 

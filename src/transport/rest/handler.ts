@@ -15,7 +15,7 @@ import { invokeStream, invokeUnary, single } from './invoke.ts'
 import { LazyHeaders } from './lazy-headers.ts'
 import { responseCoding, timeoutOf } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
-import { byteLength, clientGone, originOf, send } from './node.ts'
+import { byteLength, clientGone, isGone, originOf, send } from './node.ts'
 import { errorReply } from './reply.ts'
 import { sendStream } from './stream.ts'
 import type { Match, Miss, Router } from './tree.ts'
@@ -107,7 +107,7 @@ async function serve(
   } catch (thrown) {
     const error = toConnectError(thrown)
     // A call that nobody waits for any more may fail in any way.
-    if (error !== thrown && !response.destroyed) state.onError(thrown, request)
+    if (error !== thrown && !isGone(response)) state.onError(thrown, request)
     sendError(endpoint, request, response, error, call?.context)
     call?.cancellation.end(error)
   }

@@ -1,6 +1,8 @@
 export type { Dialect } from './dialect.ts'
 export { dialectOf, standardDialect } from './dialect.ts'
+export { FieldError } from './field-error.ts'
 export type { RestHandler } from './handler.ts'
+export { compileBodyReader } from './json-read.ts'
 export type { NodeServerRequest, NodeServerResponse } from './node.ts'
 export { successStatus } from './reply.ts'
 export type { Rest, RestOptions } from './router.ts'

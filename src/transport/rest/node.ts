@@ -81,6 +81,11 @@ export function clientGone(): ConnectError {
   return new ConnectError('the client is gone', Code.Canceled)
 }
 
+/** Whether nobody can receive the response any more. */
+export function isGone(response: NodeServerResponse): boolean {
+  return 'stream' in response ? response.stream.destroyed : response.destroyed
+}
+
 /** The scheme and authority that a request was sent to. */
 export function originOf(request: NodeServerRequest): string {
   const scheme = 'encrypted' in request.socket ? 'https' : 'http'
@@ -98,7 +103,7 @@ export function send(
   reply: Reply,
   maxSkipBytes: number,
 ): void {
-  if (response.headersSent || response.destroyed) return
+  if (response.headersSent || isGone(response)) return
   const { status, body, contentType, contentEncoding } = reply
   const content = body !== undefined && request.method !== 'HEAD' ? body : undefined
   const headers: HeaderList = []

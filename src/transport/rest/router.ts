@@ -165,6 +165,7 @@ function registryOf(services: readonly DescService[], own: Registry | undefined)
     files.add(file)
     file.dependencies.forEach(visit)
   }
+  visit(file_google_rpc_error_details)
   for (const { file } of services) visit(file)
-  return createRegistry(file_google_rpc_error_details, ...files, ...(own === undefined ? [] : [own]))
+  return createRegistry(...files, ...(own === undefined ? [] : [own]))
 }

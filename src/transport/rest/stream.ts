@@ -10,7 +10,7 @@ import { grpcMessage } from './header-list.ts'
 import { OCTET_STREAM } from './http-body.ts'
 import { wantsEvents, wantsTrailers } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
-import { hasNoContent, writeHead } from './node.ts'
+import { hasNoContent, isGone, writeHead } from './node.ts'
 import type { Content } from './reply.ts'
 import { checkSize, metadataOf } from './reply.ts'
 
@@ -75,7 +75,7 @@ async function writeAll(
     if (trailers) addTrailers(response, metadataOf(context.responseTrailer))
     response.end()
   } catch (thrown) {
-    if (response.destroyed) return
+    if (isGone(response)) return
     const error = toConnectError(thrown)
     if (error !== thrown) call.report(thrown)
     endWithError(call, framing, error, trailers)

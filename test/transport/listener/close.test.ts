@@ -5,10 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { http2Preface } from '../../../src/transport/listener/preface.ts'
 import { holding, quickSweep, requestHttp2, useListeners } from './fixture.ts'
 import {
+  ack,
   connectRaw,
   endHeaders,
   endStream,
   frame,
+  framesOf,
   frameType,
   getRequestHeaders,
   holdRequestHeaders,
@@ -100,16 +102,20 @@ describe('close', () => {
     await closed
   })
 
-  it('serves an HTTP/2 request that was under way when the end was announced', async () => {
+  it('tells an HTTP/2 client which of its requests came too late', async () => {
     const { handler, next } = holding()
     const { url, close } = await start({ handler })
     const client = await connectRaw(url)
+    const ofType = (wanted: number) => framesOf(client.received()).filter(({ type }) => type === wanted)
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 1, holdRequestHeaders))
     const { response } = await next()
     const closed = close(longGraceMs)
+    await expect.poll(() => ofType(frameType.ping), { timeout: 20_000 }).toHaveLength(1)
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 3, getRequestHeaders))
-    await client.until('GET / ')
+    client.socket.write(frame(frameType.ping, ack, 0, ofType(frameType.ping)[0]?.payload))
+    await expect.poll(() => ofType(frameType.goaway), { timeout: 20_000 }).toHaveLength(2)
+    expect(ofType(frameType.goaway).map(({ payload }) => payload.readUInt32BE(0))).toEqual([2 ** 31 - 1, 1])
     response.end('last')
     expect(await client.closed).toContain('last')
     await closed

@@ -54,6 +54,7 @@ export async function connectRaw(url: string, first = ''): Promise<RawClient> {
 export const frameType = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goaway: 7, continuation: 9 }
 export const endStream = 1
 export const endHeaders = 4
+export const ack = 1
 
 /** One HTTP/2 frame (RFC 9113 §4.1). */
 export function frame(type: number, flags: number, streamId: number, payload: Buffer = Buffer.alloc(0)): Buffer {
@@ -76,21 +77,27 @@ export const holdRequestHeaders = Buffer.concat([
 /** The same as `getRequestHeaders` with POST, field 3. */
 export const postRequestHeaders = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61])
 
-/** Frames in what a server sent, as `type:streamId`, with the error code for RST_STREAM and GOAWAY. */
-export function framesOf(received: string): { type: number; streamId: number; errorCode: number | undefined }[] {
+/** A frame of the server, with the error code of RST_STREAM and GOAWAY. */
+export interface ReceivedFrame {
+  readonly type: number
+  readonly streamId: number
+  readonly payload: Buffer
+  readonly errorCode: number | undefined
+}
+
+/** The complete frames in what a server sent. */
+export function framesOf(received: string): ReceivedFrame[] {
   const bytes = Buffer.from(received, 'latin1')
-  const frames = []
+  const frames: ReceivedFrame[] = []
   for (let at = 0; at + 9 <= bytes.length; ) {
-    const length = bytes.readUIntBE(at, 3)
-    if (at + 9 + length > bytes.length) break
+    const end = at + 9 + bytes.readUIntBE(at, 3)
+    if (end > bytes.length) break
     const type = bytes.readUInt8(at + 3)
-    const errorAt = type === frameType.rstStream ? at + 9 : type === frameType.goaway ? at + 13 : undefined
-    frames.push({
-      type,
-      streamId: bytes.readUInt32BE(at + 5),
-      errorCode: errorAt === undefined ? undefined : bytes.readUInt32BE(errorAt),
-    })
-    at += 9 + length
+    const payload = bytes.subarray(at + 9, end)
+    const errorAt = type === frameType.rstStream ? 0 : type === frameType.goaway ? 4 : undefined
+    const errorCode = errorAt === undefined ? undefined : payload.readUInt32BE(errorAt)
+    frames.push({ type, streamId: bytes.readUInt32BE(at + 5), payload, errorCode })
+    at = end
   }
   return frames
 }

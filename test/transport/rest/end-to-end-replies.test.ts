@@ -3,36 +3,23 @@ import { createServer, request as httpRequest } from 'node:http'
 import { connect as http2Connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import type { DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, createConnectRouter } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { createRest, dialectOf, RouteTableError, successStatus } from '../../../src/transport/rest/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
-import type { Script, Served } from './things.ts'
+import type { Reply, Script, Served } from './things.ts'
 import { Habits, rawExchange, serve, Things } from './things.ts'
 
-const things: Script = {}
-const habits: Script = {}
+const things: Record<string, Reply> = {}
+const habits: Record<string, Reply> = {}
 const errors: unknown[] = []
 let served: Served
 
 beforeAll(async () => {
-  // Proxies look a method up when it is called, so that each test writes its own script.
-  const late = (script: Script, names: string[]): Script =>
-    Object.fromEntries(
-      names.map((name) => [name, (...args: never[]) => (script[name] as (...a: never[]) => object)(...args)]),
-    )
   served = await serve(
-    {
-      things: late(
-        things,
-        Things.methods.map(({ name }) => name),
-      ),
-      habits: late(
-        habits,
-        Habits.methods.map(({ name }) => name),
-      ),
-    },
+    { things: callingLater(things, Things), habits: callingLater(habits, Habits) },
     { readMaxBytes: 100_000, publicUrl: 'https://forge.test/', onError: (error) => errors.push(error) },
   )
 })
@@ -40,6 +27,15 @@ afterAll(() => served.close())
 beforeEach(() => {
   errors.length = 0
 })
+
+/** Methods that are looked up when they are called, so that each test writes its own. */
+function callingLater(script: Record<string, Reply>, { methods }: DescService): Script {
+  const call =
+    (name: string): Reply =>
+    (request, context) =>
+      script[name]?.(request, context) ?? Promise.reject(new Error(`the test has no ${name}`))
+  return Object.fromEntries(methods.map(({ name }) => [name, call(name)]))
+}
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(served.url + path, { headers })
 const json = (body: unknown, headers: Record<string, string> = {}) => ({
@@ -497,7 +493,7 @@ describe('createRest', () => {
     const rest = createRest()
     rest.record(createConnectRouter()).service(serviceOf(schema, 'broken.v1.Broken'), {})
     expect(() => rest.nodeHandler()).toThrow(RouteTableError)
-    expect(() => rest.nodeHandler()).toThrow(/broken\.v1\.Broken\/One[^]*broken\.v1\.Broken\/Two[^]*nothing/)
+    expect(() => rest.nodeHandler()).toThrow(/broken\.v1\.Broken\/One.*broken\.v1\.Broken\/Two.*nothing/s)
   })
 
   it('serves single methods, the last registration of each', async () => {

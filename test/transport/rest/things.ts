@@ -115,14 +115,14 @@ export interface AnyRequest extends Message {
   content?: { data: Uint8Array; contentType: string }
 }
 
-type Answer = object | Promise<object>
+/** An implementation that takes one request. */
+export type Reply = (request: AnyRequest, context: HandlerContext) => object | Promise<object> | AsyncIterable<object>
 
-/** Implementations by method name. Streams take and give async iterables. */
-export type Script = Record<
-  string,
-  | ((request: AnyRequest, context: HandlerContext) => Answer | AsyncIterable<object>)
-  | ((requests: AsyncIterable<AnyRequest>, context: HandlerContext) => Promise<object>)
->
+/** An implementation that takes a stream of requests. */
+export type Upload = (requests: AsyncIterable<AnyRequest>, context: HandlerContext) => Promise<object>
+
+/** Implementations by method name. */
+export type Script = Record<string, Reply | Upload>
 
 export interface Served {
   /** `http://127.0.0.1:port`. */

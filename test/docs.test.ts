@@ -1,0 +1,123 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { MethodOptions_IdempotencyLevelSchema as IdempotencyLevelSchema } from '@bufbuild/protobuf/wkt'
+import { describe, expect, it } from 'vitest'
+import { AudienceSchema } from '#gen/branchline/access/v1/access_pb.ts'
+import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
+import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
+import { serveOptions } from '../src/config.ts'
+import { defaultListenerLimits } from '../src/transport/listener/limits.ts'
+import { anchorsOf, codeOf, linksOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
+import { startTestServer } from './support/server.ts'
+
+const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
+const pages = ['README.md', 'CHANGELOG.md', ...docs.map((name) => `docs/${name}`)]
+const operations = readPage('docs/operations.md')
+
+/** The values of the enums that the pages speak of. */
+const declared = new Set(
+  [ErrorReasonSchema, CodeSchema, AudienceSchema, IdempotencyLevelSchema].flatMap(({ values }) =>
+    values.map(({ name }) => name),
+  ),
+)
+
+/** What is wrong with a link of a page; undefined if nothing is. */
+function mistakeOf(page: string, target: string): string | undefined {
+  if (/^https?:/.test(target)) return undefined
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? page : posix.join(posix.dirname(page), path)
+  if (!existsSync(join(ROOT, file))) return `${target}: there is no ${file}`
+  const found = anchor === undefined || anchorsOf(readPage(file)).has(anchor)
+  return found ? undefined : `${target}: ${file} has no such heading`
+}
+
+describe.each(pages)('%s', (page) => {
+  it('has no broken link', () => {
+    expect(linksOf(readPage(page)).flatMap((target) => mistakeOf(page, target) ?? [])).toEqual([])
+  })
+
+  it('names files that exist', () => {
+    const paths = codeOf(readPage(page)).filter((text) => /^(src|test|proto|docs|scripts|\.ci)\/[\w./-]*$/.test(text))
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  it('names reasons, codes and options that exist', () => {
+    const constants = codeOf(readPage(page)).filter((text) => /^[A-Z]+(_[A-Z]+)+$/.test(text))
+    expect(constants.filter((text) => !declared.has(text) && !text.startsWith('BRANCHLINE_'))).toEqual([])
+  })
+})
+
+describe('links', () => {
+  it.each([
+    ['to a missing file', 'docs/operations.md', 'nowhere.md'],
+    ['to a file from the wrong folder', 'docs/operations.md', 'README.md'],
+    ['to a missing heading', 'README.md', 'docs/operations.md#nowhere'],
+    ['to a missing heading of the same page', 'README.md', '#nowhere'],
+  ])('are found broken: %s', (_, page, target) => {
+    expect(mistakeOf(page, target)).toContain(target)
+  })
+
+  it.each([
+    ['README.md', 'docs/operations.md#settings'],
+    ['docs/operations.md', '../README.md#first-steps'],
+    ['README.md', 'https://example.org/nowhere'],
+  ])('are found good: in %s, %s', (page, target) => {
+    expect(mistakeOf(page, target)).toBeUndefined()
+  })
+})
+
+describe('docs/operations.md', () => {
+  it('lists every setting with its variable and its default', () => {
+    const listed = tableBelow(operations, '## Settings').map((row) =>
+      row.slice(0, 3).map((cell) => cell.replaceAll('`', '')),
+    )
+    const settings = serveOptions().map(({ flags, envVar, defaultValueDescription: preset = 'none' }) => {
+      return [flags, envVar, preset === 'none' ? '–' : preset]
+    })
+    expect(listed).toEqual(settings)
+  })
+
+  it('says of every setting what it means', () => {
+    const rows = tableBelow(operations, '## Settings')
+    expect(rows.filter(([, , , meaning = '']) => meaning === '')).toEqual([])
+  })
+
+  it('names metrics that are there', async () => {
+    const named = tableBelow(operations, '## Metrics').flatMap(([metric = '']) => codeOf(metric))
+    const server = await startTestServer()
+    try {
+      await fetch(`${server.url}/api/v1/users/nobody`)
+      const printed = await (await fetch(`${server.url}/metrics`)).text()
+      const beginnings = named.map((name) => name.replace('…', ''))
+      expect(beginnings.filter((name) => !printed.includes(`\n# TYPE ${name}`))).toEqual([])
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it('states the limits of the listener as they are', () => {
+    const limits = new Map(tableBelow(operations, '## Limits').map(([limit = '', value = '']) => [limit, value]))
+    const {
+      maxConnections,
+      maxConnectionsPerPeer,
+      headersTimeoutMs,
+      stallTimeoutMs,
+      keepAliveTimeoutMs,
+      sessionIdleTimeoutMs,
+      maxHeaderBytes,
+      maxHeaderFields,
+      maxConcurrentStreams,
+    } = defaultListenerLimits
+    const stated = [...limits.values()]
+    expect(stated).toEqual(
+      expect.arrayContaining([
+        `${maxConnections}, ${maxConnectionsPerPeer}`,
+        `${headersTimeoutMs / 1000} s`,
+        `${stallTimeoutMs / 1000} s`,
+        `${keepAliveTimeoutMs / 1000} s, ${sessionIdleTimeoutMs / 1000} s`,
+        `${maxHeaderBytes / 1024} KiB; ${maxHeaderFields}`,
+        `${maxConcurrentStreams}`,
+      ]),
+    )
+  })
+})
