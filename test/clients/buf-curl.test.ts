@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import { type Ended, run } from './program.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const BUF = join(ROOT, 'node_modules/.bin/buf')
+
+/** Not found and permission denied: a failed RPC is the exit code, shifted left by three bits (buf curl --help). */
+const EXIT = { notFound: 5 << 3, permissionDenied: 7 << 3 }
+
+/** The schema from the server itself, or from the proto files of the project. */
+const SCHEMAS = [
+  ['reflection', []],
+  ['proto files', ['--schema', ROOT]],
+] as const
+
+const PROTOCOLS = [
+  ['gRPC', ['--protocol', 'grpc', '--http2-prior-knowledge']],
+  ['gRPC-Web', ['--protocol', 'grpcweb']],
+  ['Connect', ['--protocol', 'connect']],
+] as const
+
+const CASES = PROTOCOLS.flatMap(([protocol, options]) =>
+  SCHEMAS.map(([schema, more]) => ({ protocol, schema, options: [...options, ...more] })),
+)
+
+describe('buf curl', () => {
+  let server: TestServer
+  let cast: Cast
+  beforeAll(async () => {
+    server = await startTestServer()
+    cast = await inviteCast(server.url)
+  })
+  afterAll(() => server.stop())
+
+  const call = async (options: readonly string[], method: string, request: unknown): Promise<Ended> =>
+    run(BUF, ['curl', ...options, '--data', JSON.stringify(request), `${server.url}/branchline.v1.${method}`])
+
+  it.each(CASES)('calls over $protocol by $schema', async ({ options }) => {
+    const { code, stdout, stderr } = await call(options, 'UserService/GetUser', { name: 'users/bob' })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout.toString())).toMatchObject({ name: 'users/bob', role: 'USER' })
+  })
+
+  it.each(CASES)('shows who it is over $protocol by $schema', async ({ options }) => {
+    const authorize = ['--header', `authorization: ${cast.bob.authorization}`]
+    const { stdout } = await call([...options, ...authorize], 'AuthService/GetCurrentUser', {})
+    expect(JSON.parse(stdout.toString())).toMatchObject({ user: { email: 'bob@example.org' } })
+  })
+
+  it.each(CASES)('shows why a call failed over $protocol by $schema', async ({ options }) => {
+    const { code, stderr } = await call(options, 'UserService/GetUser', { name: 'users/nobody' })
+    expect(code).toBe(EXIT.notFound)
+    expect(JSON.parse(stderr)).toMatchObject({
+      code: 'not_found',
+      message: 'users/nobody does not exist',
+      details: [{ type: 'google.rpc.ErrorInfo', debug: { reason: 'USER_NOT_FOUND', domain: 'branchline' } }],
+    })
+  })
+
+  it('is told that bob is no administrator', async () => {
+    const authorize = ['--header', `authorization: ${cast.bob.authorization}`]
+    const { code, stderr } = await call(authorize, 'UserService/ListUsers', {})
+    expect(code).toBe(EXIT.permissionDenied)
+    expect(stderr).toContain('PERMISSION_DENIED')
+  })
+
+  it('lists the services and methods that reflection tells', async () => {
+    const { stdout } = await run(BUF, ['curl', '--list-methods', server.url])
+    const methods = stdout.toString().trim().split('\n')
+    expect(methods).toContain('branchline.v1.UserService/GetUser')
+    expect(methods).toContain('branchline.v1.AuthService/SignIn')
+    expect(methods).toContain('grpc.health.v1.Health/Check')
+  })
+})

@@ -1,0 +1,190 @@
+import { CompiledQuery, sql } from 'kysely'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Db, isUniqueViolation, openDatabase, transaction } from '../../src/storage/database.ts'
+import { migrate, NewerDatabaseError, schemaVersion } from '../../src/storage/migrate.ts'
+import { migrations } from '../../src/storage/migrations/index.ts'
+import { prepareQuery } from '../../src/storage/prepared.ts'
+import {
+  claimNames,
+  countUsers,
+  deleteUser,
+  findUserByNameKey,
+  insertUser,
+  listUsers,
+  type NewUser,
+  updateUser,
+} from '../../src/storage/users.ts'
+import { withFolder } from '../support/process.ts'
+
+let db: Db
+afterEach(() => db.destroy())
+
+async function migrated(): Promise<Db> {
+  db = openDatabase(':memory:')
+  await migrate(db)
+  return db
+}
+
+const newUser = (username: string, create_time = 0): NewUser => ({
+  user_id: null,
+  username,
+  email: '',
+  email_key: '',
+  display_name: '',
+  avatar_url: '',
+  description: '',
+  password_hash: '',
+  role: 'USER',
+  state: 'NORMAL',
+  create_time,
+  update_time: create_time,
+})
+
+describe('a transaction', () => {
+  it('takes effect as a whole or not at all', async () => {
+    await migrated()
+    const failing = transaction(db, async (tx) => {
+      const { id } = await insertUser(tx, newUser('ada'))
+      await claimNames(tx, id, new Set(['ada']))
+      throw new Error('half way')
+    })
+    await expect(failing).rejects.toThrow('half way')
+    expect(await findUserByNameKey(db, 'ada')).toBeUndefined()
+    expect(await countUsers(db, { includeArchived: true, usernameKey: undefined })).toBe(0)
+  })
+
+  it('waits for the one before it', async () => {
+    await migrated()
+    const order: string[] = []
+    const step = (name: string) =>
+      transaction(db, async (tx) => {
+        order.push(`${name} begins`)
+        await insertUser(tx, newUser(name))
+        order.push(`${name} ends`)
+      })
+    await Promise.all([step('a'), step('b')])
+    expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
+  })
+})
+
+describe('the database', () => {
+  it('knows a taken name from other faults', async () => {
+    await migrated()
+    const claim = transaction(db, async (tx) => {
+      const [a, b] = [await insertUser(tx, newUser('a')), await insertUser(tx, newUser('b'))]
+      await claimNames(tx, a.id, new Set(['x']))
+      await claimNames(tx, b.id, new Set(['x']))
+    })
+    await expect(claim).rejects.toSatisfy(isUniqueViolation)
+    await expect(sql`select * from nothing`.execute(db)).rejects.not.toSatisfy(isUniqueViolation)
+  })
+
+  it('keeps journal, sync and foreign keys as they are meant to be', async () => {
+    await withFolder(async (folder) => {
+      db = openDatabase(`${folder}/a.db`)
+      const pragma = async (name: string) =>
+        Object.values((await sql<object>`pragma ${sql.raw(name)}`.execute(db)).rows[0] ?? {})[0]
+      expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual([
+        'wal',
+        2,
+        1,
+      ])
+    })
+  })
+
+  it('never gives the number of a deleted account to another', async () => {
+    await migrated()
+    const first = await transaction(db, (tx) => insertUser(tx, newUser('a')))
+    await transaction(db, (tx) => deleteUser(tx, first.id))
+    const second = await transaction(db, (tx) => insertUser(tx, newUser('b')))
+    expect(second.id).toBeGreaterThan(first.id)
+  })
+})
+
+describe('prepareQuery', () => {
+  it('runs with its own values each time, fixed ones and repeated ones included', async () => {
+    await migrated()
+    const query = prepareQuery((handle, name: string, id: number) =>
+      handle
+        .selectFrom('users')
+        .select('username')
+        .where('username', '=', name)
+        .where('state', '=', 'NORMAL')
+        .where((eb) => eb.or([eb('id', '=', id), eb('username', '=', name)])),
+    )
+    await transaction(db, async (tx) => [await insertUser(tx, newUser('ada')), await insertUser(tx, newUser('bob'))])
+    expect(await query(db, 'ada', 2)).toEqual([{ username: 'ada' }])
+    expect(await query(db, 'bob', 2)).toEqual([{ username: 'bob' }])
+    expect(await query(db, 'eve', 1)).toEqual([])
+  })
+})
+
+describe('lists of accounts', () => {
+  it('are newest first, then by descending id, and are counted without a scan', async () => {
+    await migrated()
+    await transaction(db, async (tx) => {
+      for (const [i, time] of [5, 9, 5, 7].entries()) await insertUser(tx, newUser(`u${i}`, time))
+      await updateUser(tx, 4, { state: 'ARCHIVED' })
+    })
+    const all = { includeArchived: true, usernameKey: undefined }
+    expect((await listUsers(db, all, undefined, 9)).map(({ username }) => username)).toEqual(['u1', 'u3', 'u2', 'u0'])
+    expect((await listUsers(db, all, { createTime: 5, id: 3 }, 9)).map(({ username }) => username)).toEqual(['u0'])
+    expect([await countUsers(db, all), await countUsers(db, { ...all, includeArchived: false })]).toEqual([4, 3])
+  })
+
+  it.each([
+    ['all accounts', { includeArchived: true, usernameKey: undefined }],
+    ['active accounts', { includeArchived: false, usernameKey: undefined }],
+  ])('read only their page: %s', async (_, filter) => {
+    await migrated()
+    // The plan of the very query that listUsers runs.
+    const sqls: { sql: string; parameters: readonly unknown[] }[] = []
+    const watched = db.withPlugin({
+      transformQuery({ node, queryId }) {
+        sqls.push(db.getExecutor().compileQuery(node, queryId))
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    await listUsers(watched, filter, { createTime: 5, id: 5 }, 3)
+    const [query] = sqls
+    const plan = await db.executeQuery<{ detail: string }>(
+      CompiledQuery.raw(`explain query plan ${query?.sql}`, [...(query?.parameters ?? [])]),
+    )
+    expect(plan.rows.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^SEARCH users USING INDEX users_by_(state_and_)?time/),
+    ])
+  })
+})
+
+describe('migrate', () => {
+  it('leaves nothing of a step that fails', async () => {
+    db = openDatabase(':memory:')
+    const failing = {
+      name: '0002-fails',
+      async up(tx: Parameters<(typeof migrations)[0]['up']>[0]) {
+        await tx.schema.createTable('half').addColumn('id', 'integer').execute()
+        throw new Error('no')
+      },
+      down: async () => {},
+    }
+    await expect(migrate(db, undefined, [...migrations, failing])).rejects.toThrow('no')
+    expect(await schemaVersion(db)).toBe(1)
+    await expect(sql`select * from half`.execute(db)).rejects.toThrow('no such table')
+  })
+
+  it('runs every step down to nothing and up again', async () => {
+    await migrated()
+    await migrate(db, 0)
+    const { rows } = await sql<{ name: string }>`select name from sqlite_master where name not like 'sqlite_%'`.execute(
+      db,
+    )
+    expect(rows).toEqual([])
+    expect((await migrate(db)).ran).toEqual(migrations.map(({ name }) => name))
+  })
+
+  it('refuses a database that a newer program wrote', async () => {
+    await migrated()
+    await expect(migrate(db, undefined, [])).rejects.toThrow(NewerDatabaseError)
+  })
+})
