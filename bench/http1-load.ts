@@ -3,6 +3,9 @@ import net, { type Socket } from 'node:net'
 import { cycle, type LoadClient, Stopwatch } from './load.ts'
 import type { Answer, Request } from './requests.ts'
 
+/** Room for a few answers of the larger ones, which are some 20 KiB. */
+const READ_BUFFER_BYTES = 64 * 1024
+
 /**
  * HTTP/1.1 on bare sockets, a request at a time on each: `node:http` as a client takes more time than the servers that
  * it is to measure.
@@ -15,23 +18,17 @@ export const http1: LoadClient = {
   async load(url, requests, { inFlight, durationMs }) {
     const next = cycle(requests.map((request) => encode(url, request)))
     const { length: answerLength } = await exchange(url, next())
-    const sockets = await Promise.all(Array.from({ length: inFlight }, () => connect(url)))
     const stopwatch = new Stopwatch(durationMs)
-    try {
-      await Promise.all(sockets.map((socket) => askUntilTimeIsUp(socket, next, answerLength, stopwatch)))
-    } finally {
-      for (const socket of sockets) socket.destroy()
-    }
+    await Promise.all(Array.from({ length: inFlight }, () => askUntilTimeIsUp(url, next, answerLength, stopwatch)))
     return stopwatch.result()
   },
 }
 
-function askUntilTimeIsUp(
-  socket: Socket,
-  next: () => Buffer,
-  answerLength: number,
-  stopwatch: Stopwatch,
-): Promise<void> {
+/**
+ * Keeps one connection busy until the time is up. Received bytes go into one buffer, past the streams of node, and only
+ * their number counts: what the client does not do is left to the server.
+ */
+function askUntilTimeIsUp(url: URL, next: () => Buffer, answerLength: number, stopwatch: Stopwatch): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentMs = 0
     let received = 0
@@ -40,23 +37,34 @@ function askUntilTimeIsUp(
       sentMs = performance.now()
       socket.write(next())
     }
-    socket.on('data', (chunk: Buffer) => {
-      received += chunk.length
-      if (received < answerLength) return
-      if (received > answerLength) reject(new Error(`an answer of ${received} bytes instead of ${answerLength}`))
-      else if (stopwatch.count(sentMs)) resolve()
+    const onBytes = (length: number) => {
+      received += length
+      if (received < answerLength) return true
+      if (received > answerLength) socket.destroy(new Error(`an answer of ${received} bytes instead of ${answerLength}`))
+      else if (stopwatch.count(sentMs)) socket.destroy()
       else ask()
+      return true
+    }
+    const socket = net.connect({
+      ...addressOf(url),
+      noDelay: true,
+      onread: { buffer: Buffer.allocUnsafe(READ_BUFFER_BYTES), callback: onBytes },
     })
+    socket.on('connect', ask)
     socket.on('error', reject)
-    socket.on('close', () => reject(new Error('the server closed a connection')))
-    ask()
+    socket.on('end', () => reject(new Error('the server closed a connection')))
+    socket.on('close', () => resolve())
   })
 }
 
 async function connect(url: URL): Promise<Socket> {
-  const socket = net.connect({ host: url.hostname, port: Number(url.port), noDelay: true })
+  const socket = net.connect({ ...addressOf(url), noDelay: true })
   await once(socket, 'connect')
   return socket
+}
+
+function addressOf({ hostname, port }: URL) {
+  return { host: hostname, port: Number(port) }
 }
 
 function encode(url: URL, { method, path, headers, body }: Request): Buffer {

@@ -28,12 +28,15 @@ export function refuseUnknownRpcs(next: RequestHandler): RequestHandler {
     const contentType = request.headers['content-type']
     if (request.method !== 'POST' || !contentType?.startsWith('application/grpc')) return next(request, response)
     request.resume()
-    response.writeHead(200, {
-      'content-type': contentType,
-      'grpc-status': '12',
-      'grpc-message': 'this method is not served',
-    })
-    response.end()
+    const headers = { 'content-type': contentType, 'grpc-status': '12', 'grpc-message': 'this method is not served' }
+    if ('stream' in response) {
+      // Trailers-Only of gRPC is one HEADERS frame that ends the stream. Node would send an empty DATA frame after it, and
+      // lose that to the RST_STREAM for the request it did not read.
+      response.stream.respond({ ...response.getHeaders(), ...headers, ':status': 200 }, { endStream: true })
+    } else {
+      response.writeHead(200, headers)
+      response.end()
+    }
   }
 }
 

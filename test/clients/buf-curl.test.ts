@@ -65,7 +65,11 @@ describe('buf curl', () => {
     expect({ code, message }).toEqual({ code: 'not_found', message: 'users/nobody does not exist' })
     const info = details.find(({ type }) => type === 'google.rpc.ErrorInfo')
     const decoded = fromBinary(ErrorInfoSchema, Buffer.from(info?.value ?? '', 'base64'))
-    expect(decoded).toMatchObject({ reason: 'USER_NOT_FOUND', domain: 'branchline', metadata: { name: 'users/nobody' } })
+    expect(decoded).toMatchObject({
+      reason: 'USER_NOT_FOUND',
+      domain: 'branchline',
+      metadata: { name: 'users/nobody' },
+    })
   })
 
   it('is told that bob is no administrator', async () => {

@@ -8,7 +8,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
-import { type CallOptions, Client, type ClientReadableStream, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { type CallOptions, type Client, type ClientReadableStream, Metadata, type ServiceError } from '@grpc/grpc-js'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
 

@@ -32,9 +32,14 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
     folder = await mkdtemp(join(tmpdir(), 'branchline-python-'))
     descriptors = join(folder, 'descriptors.binpb')
     const buf = join(ROOT, 'node_modules/.bin/buf')
-    const paths = ['proto/branchline', 'node_modules/google-proto-files/google/rpc/status.proto'].flatMap((path) => ['--path', path])
+    const paths = ['proto/branchline', 'node_modules/google-proto-files/google/rpc/status.proto'].flatMap((path) => [
+      '--path',
+      path,
+    ])
     const details = ['--path', 'node_modules/google-proto-files/google/rpc/error_details.proto']
-    execFileSync(buf, ['build', '--as-file-descriptor-set', ...paths, ...details, '--output', descriptors], { cwd: ROOT })
+    execFileSync(buf, ['build', '--as-file-descriptor-set', ...paths, ...details, '--output', descriptors], {
+      cwd: ROOT,
+    })
     server = await startTestServer()
     cast = await inviteCast(server.url)
   })
@@ -44,7 +49,11 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
   })
 
   const python = async (url: string, calls: readonly Call[], ...certificate: string[]): Promise<unknown> => {
-    const { code, stdout, stderr } = await run(PYTHON, [CLIENT, new URL(url).host, descriptors, ...certificate], JSON.stringify(calls))
+    const { code, stdout, stderr } = await run(
+      PYTHON,
+      [CLIENT, new URL(url).host, descriptors, ...certificate],
+      JSON.stringify(calls),
+    )
     if (code !== 0) throw new Error(stderr)
     return JSON.parse(stdout.toString())
   }
@@ -57,8 +66,16 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
   it('creates, reads and changes an account, and reads why a call failed', async () => {
     const { authorization } = cast.ada
     const outcomes = await python(server.url, [
-      call('UserService/CreateUser', { user: { username: 'Eve', password: 'correct horse' }, userId: 'eve-1' }, authorization),
-      call('UserService/UpdateUser', { user: { name: 'users/eve-1', displayName: 'Ève ✓' }, updateMask: 'displayName' }, authorization),
+      call(
+        'UserService/CreateUser',
+        { user: { username: 'Eve', password: 'correct horse' }, userId: 'eve-1' },
+        authorization,
+      ),
+      call(
+        'UserService/UpdateUser',
+        { user: { name: 'users/eve-1', displayName: 'Ève ✓' }, updateMask: 'displayName' },
+        authorization,
+      ),
       call('UserService/GetUser', { name: 'users/eve-1' }),
       call('AuthService/GetCurrentUser', {}, authorization),
       call('UserService/GetUser', { name: 'users/nobody' }),

@@ -26,12 +26,26 @@ export class OpenCalls {
   }
 }
 
+/** What tells that a client is gone: a response of node:http, or of node:http2, which has a stream. */
+export interface Connection {
+  on(event: 'close', listener: () => void): unknown
+  readonly destroyed?: boolean
+  readonly stream?: { readonly destroyed: boolean }
+}
+
+/** Whether nobody can receive a response any more. */
+export function isGone({ stream, destroyed }: Connection): boolean {
+  return stream === undefined ? destroyed === true : stream.destroyed
+}
+
 /**
  * The deadline and the abort signal of one call. The signal, which costs more than the rest of a small call, exists only
- * if somebody asks for it; the timer only if there is a deadline.
+ * if somebody asks for it, the timer only if there is a deadline, and the connection is watched only if one of them is.
  */
 export class Cancellation {
   readonly #openCalls: OpenCalls
+  readonly #connection: Connection
+  #watched = false
   readonly #expiresAt: number | undefined
   readonly #timer: NodeJS.Timeout | undefined
   #controller: AbortController | undefined
@@ -41,8 +55,9 @@ export class Cancellation {
   #interrupt: ((reason: unknown) => void) | undefined
 
   /** Takes the time allowed in milliseconds, undefined for any. */
-  constructor(timeoutMs: number | undefined, openCalls: OpenCalls) {
+  constructor(timeoutMs: number | undefined, connection: Connection, openCalls: OpenCalls) {
     this.#openCalls = openCalls
+    this.#connection = connection
     if (timeoutMs === undefined) return
     this.#expiresAt = Date.now() + timeoutMs
     const expire = () => this.cancel(new ConnectError('the operation timed out', Code.DeadlineExceeded))
@@ -54,15 +69,11 @@ export class Cancellation {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
+      this.#watch()
       if (this.#state === 'running') this.#openCalls.add(this)
       else this.#controller.abort(this.#reason)
     }
     return this.#controller.signal
-  }
-
-  /** Whether the call has neither been given up nor ended. */
-  get running(): boolean {
-    return this.#state === 'running'
   }
 
   /** Time left in milliseconds, negative after the deadline; undefined without one. */
@@ -72,6 +83,7 @@ export class Cancellation {
 
   /** Settles like the promise, or rejects with the reason when the call is cancelled first. One at a time. */
   race<T>(promise: Promise<T>): Promise<T> {
+    this.#watch()
     return new Promise<T>((resolve, reject) => {
       if (this.#state === 'cancelled') reject(this.#reason)
       else this.#interrupt = reject
@@ -102,6 +114,21 @@ export class Cancellation {
     this.#openCalls.delete(this)
     this.#controller.abort(this.#reason)
   }
+
+  #watch(): void {
+    if (this.#watched) return
+    this.#watched = true
+    if (isGone(this.#connection)) this.cancel(clientGone())
+    // Also emitted after a complete answer, when making a reason would be a waste.
+    this.#connection.on('close', () => {
+      if (this.#state === 'running') this.cancel(clientGone())
+    })
+  }
+}
+
+/** The reason of calls whose client closed the connection or reset the stream. */
+export function clientGone(): ConnectError {
+  return new ConnectError('the client is gone', Code.Canceled)
 }
 
 /** Why a signal is aborted after success. One object, because making an error with its stack costs as much as a call. */

@@ -2,13 +2,14 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import type { Message } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
+import { clientGone } from './cancellation.ts'
 import type { Compression } from './connect-internals.ts'
 import type { Endpoint } from './endpoint.ts'
 import { buildRequest } from './endpoint.ts'
 import { contentTooLarge, unsupportedCoding } from './errors.ts'
 import { checkJson, requestCoding } from './negotiate.ts'
 import type { NodeServerRequest } from './node.ts'
-import { clientGone, hasContent, readContent } from './node.ts'
+import { hasContent, readContent } from './node.ts'
 
 const EMPTY = new Uint8Array()
 

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import type { ContextValues } from '@connectrpc/connect'
 import { Code, ConnectError, createContextValues } from '@connectrpc/connect'
 import type { OpenCalls } from './cancellation.ts'
-import { Cancellation } from './cancellation.ts'
+import { Cancellation, isGone } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { requestContent, uploadMessages } from './content.ts'
 import { RestContext } from './context.ts'
@@ -15,7 +15,7 @@ import { invokeStream, invokeUnary, single } from './invoke.ts'
 import { LazyHeaders } from './lazy-headers.ts'
 import { responseCoding, timeoutOf } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
-import { byteLength, clientGone, isGone, originOf, send } from './node.ts'
+import { byteLength, originOf, send } from './node.ts'
 import { errorReply } from './reply.ts'
 import { sendStream } from './stream.ts'
 import type { Match, Miss, Router } from './tree.ts'
@@ -80,15 +80,13 @@ function sendError(
 
 /** A request that found its endpoint. */
 interface Call {
+  readonly state: ServerState
   readonly endpoint: Endpoint
   readonly values: readonly string[]
   readonly request: NodeServerRequest
   readonly response: NodeServerResponse
   readonly context: RestContext
   readonly cancellation: Cancellation
-  /** Base of the URLs in `Link`. */
-  readonly baseUrl: () => string
-  readonly report: (error: unknown) => void
 }
 
 /** Reads the request, makes the call, answers. Never rejects. */
@@ -102,7 +100,8 @@ async function serve(
   try {
     call = openCall(state, endpoint, values, request, response)
     const reply = await answer(call)
-    if (reply !== undefined) await deliver(call, reply)
+    const compressing = reply && deliver(call, reply)
+    if (compressing !== undefined) await compressing
     call.cancellation.end()
   } catch (thrown) {
     const error = toConnectError(thrown)
@@ -122,10 +121,8 @@ function openCall(
   response: NodeServerResponse,
 ): Call {
   const { url: target = '', method: requestMethod = 'GET', headers } = request
-  const cancellation = new Cancellation(timeoutOf(headers, endpoint.settings.maxTimeoutMs), state.openCalls)
-  response.once('close', () => {
-    if (cancellation.running) cancellation.cancel(clientGone())
-  })
+  const timeoutMs = timeoutOf(headers, endpoint.settings.maxTimeoutMs)
+  const cancellation = new Cancellation(timeoutMs, response, state.openCalls)
   const context = new RestContext({
     method: endpoint.spec.method,
     requestMethod,
@@ -134,9 +131,7 @@ function openCall(
     values: state.contextValues?.(request) ?? createContextValues(),
     cancellation,
   })
-  const baseUrl = () => state.publicUrl?.() || originOf(request)
-  const report = (error: unknown) => state.onError(error, request)
-  return { endpoint, values, request, response, context, cancellation, baseUrl, report }
+  return { state, endpoint, values, request, response, context, cancellation }
 }
 
 /** The answer to a call; undefined if it was a stream, which is sent already. */
@@ -176,7 +171,8 @@ async function answerUpload(call: Call, spec: StreamSpec): Promise<Reply> {
 async function answerStream(call: Call, spec: StreamSpec): Promise<Reply | undefined> {
   const { endpoint, context, cancellation } = call
   const message = takesContent(endpoint) ? await cancellation.race(readRequest(call)) : requestOf(call, NO_CONTENT)
-  return sendStream(call, invokeStream(spec, context, single(message), endpoint.settings.interceptors))
+  const report = (error: unknown) => call.state.onError(error, call.request)
+  return sendStream({ ...call, report }, invokeStream(spec, context, single(message), endpoint.settings.interceptors))
 }
 
 const NO_CONTENT = new Uint8Array()
@@ -195,31 +191,33 @@ function requestOf({ endpoint, values, request }: Call, content: Uint8Array): Me
   return buildRequest(endpoint, { values, target, content, contentType: headers['content-type'] ?? '' })
 }
 
-function replyTo({ endpoint, context, request, baseUrl }: Call, message: Message, response: Message): Reply {
+function replyTo({ state, endpoint, context, request }: Call, message: Message, response: Message): Reply {
   const { url: target = '', headers } = request
+  const baseUrl = () => state.publicUrl?.() || originOf(request)
   const ifNoneMatch = headers['if-none-match']
   return endpoint.reply(response, { context, request: message, target, ifNoneMatch, baseUrl })
 }
 
 /** Sends an answer, in a content coding if the client takes one and the content is worth it. */
-async function deliver({ endpoint, request, response }: Call, reply: Reply): Promise<void> {
+function deliver({ endpoint, request, response }: Call, reply: Reply): Promise<void> | undefined {
   const { compressions, compressMinBytes, readMaxBytes } = endpoint.settings
   const { body, contentType } = reply
-  let final = reply
-  if (
-    body !== undefined &&
-    compressions.length > 0 &&
-    isAtLeast(body, compressMinBytes) &&
-    isCompressible(contentType)
-  ) {
-    const coding = responseCoding(request.headers['accept-encoding'], compressions)
-    final = { ...reply, vary: 'Accept-Encoding' }
-    if (coding !== undefined) {
-      const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      final = { ...final, body: await compress(coding, bytes), contentEncoding: coding.name }
-    }
+  const mayCompress =
+    body !== undefined && compressions.length > 0 && isAtLeast(body, compressMinBytes) && isCompressible(contentType)
+  if (!mayCompress) {
+    send(request, response, reply, readMaxBytes)
+    return undefined
   }
-  send(request, response, final, readMaxBytes)
+  const coding = responseCoding(request.headers['accept-encoding'], compressions)
+  const varying = { ...reply, vary: 'Accept-Encoding' }
+  if (coding === undefined) {
+    send(request, response, varying, readMaxBytes)
+    return undefined
+  }
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  return compress(coding, bytes).then((compressed) => {
+    send(request, response, { ...varying, body: compressed, contentEncoding: coding.name }, readMaxBytes)
+  })
 }
 
 function isAtLeast(body: string | Uint8Array, minBytes: number): boolean {

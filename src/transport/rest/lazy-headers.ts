@@ -12,6 +12,8 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
+const none: IncomingHttpHeaders = Object.freeze({})
+
 /**
  * Headers that become a real `Headers` object when more is done to them than reading single fields.
  *
@@ -24,7 +26,7 @@ export class LazyHeaders implements Headers {
   readonly #source: IncomingHttpHeaders
   #real: Headers | undefined
 
-  constructor(source: IncomingHttpHeaders = {}) {
+  constructor(source: IncomingHttpHeaders = none) {
     this.#source = source
   }
 

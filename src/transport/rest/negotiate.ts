@@ -9,6 +9,8 @@ import { unsupportedCoding, unsupportedMediaType } from './errors.ts'
  * `Grpc-Timeout` and `X-Server-Timeout` that is present. Throws InvalidArgument if it is malformed or above the maximum.
  */
 export function timeoutOf(headers: IncomingHttpHeaders, maxTimeoutMs: number): number | undefined {
+  // Most requests have none, and nothing is faster than a look for each.
+  if (!('connect-timeout-ms' in headers || 'grpc-timeout' in headers || 'x-server-timeout' in headers)) return undefined
   for (const [name, parse] of timeoutHeaders) {
     const text = headers[name]
     if (text === undefined) continue

@@ -1,7 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
-import { Code, ConnectError } from '@connectrpc/connect'
+import type { ConnectError } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
+import { clientGone, isGone } from './cancellation.ts'
 import { contentTooLarge } from './errors.ts'
 import type { HeaderList } from './header-list.ts'
 
@@ -74,16 +75,6 @@ export function readContent(request: NodeServerRequest, maxBytes: number): Promi
 
 function announcedBytes(request: NodeServerRequest): number {
   return Number(request.headers['content-length'] ?? 0)
-}
-
-/** The reason why calls are cancelled whose client closed the connection or reset the stream. */
-export function clientGone(): ConnectError {
-  return new ConnectError('the client is gone', Code.Canceled)
-}
-
-/** Whether nobody can receive the response any more. */
-export function isGone(response: NodeServerResponse): boolean {
-  return 'stream' in response ? response.stream.destroyed : response.destroyed
 }
 
 /** The scheme and authority that a request was sent to. */

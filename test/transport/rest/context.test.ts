@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { inspect } from 'node:util'
 import { createContextValues } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
@@ -18,7 +19,8 @@ const received = {
 }
 
 function openContext(timeoutMs?: number, openCalls = new OpenCalls(undefined)) {
-  const cancellation = new Cancellation(timeoutMs, openCalls)
+  const connection = new EventEmitter()
+  const cancellation = new Cancellation(timeoutMs, connection, openCalls)
   const context = new RestContext({
     method: methodOf(Things, 'GetThing'),
     requestMethod: 'GET',
@@ -27,7 +29,7 @@ function openContext(timeoutMs?: number, openCalls = new OpenCalls(undefined)) {
     values: createContextValues(),
     cancellation,
   })
-  return { context, cancellation }
+  return { context, cancellation, connection }
 }
 
 describe('LazyHeaders', () => {
@@ -103,6 +105,20 @@ describe('Cancellation', () => {
     cancellation.cancel('gone')
     cancellation.cancel('again')
     expect(context.signal.reason).toBe('gone')
+  })
+
+  it('watches the connection only for those who ask, and no further than the call', () => {
+    const { context, cancellation, connection } = openContext()
+    expect(connection.listenerCount('close')).toBe(0)
+    const { signal } = context
+    cancellation.end()
+    const { reason } = signal
+    connection.emit('close')
+    expect(signal.reason).toBe(reason)
+    const leaving = openContext()
+    const gone = leaving.context.signal
+    leaving.connection.emit('close')
+    expect(gone.reason).toMatchObject({ rawMessage: 'the client is gone' })
   })
 
   it('aborts the signal when the call is complete, as Connect does', () => {

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, Interceptor } from '@connectrpc/connect'
@@ -27,7 +28,7 @@ async function call(impl: Impl, interceptors: Interceptor[] = []) {
     url: 'http://forge.test/things/a',
     requestHeader: new LazyHeaders({ 'x-in': '1' }),
     values: createContextValues(),
-    cancellation: new Cancellation(undefined, new OpenCalls(undefined)),
+    cancellation: new Cancellation(undefined, new EventEmitter(), new OpenCalls(undefined)),
   })
   const request: Message = create(getThing.input, { name: 'a' } as never)
   const response = (await invokeUnary(spec, context, request, interceptors)) as Thing

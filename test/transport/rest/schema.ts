@@ -16,6 +16,7 @@ const importable: Record<string, string> = {
   'google/api/httpbody.proto': 'node_modules/google-proto-files/google/api/httpbody.proto',
   'google/rpc/error_details.proto': 'node_modules/google-proto-files/google/rpc/error_details.proto',
   'google/rpc/status.proto': 'node_modules/google-proto-files/google/rpc/status.proto',
+  'branchline/access/v1/access.proto': 'proto/branchline/access/v1/access.proto',
   'branchline/rest/v1/rest.proto': 'proto/branchline/rest/v1/rest.proto',
 }
 
@@ -24,7 +25,7 @@ const compiled = new Map<string, FileRegistry>()
 /**
  * Compiles proto files at run time, the way a descriptor set reaches a server: custom options arrive as unknown fields.
  * A plain string is one file, `test.proto`; a record maps paths to texts. The texts may import google/protobuf,
- * google/api/{annotations,http,httpbody}, google/rpc/{status,error_details} and branchline/rest/v1/rest. Throws with
+ * google/api/{annotations,http,httpbody}, google/rpc/{status,error_details} and our own options. Throws with
  * the compiler's output if they do not compile. Results are cached by text.
  */
 export function compileSchema(protoText: string | Record<string, string>): FileRegistry {
