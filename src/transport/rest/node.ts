@@ -98,8 +98,9 @@ export function send(
   const { status, body, contentType, contentEncoding } = reply
   const content = body !== undefined && request.method !== 'HEAD' ? body : undefined
   const headers: HeaderList = []
+  const size = body === undefined ? 0 : byteLength(body)
   if (body !== undefined) {
-    headers.push('Content-Type', contentType, 'Content-Length', String(byteLength(body)))
+    headers.push('Content-Type', contentType, 'Content-Length', String(size))
     if (contentEncoding !== undefined) headers.push('Content-Encoding', contentEncoding)
   } else if (status === 205) {
     headers.push('Content-Length', '0')
@@ -110,11 +111,11 @@ export function send(
   const rest = unreadContent(request, maxSkipBytes)
   if (rest === 'none') {
     writeHead(response, status, headers)
-    end(response, content)
+    end(response, content, size)
   } else if ('stream' in request) {
     writeHead(response, status, headers)
     closeStreamAfter(request.stream)
-    end(response, content)
+    end(response, content, size)
   } else {
     headers.push('Connection', 'close')
     writeHead(response, status, headers)
@@ -135,9 +136,11 @@ export function writeHead(response: NodeServerResponse, status: number, headers:
   response.writeHead(status, list)
 }
 
-function end(response: NodeServerResponse, content: string | Uint8Array | undefined): void {
+function end(response: NodeServerResponse, content: string | Uint8Array | undefined, size: number): void {
   if (content === undefined) response.end()
-  else response.end(content)
+  else if (typeof content !== 'string') response.end(content)
+  // As many bytes as characters is ASCII, which Node writes several times faster if it need not look for more.
+  else response.end(content, size === content.length ? 'latin1' : 'utf8')
 }
 
 /** Size in bytes of content as it is sent. */
