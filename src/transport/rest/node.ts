@@ -157,9 +157,15 @@ function unreadContent(request: NodeServerRequest, maxSkipBytes: number): 'none'
   return 'none'
 }
 
-/** RFC 9113 8.1: after a complete answer, NO_ERROR asks the client to stop sending. */
+/**
+ * Reads and forgets what comes behind the answer until the client stops, or asks it to stop when the time is up: after a
+ * complete answer that is NO_ERROR (RFC 9113 8.1). Asking at once can overtake the end of the answer, and clients such
+ * as curl then report a broken stream instead of the answer.
+ */
 function closeStreamAfter(stream: ServerHttp2Stream): void {
-  stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR))
+  stream.resume()
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS)
+  stream.once('close', () => clearTimeout(timer))
 }
 
 /** Sends the answer, then reads and forgets what comes until the client stops or the time is up (RFC 9112 9.6). */
