@@ -118,7 +118,8 @@ describe('an access token', () => {
     ['changed the password', () => change(ada, { token_version: 2 })],
     ['was archived', () => change(ada, { state: 'ARCHIVED' })],
     ['was deleted', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
-  ])('ends when its user %s', async (_, happen) => {
+  ])('ends when its user %s, however often it was good before', async (_, happen) => {
+    await authenticateAccessToken(app, session.accessToken)
     await happen()
     await expect(authenticateAccessToken(app, session.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
   })
