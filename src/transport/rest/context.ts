@@ -13,7 +13,11 @@ export interface ContextInit {
   readonly cancellation: Cancellation
 }
 
-/** The context of a call over REST. What is expensive, signal and headers, is made when first used. */
+/**
+ * The context of a call over REST. What is expensive, signal and headers, is made when first used. `signal` is a getter
+ * of the class, so an implementation that copies the context by a spread has to name it; interceptors, which do copy
+ * what they get, have a request with a property of its own.
+ */
 export class RestContext implements HandlerContext {
   readonly protocolName = 'rest'
   readonly service: DescService
@@ -26,7 +30,6 @@ export class RestContext implements HandlerContext {
   /** Those an interceptor put in their place, once it did. */
   values: ContextValues
   readonly timeoutMs: () => number | undefined
-  declare readonly signal: AbortSignal
   readonly #cancellation: Cancellation
 
   constructor(init: ContextInit) {
@@ -38,24 +41,9 @@ export class RestContext implements HandlerContext {
     this.values = init.values
     this.#cancellation = init.cancellation
     this.timeoutMs = () => this.#cancellation.remainingMs()
-    Object.defineProperty(this, 'signal', RestContext.#signal)
   }
 
-  /** See `ownGetter`. */
-  static readonly #signal = ownGetter((context: RestContext) => context.#cancellation.signal)
-}
-
-/**
- * The descriptor of a lazy property of the object itself. `{...object}`, which interceptors and implementations write,
- * keeps it, where it would lose a getter of the class. Shared by all objects, because an accessor of its own gives each
- * object a hidden class of its own, which makes it thirty times as expensive.
- */
-export function ownGetter<T>(get: (object: T) => unknown): PropertyDescriptor & ThisType<T> {
-  return {
-    enumerable: true,
-    configurable: true,
-    get() {
-      return get(this)
-    },
+  get signal(): AbortSignal {
+    return this.#cancellation.signal
   }
 }

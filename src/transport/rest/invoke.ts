@@ -4,7 +4,6 @@ import type { ContextValues, HandlerContext, Interceptor, UnaryRequest } from '@
 import type { MethodImplSpec } from './connect-internals.ts'
 import { transformInvokeImplementation } from './connect-internals.ts'
 import type { RestContext } from './context.ts'
-import { ownGetter } from './context.ts'
 
 type UnarySpec = Extract<MethodImplSpec, { kind: 'unary' }>
 type StreamSpec = Exclude<MethodImplSpec, UnarySpec>
@@ -60,8 +59,20 @@ export async function* single(message: Message): AsyncGenerator<Message> {
   yield message
 }
 
-/** The request as interceptors see it. */
+/**
+ * The request as interceptors see it. `signal` is lazy and yet a property of the object itself, because `{...request}`,
+ * which interceptors write, would lose a getter of the class. All requests share one accessor: a function for each
+ * object would give each a hidden class of its own, at thirty times the cost.
+ */
 class RestRequest implements UnaryRequest {
+  static readonly #signal: PropertyDescriptor & ThisType<RestRequest> = {
+    enumerable: true,
+    configurable: true,
+    get() {
+      return this.#context.signal
+    },
+  }
+
   readonly stream = false
   readonly service: DescService
   readonly method: DescMethodUnary
@@ -84,8 +95,6 @@ class RestRequest implements UnaryRequest {
     this.#context = context
     Object.defineProperty(this, 'signal', RestRequest.#signal)
   }
-
-  static readonly #signal = ownGetter((request: RestRequest) => request.#context.signal)
 }
 
 /** The context for an implementation behind an interceptor that replaced the request. */
