@@ -12,6 +12,7 @@ const projectRoot = fileURLToPath(new URL('../../../', import.meta.url))
 /** What a schema of a test may import, besides google/protobuf, which the compiler brings along. */
 const importable: Record<string, string> = {
   'google/api/annotations.proto': 'node_modules/google-proto-files/google/api/annotations.proto',
+  'google/api/field_behavior.proto': 'node_modules/google-proto-files/google/api/field_behavior.proto',
   'google/api/http.proto': 'node_modules/google-proto-files/google/api/http.proto',
   'google/api/httpbody.proto': 'node_modules/google-proto-files/google/api/httpbody.proto',
   'google/rpc/error_details.proto': 'node_modules/google-proto-files/google/rpc/error_details.proto',
@@ -25,7 +26,7 @@ const compiled = new Map<string, FileRegistry>()
 /**
  * Compiles proto files at run time, the way a descriptor set reaches a server: custom options arrive as unknown fields.
  * A plain string is one file, `test.proto`; a record maps paths to texts. The texts may import google/protobuf,
- * google/api/{annotations,http,httpbody}, google/rpc/{status,error_details} and our own options. Throws with
+ * google/api/{annotations,field_behavior,http,httpbody}, google/rpc/{status,error_details} and our own options. Throws with
  * the compiler's output if they do not compile. Results are cached by text.
  */
 export function compileSchema(protoText: string | Record<string, string>): FileRegistry {
