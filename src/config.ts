@@ -74,7 +74,10 @@ export function serveOptions(): Option[] {
     setting('--public-url <url>', 'base of links in answers (default: the address served on)', undefined, baseUrl),
     setting('--tls-cert <file>', 'certificate chain in PEM; serves TLS, with HTTP/2 and HTTP/1.1'),
     setting('--tls-key <file>', 'private key of the certificate in PEM'),
-    setting('--registration <open|closed>', 'whether anyone may create an account', 'closed').choices(['open', 'closed']),
+    setting('--registration <open|closed>', 'whether anyone may create an account', 'closed').choices([
+      'open',
+      'closed',
+    ]),
     setting('--password-sign-in <on|off>', 'off: only administrators sign in by password', 'on', onOff),
     minPasswordLengthOption(),
     setting('--private-instance <on|off>', 'on: anonymous callers can only sign in or register', 'off', onOff),
@@ -175,13 +178,15 @@ function baseUrl(text: string): string {
 
 function origins(text: string): string[] {
   const given = text.split(',').map((origin) => origin.trim())
-  return given.filter((origin) => origin !== '').map((origin) => {
-    const url = URL.canParse(origin) ? new URL(origin) : undefined
-    if (url?.origin === undefined || url.origin === 'null' || url.href !== `${url.origin}/`) {
-      throw new InvalidArgumentError(`"${origin}" is not an origin such as https://app.example.org.`)
-    }
-    return url.origin
-  })
+  return given
+    .filter((origin) => origin !== '')
+    .map((origin) => {
+      const url = URL.canParse(origin) ? new URL(origin) : undefined
+      if (url?.origin === undefined || url.origin === 'null' || url.href !== `${url.origin}/`) {
+        throw new InvalidArgumentError(`"${origin}" is not an origin such as https://app.example.org.`)
+      }
+      return url.origin
+    })
 }
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([

@@ -71,7 +71,10 @@ describe('the OpenAPI document', () => {
     const response = await get('/openapi.json')
     expect(response.headers.get('content-type')).toBe('application/json')
     const document = (await response.json()) as { openapi: string; servers: object[]; paths: Record<string, object> }
-    expect([document.openapi, document.servers]).toEqual([expect.stringMatching(/^3\.1\./), [{ url: 'https://forge.example/base' }]])
+    expect([document.openapi, document.servers]).toEqual([
+      expect.stringMatching(/^3\.1\./),
+      [{ url: 'https://forge.example/base' }],
+    ])
     expect(Object.keys(document.paths['/api/v1/users/{user}'] ?? {})).toEqual(['delete', 'get', 'patch'])
     expect(Object.keys(document.paths)).not.toContain('/api/v1/users:stats')
   })
