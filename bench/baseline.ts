@@ -29,7 +29,7 @@ const columns = `coalesce(users.user_id, username) as name, role, username, disp
   create_time, update_time from account_names join users on users.id = account_names.user_id`
 const readUser = sqlite.prepare<[string], Row>(`select ${columns} where name_key = ?`)
 const readUsers = sqlite.prepare<string[], Row>(
-  `select ${columns} where name_key in (${Array(100).fill('?').join(', ')}) and state = 'NORMAL'`,
+  `select ${columns} where name_key in (${Array(100).fill('?').join(', ')})`,
 )
 
 const PREFIX = '/api/v1/users/'
@@ -54,7 +54,8 @@ const answer: RequestListener = async (request, response) => {
 
 function usersNamed(usernames: readonly string[]): { users: unknown[] } {
   const keys = usernames.map((username) => username.toLowerCase())
-  const rows = new Map(readUsers.all(...keys).map((row) => [row.username.toLowerCase(), row]))
+  const active = readUsers.all(...keys).filter(({ state }) => state === 'NORMAL')
+  const rows = new Map(active.map((row) => [row.username.toLowerCase(), row]))
   return {
     users: keys.flatMap((key) => {
       const row = rows.get(key)

@@ -40,7 +40,8 @@ function askUntilTimeIsUp(url: URL, next: () => Buffer, answerLength: number, st
     const onBytes = (length: number) => {
       received += length
       if (received < answerLength) return true
-      if (received > answerLength) socket.destroy(new Error(`an answer of ${received} bytes instead of ${answerLength}`))
+      if (received > answerLength)
+        socket.destroy(new Error(`an answer of ${received} bytes instead of ${answerLength}`))
       else if (stopwatch.count(sentMs)) socket.destroy()
       else ask()
       return true

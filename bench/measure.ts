@@ -1,4 +1,4 @@
-import type { LoadClient, LoadResult } from './load.ts'
+import { awake, type LoadClient, type LoadResult } from './load.ts'
 import type { ServerProcess } from './processes.ts'
 import type { Answer, Request } from './requests.ts'
 
@@ -91,7 +91,7 @@ export async function measureGroup(group: Group): Promise<CaseResult[]> {
 
 async function measureRound({ server, client, requests }: Case, group: Group): Promise<Round> {
   const cpuBeforeMs = server.cpuMs()
-  const load = await client.load(server.url, requests, group)
+  const load = await awake(() => client.load(server.url, requests, group))
   const cpuAfterMs = server.cpuMs()
   return {
     ...summarize(load),

@@ -25,6 +25,9 @@ export const originKey: ContextKey<CallOrigin> = createContextKey<CallOrigin>(
   { description: 'origin' },
 )
 
+/** Whether a call has reached our interceptors, which is when its request has been read. */
+export const begunKey: ContextKey<boolean> = createContextKey(false, { description: 'begun' })
+
 /** What a request id from outside may look like: it is printed in the log and in an answer. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -74,7 +77,8 @@ function socketOf(request: HttpRequest): Socket | undefined {
   return 'stream' in request ? (request.stream.session?.socket as Socket | undefined) : request.socket
 }
 
-function requestIdOf(headers: IncomingHttpHeaders): string {
+/** The id that the caller chose for a request, and a random one if that is none. */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
 }

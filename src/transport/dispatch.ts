@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
-import type { HttpRequest, RequestHandler } from './connection.ts'
+import { type HttpRequest, type HttpResponse, type RequestHandler, requestIdOf } from './connection.ts'
 import type { Cors } from './cors.ts'
+import { REQUEST_ID_HEADER } from './errors.ts'
 import type { Pages } from './operator-pages.ts'
 
 /**
@@ -11,12 +12,31 @@ export function createDispatch(cors: Cors, pages: Pages, calls: RequestHandler, 
   return (request, response) => {
     if (cors.apply(request, response)) return
     const page = request.method === 'GET' || request.method === 'HEAD' ? pages.get(pathOf(request)) : undefined
-    if (!page) return calls(request, response)
+    if (!page) {
+      setCallHeaders(request, response)
+      return calls(request, response)
+    }
     page(request, response).catch((err: unknown) => {
       log.error({ err, path: pathOf(request) }, 'a page failed')
       response.destroy()
     })
   }
+}
+
+/**
+ * Sets the headers that the answer to every call has, unless the call sets them. On Node's response, because a
+ * `Headers` for each call that has nothing else to set would take as long as reading a row.
+ *
+ * Answers are about one caller and one moment. Which origin may read them depends on the origin that asks.
+ */
+function setCallHeaders({ headers }: HttpRequest, response: HttpResponse): void {
+  const requestId = requestIdOf(headers)
+  // For the log line of the call.
+  headers[REQUEST_ID_HEADER] = requestId
+  response.setHeader(REQUEST_ID_HEADER, requestId)
+  response.setHeader('vary', 'Origin')
+  response.setHeader('cache-control', 'no-store')
+  response.setHeader('x-content-type-options', 'nosniff')
 }
 
 /**

@@ -9,7 +9,7 @@ import { codeToHttpStatus } from './rest/connect-internals.ts'
 /** `domain` of every ErrorInfo. */
 export const ERROR_DOMAIN = 'branchline'
 
-/** On every answer of a call that has begun, and on its log line. */
+/** On the answer to every call, and on its log line. */
 export const REQUEST_ID_HEADER = 'x-request-id'
 
 type Metadata = Readonly<Record<string, string>>

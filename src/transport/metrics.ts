@@ -5,6 +5,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** Bucket bounds in seconds: a read from SQLite is under a millisecond, a password hash tens of them. */
 const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/**
+ * Calls of a method that are counted together. prom-client takes a tenth of the time of a small call to count it alone,
+ * and a hundredth when it counts many in a row.
+ */
+const BATCH = 100
+
 /** Figures for Prometheus. */
 export interface Metrics {
   /** Counts one finished call; `code` is undefined when it succeeded. */
@@ -12,6 +18,13 @@ export interface Metrics {
   /** The text of /metrics. */
   print(): Promise<string>
   readonly contentType: string
+}
+
+/** Calls of a method that prom-client has not heard of yet. */
+interface Tally {
+  readonly name: string
+  succeeded: number
+  readonly durationsMs: number[]
 }
 
 /**
@@ -26,6 +39,7 @@ export function createMetrics(connections: () => number): Metrics {
     help: 'Finished calls, by method and code; all protocols alike.',
     labelNames: ['method', 'code'],
     registers,
+    collect: () => countPending(),
   })
   const durations = new Histogram({
     name: 'branchline_call_duration_seconds',
@@ -33,6 +47,7 @@ export function createMetrics(connections: () => number): Metrics {
     labelNames: ['method'],
     buckets: DURATION_BUCKETS_S,
     registers,
+    collect: () => countPending(),
   })
   new Gauge({
     name: 'branchline_connections',
@@ -42,19 +57,32 @@ export function createMetrics(connections: () => number): Metrics {
       this.set(connections())
     },
   })
-  // Finding a child by its labels costs more than counting does.
-  const children = new Map<DescMethod, { ok: Counter.Internal; duration: Histogram.Internal<'method'> }>()
+  const tallies = new Map<DescMethod, Tally>()
+  const tallyOf = (method: DescMethod) => {
+    const known = tallies.get(method)
+    if (known) return known
+    const name = `${method.parent.typeName}/${method.name}`
+    const tally: Tally = { name, succeeded: 0, durationsMs: [] }
+    tallies.set(method, tally)
+    return tally
+  }
+  const count = (tally: Tally) => {
+    calls.inc({ method: tally.name, code: 'OK' }, tally.succeeded)
+    const duration = durations.labels(tally.name)
+    for (const durationMs of tally.durationsMs) duration.observe(durationMs / 1000)
+    tally.succeeded = 0
+    tally.durationsMs.length = 0
+  }
+  function countPending() {
+    for (const tally of tallies.values()) count(tally)
+  }
   return {
     countCall(method, code, durationMs) {
-      const name = `${method.parent.typeName}/${method.name}`
-      let child = children.get(method)
-      if (!child) {
-        child = { ok: calls.labels(name, 'OK'), duration: durations.labels(name) }
-        children.set(method, child)
-      }
-      child.duration.observe(durationMs / 1000)
-      if (code === undefined) child.ok.inc()
-      else calls.labels(name, Code[code] ?? 'Unknown').inc()
+      const tally = tallyOf(method)
+      tally.durationsMs.push(durationMs)
+      if (code === undefined) tally.succeeded++
+      else calls.inc({ method: tally.name, code: Code[code] ?? 'Unknown' })
+      if (tally.durationsMs.length >= BATCH) count(tally)
     },
     print: () => registry.metrics(),
     contentType: registry.contentType,

@@ -6,7 +6,8 @@ import { anyPack } from '@bufbuild/protobuf/wkt'
 import { Code, type ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
-import { ERROR_DOMAIN, REQUEST_ID_HEADER, type TransportReason } from './errors.ts'
+import { begunKey } from './connection.ts'
+import { ERROR_DOMAIN, type TransportReason } from './errors.ts'
 
 type UniversalHandler = ConnectRouter['handlers'][number]
 type UniversalResponse = Awaited<ReturnType<UniversalHandler>>
@@ -60,17 +61,18 @@ export function explainRestError(error: ConnectError): void {
  */
 export function explainRpcErrors(router: ConnectRouter): void {
   for (const [i, handler] of router.handlers.entries()) {
-    const explained = async (request: Parameters<UniversalHandler>[0]) => explain(await handler(request))
+    const explained = async (request: Parameters<UniversalHandler>[0]) =>
+      explain(await handler(request), () => request.contextValues?.get(begunKey) ?? false)
     router.handlers[i] = Object.assign(explained, handler)
   }
 }
 
-async function explain(response: UniversalResponse): Promise<UniversalResponse> {
-  // A call that reached our interceptors has its id on it, and says by itself what went wrong.
-  if (response.header?.has(REQUEST_ID_HEADER) || response.trailer?.has(REQUEST_ID_HEADER)) return response
+async function explain(response: UniversalResponse, hasBegun: () => boolean): Promise<UniversalResponse> {
+  // A call that reached our interceptors says by itself what went wrong.
+  if (hasBegun()) return response
   const contentType = response.header?.get('content-type') ?? ''
   if (contentType.startsWith('application/grpc-web')) {
-    return response.body ? { ...response, body: explainFrames(response.body) } : response
+    return response.body ? { ...response, body: explainFrames(response.body, hasBegun) } : response
   }
   // Connect waits for the first message or the end before it answers, so the trailers of a refused request are there.
   if (contentType.startsWith('application/grpc')) explainTrailers(response.trailer)
@@ -80,7 +82,7 @@ async function explain(response: UniversalResponse): Promise<UniversalResponse> 
 
 function explainTrailers(trailers: Headers | undefined): void {
   const unread = UNREAD.get(Number(trailers?.get('grpc-status') ?? 0))
-  if (!trailers || !unread || trailers.has(REQUEST_ID_HEADER)) return
+  if (!trailers || !unread) return
   const { code, reason } = unread
   const message = decodeURIComponent(trailers.get('grpc-message') ?? '')
   const status = create(StatusSchema, { code, message, details: [anyPack(ErrorInfoSchema, infoOf(reason))] })
@@ -88,8 +90,11 @@ function explainTrailers(trailers: Headers | undefined): void {
   trailers.set('grpc-status-details-bin', base64Encode(toBinary(StatusSchema, status), 'std_raw'))
 }
 
-async function* explainFrames(frames: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const frame of frames) yield (frame[0] ?? 0) & TRAILER_FLAG ? explainTrailerFrame(frame) : frame
+async function* explainFrames(frames: AsyncIterable<Uint8Array>, hasBegun: () => boolean): AsyncGenerator<Uint8Array> {
+  for await (const frame of frames) {
+    const isTrailer = ((frame[0] ?? 0) & TRAILER_FLAG) !== 0
+    yield isTrailer && !hasBegun() ? explainTrailerFrame(frame) : frame
+  }
 }
 
 function explainTrailerFrame(frame: Uint8Array): Uint8Array {
