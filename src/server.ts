@@ -26,7 +26,7 @@ import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
-import { createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
+import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
@@ -35,7 +35,7 @@ import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
 import { operatorPages } from './transport/operator-pages.ts'
 import { registerReflection } from './transport/reflection.ts'
-import { createRest, type RestHandler } from './transport/rest/index.ts'
+import { createRest } from './transport/rest/index.ts'
 import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
 import { VERSION } from './version.ts'
 
@@ -173,12 +173,13 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
   const rest = createRest({
     ...options,
     contextValues,
+    headers: answerHeaders,
     publicUrl: () => publicUrl,
     completeError: explainRestError,
     onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
   })
-  let answerRest: RestHandler | undefined
-  const calls = connectNodeAdapter({
+  let rpcPaths: ReadonlySet<string> = new Set()
+  const rpcs = connectNodeAdapter({
     ...options,
     contextValues,
     routes(router: ConnectRouter) {
@@ -188,9 +189,8 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
       refuseUnguarded(router, isOpen)
       readConnectJsonStrictly(router, { ...options, registry: options.jsonOptions.registry })
       explainRpcErrors(router)
-      answerRest = rest.nodeHandler()
+      rpcPaths = new Set(router.handlers.map(({ requestPath }) => requestPath))
     },
-    fallback: refuseUnknownRpcs((request, response) => answerRest?.(request, response)),
   })
   const pages = operatorPages(app, {
     metrics,
@@ -202,7 +202,7 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
-    handler: createDispatch(cors, pages, calls, app.log),
+    handler: createDispatch({ cors, pages, rpcPaths, rpcs, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   publicUrl ||= listener.url

@@ -46,7 +46,22 @@ export function openDatabase(path: string): Db {
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: withPreparedStatements(sqlite) }) })
+  const reader = path === ':memory:' ? undefined : new Sqlite(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: withPreparedStatements(sqlite, reader) }) })
+  if (reader) readers.set(db, reader)
+  return db
+}
+
+/**
+ * A second connection beside the one that writes, for prepared queries outside of transactions. It sees what has been
+ * committed and nothing else, and never waits for a transaction to end (https://sqlite.org/wal.html, "Concurrency"). A
+ * database in memory has none: nobody else could open it.
+ */
+const readers = new WeakMap<Db, Sqlite.Database>()
+
+/** The reading connection behind a handle; undefined for a transaction, which has to see its own changes. */
+export function readerOf(db: Db): Sqlite.Database | undefined {
+  return readers.get(db)
 }
 
 /**
@@ -78,10 +93,11 @@ export function isUniqueViolation(error: unknown): boolean {
  *
  * Kysely prepares a statement for each execution, which costs more than a lookup by primary key does.
  */
-function withPreparedStatements(sqlite: Sqlite.Database) {
+function withPreparedStatements(sqlite: Sqlite.Database, reader: Sqlite.Database | undefined) {
   const statements = new Map<string, Sqlite.Statement>()
   return {
     close: () => {
+      reader?.close()
       sqlite.close()
     },
     prepare(text: string): Sqlite.Statement {

@@ -1,8 +1,11 @@
+import type Sqlite from 'better-sqlite3'
 import type { Compilable, CompiledQuery } from 'kysely'
-import type { Db } from './database.ts'
+import { type Db, readerOf } from './database.ts'
 
 /**
- * A query that is built and compiled once, for paths where building it would cost more than running it.
+ * A read that is built and compiled once, for paths where building it would cost more than running it.
+ *
+ * Outside of transactions it runs on the reading connection, past Kysely's queue.
  *
  * @param build builds the query from its arguments, which it must use as parameters only: at that time they are
  *   placeholders, not values.
@@ -12,6 +15,7 @@ export function prepareQuery<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row[]> {
   let compiled: { query: CompiledQuery<Row>; slots: readonly number[] } | undefined
+  const statements = new WeakMap<Sqlite.Database, Sqlite.Statement<unknown[], Row>>()
   return async (db, ...args) => {
     compiled ??= compile(build, db, args.length)
     const { query, slots } = compiled
@@ -19,8 +23,14 @@ export function prepareQuery<Args extends readonly unknown[], Row>(
       const slot = slots[i] ?? -1
       return slot < 0 ? fixed : args[slot]
     })
-    const { rows } = await db.executeQuery<Row>({ ...query, parameters })
-    return rows
+    const reader = readerOf(db)
+    if (!reader) return (await db.executeQuery<Row>({ ...query, parameters })).rows
+    let statement = statements.get(reader)
+    if (!statement) {
+      statement = reader.prepare<unknown[], Row>(query.sql)
+      statements.set(reader, statement)
+    }
+    return statement.all(parameters)
   }
 }
 

@@ -68,7 +68,6 @@ export function createCors(trusted: () => readonly string[]): Cors {
     apply(request, response) {
       const { origin } = request.headers
       if (origin === undefined) return false
-      response.setHeader('vary', 'Origin')
       const isTrusted = trusted().includes(origin)
       const path = request.url?.split('?', 1)[0] ?? ''
       // `null` is what every sandboxed document and file has for an origin, so it names nobody.
@@ -87,6 +86,7 @@ export function createCors(trusted: () => readonly string[]): Cors {
         response.setHeader('access-control-allow-headers', ALLOWED_HEADERS)
         response.setHeader('access-control-max-age', String(PREFLIGHT_MAX_AGE_S))
       }
+      response.setHeader('vary', 'Origin')
       response.writeHead(204)
       response.end()
       return true

@@ -4,39 +4,64 @@ import type { Cors } from './cors.ts'
 import { REQUEST_ID_HEADER } from './errors.ts'
 import type { Pages } from './operator-pages.ts'
 
-/**
- * Sends each request where it belongs: cross-origin preflight, the operator's pages, then the RPC protocols, whose
- * fallback is REST.
- */
-export function createDispatch(cors: Cors, pages: Pages, calls: RequestHandler, log: Logger): RequestHandler {
+/** The handlers that requests are sent to. */
+export interface Destinations {
+  readonly cors: Cors
+  /** The operator's pages, for GET and HEAD. */
+  readonly pages: Pages
+  /** Paths of the RPCs that are served. */
+  readonly rpcPaths: ReadonlySet<string>
+  readonly rpcs: RequestHandler
+  /** Gets everything that has no other place. Sets `answerHeaders` by itself. */
+  readonly rest: RequestHandler
+}
+
+/** Sends each request where it belongs. No template of REST can take the path of an RPC away. */
+export function createDispatch({ cors, pages, rpcPaths, rpcs, rest }: Destinations, log: Logger): RequestHandler {
   return (request, response) => {
     if (cors.apply(request, response)) return
-    const page = request.method === 'GET' || request.method === 'HEAD' ? pages.get(pathOf(request)) : undefined
-    if (!page) {
-      setCallHeaders(request, response)
-      return calls(request, response)
+    const path = pathOf(request)
+    const page = pages.get(path)
+    if (page && (request.method === 'GET' || request.method === 'HEAD')) {
+      setAnswerHeaders(request, response)
+      page(request, response).catch((err: unknown) => {
+        log.error({ err, path }, 'a page failed')
+        response.destroy()
+      })
+    } else if (rpcPaths.has(path)) {
+      setAnswerHeaders(request, response)
+      rpcs(request, response)
+    } else {
+      rest(request, response)
     }
-    page(request, response).catch((err: unknown) => {
-      log.error({ err, path: pathOf(request) }, 'a page failed')
-      response.destroy()
-    })
   }
 }
 
 /**
- * Sets the headers that the answer to every call has, unless the call sets them. On Node's response, because a
- * `Headers` for each call that has nothing else to set would take as long as reading a row.
+ * The headers that every answer has, unless it sets them itself: names in lower case, each followed by its value.
  *
  * Answers are about one caller and one moment. Which origin may read them depends on the origin that asks.
  */
-function setCallHeaders({ headers }: HttpRequest, response: HttpResponse): void {
+export function answerHeaders({ headers }: HttpRequest): string[] {
   const requestId = requestIdOf(headers)
   // For the log line of the call.
   headers[REQUEST_ID_HEADER] = requestId
-  response.setHeader(REQUEST_ID_HEADER, requestId)
-  response.setHeader('vary', 'Origin')
-  response.setHeader('cache-control', 'no-store')
-  response.setHeader('x-content-type-options', 'nosniff')
+  return [
+    REQUEST_ID_HEADER,
+    requestId,
+    'vary',
+    'Origin',
+    'cache-control',
+    'no-store',
+    'x-content-type-options',
+    'nosniff',
+  ]
+}
+
+/** Sets them on Node's response, where they stay unless they are set again. */
+function setAnswerHeaders(request: HttpRequest, response: HttpResponse): void {
+  const headers = answerHeaders(request)
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? '', headers[i + 1] ?? '')
 }
 
 /**
@@ -60,6 +85,7 @@ export function refuseUnknownRpcs(next: RequestHandler): RequestHandler {
   }
 }
 
-function pathOf(request: HttpRequest): string {
-  return request.url?.split('?', 1)[0] ?? ''
+function pathOf({ url = '' }: HttpRequest): string {
+  const query = url.indexOf('?')
+  return query < 0 ? url : url.slice(0, query)
 }

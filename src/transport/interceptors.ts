@@ -1,3 +1,5 @@
+import type { DescMethod } from '@bufbuild/protobuf'
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, type ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { callerKey } from '../services/call.ts'
@@ -6,7 +8,7 @@ import { toConnectError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
- * Watches every call from outside: writes a log line and counts when it ends, and turns what was thrown into an RPC
+ * Watches every call from outside: counts it and writes a log line when it ends, and turns what was thrown into an RPC
  * error.
  */
 export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
@@ -20,6 +22,8 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     const finish = (error: ConnectError | undefined) => {
       const durationMs = performance.now() - startedMs
       metrics.countCall(method, error?.code, durationMs)
+      const level = levelOf(method, error)
+      if (!log.isLevelEnabled(level)) return
       const caller = contextValues.get(callerKey)
       const line = {
         request_id: requestId,
@@ -29,9 +33,8 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
         peer: peer.address,
         user: caller?.kind === 'user' ? caller.user.id : undefined,
       }
-      if (error?.code === Code.Internal || error?.code === Code.Unknown)
-        log.error({ ...line, err: error.cause ?? error })
-      else callLog.info(line)
+      if (error && level === 'error') log.error({ ...line, err: error.cause ?? error })
+      else callLog[level](line)
     }
     const fail = (thrown: unknown) => {
       const error = toConnectError(thrown)
@@ -47,6 +50,12 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       throw fail(thrown)
     }
   }
+}
+
+/** Faults of the server, what changed or was refused, and reads that succeeded, of which metrics say enough mostly. */
+function levelOf({ idempotency }: DescMethod, error: ConnectError | undefined): 'error' | 'info' | 'debug' {
+  if (error) return error.code === Code.Internal || error.code === Code.Unknown ? 'error' : 'info'
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? 'debug' : 'info'
 }
 
 async function* untilEnd<T>(

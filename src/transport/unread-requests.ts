@@ -47,9 +47,8 @@ const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
   [Code.Unimplemented, 'METHOD_NOT_ALLOWED'],
 ])
 
-/** Gives the errors that REST itself raises the reason that every refusal of ours carries, and keeps them from caches. */
+/** Gives the errors that REST itself raises the reason that every refusal of ours carries. */
 export function explainRestError(error: ConnectError): void {
-  if (!error.metadata.has('cache-control')) error.metadata.set('cache-control', 'no-store')
   const reason = REST_REASONS.get(error.code)
   const explained = error.details.some((detail) => 'desc' in detail && detail.desc === ErrorInfoSchema)
   if (reason && !explained) error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason) })

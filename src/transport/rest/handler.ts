@@ -11,6 +11,7 @@ import type { CallSettings, Endpoint } from './endpoint.ts'
 import { buildRequest } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
 import { methodNotAllowed, noSuchRoute, targetTooLong, toConnectError } from './errors.ts'
+import type { HeaderList } from './header-list.ts'
 import { invokeStream, invokeUnary, single } from './invoke.ts'
 import { LazyHeaders } from './lazy-headers.ts'
 import { responseCoding, timeoutOf } from './negotiate.ts'
@@ -30,6 +31,7 @@ export interface ServerState {
   readonly openCalls: OpenCalls
   readonly maxTargetBytes: number
   readonly contextValues: ((request: NodeServerRequest) => ContextValues) | undefined
+  readonly headers: ((request: NodeServerRequest) => HeaderList) | undefined
   readonly publicUrl: (() => string) | undefined
   readonly onError: (error: unknown, request: NodeServerRequest) => void
 }
@@ -42,7 +44,7 @@ export function createHandler(state: ServerState): RestHandler {
   return (request, response, notFound) => {
     const target = request.url ?? ''
     if (target.length > state.maxTargetBytes) {
-      sendError(state, request, response, targetTooLong(state.maxTargetBytes))
+      sendError(state, state.headers?.(request), request, response, targetTooLong(state.maxTargetBytes))
       return
     }
     const found = state.router.match(request.method ?? 'GET', target)
@@ -56,10 +58,11 @@ function answerMiss(state: ServerState, miss: Miss, request: NodeServerRequest, 
   const { method = 'GET', url = '' } = request
   if (miss.kind === 'notAllowed' && method === 'OPTIONS') {
     const headers = ['Allow', miss.allow.join(', ')]
-    send(request, response, { status: 204, headers, body: undefined, contentType: '' }, state.settings.readMaxBytes)
+    const reply = { status: 204, headers, body: undefined, contentType: '' }
+    send(request, response, reply, state.settings.readMaxBytes, state.headers?.(request) ?? NO_HEADERS)
     return
   }
-  sendError(state, request, response, missError(miss, method, url))
+  sendError(state, state.headers?.(request), request, response, missError(miss, method, url))
 }
 
 function missError(miss: Miss, httpMethod: string, target: string): ConnectError {
@@ -70,13 +73,16 @@ function missError(miss: Miss, httpMethod: string, target: string): ConnectError
 
 function sendError(
   { settings, errorStyle }: Pick<ServerState, 'settings' | 'errorStyle'>,
+  defaults: HeaderList = NO_HEADERS,
   request: NodeServerRequest,
   response: NodeServerResponse,
   error: ConnectError,
   context?: RestContext,
 ): void {
-  send(request, response, errorReply(error, errorStyle, context), settings.readMaxBytes)
+  send(request, response, errorReply(error, errorStyle, context), settings.readMaxBytes, defaults)
 }
+
+const NO_HEADERS: HeaderList = []
 
 /** A request that found its endpoint. */
 interface Call {
@@ -87,6 +93,8 @@ interface Call {
   readonly response: NodeServerResponse
   readonly context: RestContext
   readonly cancellation: Cancellation
+  /** Headers of the answer unless the call sets them. */
+  readonly defaults: HeaderList
 }
 
 /** Reads the request, makes the call, answers. Never rejects. */
@@ -96,9 +104,10 @@ async function serve(
   request: NodeServerRequest,
   response: NodeServerResponse,
 ): Promise<void> {
+  const defaults = state.headers?.(request) ?? NO_HEADERS
   let call: Call | undefined
   try {
-    call = openCall(state, endpoint, values, request, response)
+    call = openCall(state, endpoint, values, request, response, defaults)
     const reply = await answer(call)
     const compressing = reply && deliver(call, reply)
     if (compressing !== undefined) await compressing
@@ -107,7 +116,7 @@ async function serve(
     const error = toConnectError(thrown)
     // A call that nobody waits for any more may fail in any way.
     if (error !== thrown && !isGone(response)) state.onError(thrown, request)
-    sendError(endpoint, request, response, error, call?.context)
+    sendError(endpoint, defaults, request, response, error, call?.context)
     call?.cancellation.end(error)
   }
 }
@@ -119,6 +128,7 @@ function openCall(
   values: readonly string[],
   request: NodeServerRequest,
   response: NodeServerResponse,
+  defaults: HeaderList,
 ): Call {
   const { url: target = '', method: requestMethod = 'GET', headers } = request
   const timeoutMs = timeoutOf(headers, endpoint.settings.maxTimeoutMs)
@@ -131,7 +141,7 @@ function openCall(
     values: state.contextValues?.(request) ?? createContextValues(),
     cancellation,
   })
-  return { state, endpoint, values, request, response, context, cancellation }
+  return { state, endpoint, values, request, response, context, cancellation, defaults }
 }
 
 /** The answer to a call; undefined if it was a stream, which is sent already. */
@@ -199,24 +209,25 @@ function replyTo({ state, endpoint, context, request }: Call, message: Message, 
 }
 
 /** Sends an answer, in a content coding if the client takes one and the content is worth it. */
-function deliver({ endpoint, request, response }: Call, reply: Reply): Promise<void> | undefined {
+function deliver({ endpoint, request, response, defaults }: Call, reply: Reply): Promise<void> | undefined {
   const { compressions, compressMinBytes, readMaxBytes } = endpoint.settings
   const { body, contentType } = reply
   const mayCompress =
     body !== undefined && compressions.length > 0 && isAtLeast(body, compressMinBytes) && isCompressible(contentType)
   if (!mayCompress) {
-    send(request, response, reply, readMaxBytes)
+    send(request, response, reply, readMaxBytes, defaults)
     return undefined
   }
   const coding = responseCoding(request.headers['accept-encoding'], compressions)
   const varying = { ...reply, vary: 'Accept-Encoding' }
   if (coding === undefined) {
-    send(request, response, varying, readMaxBytes)
+    send(request, response, varying, readMaxBytes, defaults)
     return undefined
   }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return compress(coding, bytes).then((compressed) => {
-    send(request, response, { ...varying, body: compressed, contentEncoding: coding.name }, readMaxBytes)
+    const encoded = { ...varying, body: compressed, contentEncoding: coding.name }
+    send(request, response, encoded, readMaxBytes, defaults)
   })
 }
 

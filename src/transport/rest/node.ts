@@ -5,6 +5,7 @@ import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import { clientGone, isGone } from './cancellation.ts'
 import { contentTooLarge } from './errors.ts'
 import type { HeaderList } from './header-list.ts'
+import { findHeader } from './header-list.ts'
 
 type NodeHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
 
@@ -93,6 +94,7 @@ export function send(
   response: NodeServerResponse,
   reply: Reply,
   maxSkipBytes: number,
+  defaults: HeaderList,
 ): void {
   if (response.headersSent || isGone(response)) return
   const { status, body, contentType, contentEncoding } = reply
@@ -106,7 +108,7 @@ export function send(
     headers.push('Content-Length', '0')
   }
   headers.push(...reply.headers)
-  if (reply.vary !== undefined) headers.push('Vary', reply.vary)
+  addDefaults(headers, defaults, reply.vary)
 
   const rest = unreadContent(request, maxSkipBytes)
   if (rest === 'none') {
@@ -121,6 +123,21 @@ export function send(
     writeHead(response, status, headers)
     linger(request, response, content)
   }
+}
+
+/**
+ * Adds the headers of every answer that this one does not set itself, and `Vary` with what both of them vary by.
+ *
+ * @param defaults with names in lower case.
+ */
+export function addDefaults(headers: HeaderList, defaults: HeaderList, vary: string | undefined): void {
+  let varies = vary
+  for (let i = 0; i < defaults.length; i += 2) {
+    const [name = '', value = ''] = [defaults[i], defaults[i + 1]]
+    if (name === 'vary') varies = varies === undefined ? value : `${value}, ${varies}`
+    else if (findHeader(headers, name) === undefined) headers.push(name, value)
+  }
+  if (varies !== undefined) headers.push('Vary', varies)
 }
 
 /** Sends status and headers: a flat list of names and values is what both of Node's servers write fastest. */

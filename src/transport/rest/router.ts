@@ -29,6 +29,8 @@ export interface RestOptions {
   interceptors?: Interceptor[]
   /** Context values that come from the request. */
   contextValues?: (request: NodeServerRequest) => ContextValues
+  /** Headers of every answer to a request, names in lower case; those that a call sets itself win. */
+  headers?: (request: NodeServerRequest) => string[]
   /** Largest request content, compressed and not. Default 4 GiB, as in Connect. */
   readMaxBytes?: number
   /** Largest response content, and largest message of a stream. Default 4 GiB, as in Connect. */
@@ -116,7 +118,7 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
     options.registry,
   )
   const style = { registry, development: options.development ?? false, completeError: options.completeError }
-  const { publicUrl, contextValues, onError } = options
+  const { publicUrl, contextValues, headers, onError } = options
   const problems: string[] = []
   const routes: { binding: Binding; recorded: Recorded }[] = []
   for (const entry of recorded) {
@@ -140,6 +142,7 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
     openCalls: new OpenCalls(options.shutdownSignal),
     maxTargetBytes: options.maxTargetBytes ?? DEFAULT_MAX_TARGET_BYTES,
     contextValues,
+    headers,
     publicUrl: typeof publicUrl === 'string' ? () => publicUrl : publicUrl,
     onError: onError ?? (() => {}),
   })

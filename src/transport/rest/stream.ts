@@ -11,7 +11,7 @@ import { grpcMessage } from './header-list.ts'
 import { OCTET_STREAM } from './http-body.ts'
 import { wantsEvents, wantsTrailers } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
-import { hasNoContent, writeHead } from './node.ts'
+import { addDefaults, hasNoContent, writeHead } from './node.ts'
 import type { Content } from './reply.ts'
 import { checkSize, metadataOf } from './reply.ts'
 
@@ -22,6 +22,8 @@ export interface StreamCall {
   readonly response: NodeServerResponse
   readonly context: RestContext
   readonly cancellation: Cancellation
+  /** Headers of the answer unless the call sets them. */
+  readonly defaults: HeaderList
   /** Told about unexpected errors after the first message, when no error answer is possible any more. */
   readonly report: (error: unknown) => void
 }
@@ -45,7 +47,9 @@ export async function sendStream(call: StreamCall, messages: AsyncIterable<Messa
       if (item.done) break
       content = contentOf(endpoint, item.value)
     }
-    writeHead(response, endpoint.binding.successStatus, headOf(context, framing, content))
+    const headers = headOf(context, framing, content)
+    addDefaults(headers, call.defaults, undefined)
+    writeHead(response, endpoint.binding.successStatus, headers)
     if (request.method === 'HEAD') response.end()
     else await writeAll(call, framing, content, next)
     return undefined
