@@ -88,7 +88,7 @@ describe('the log', () => {
     const lines = server.logged.filter(({ request_id }) => request_id === 'trace-1')
     expect(lines).toEqual([
       expect.objectContaining({
-        level: 'info',
+        level: 'debug',
         method: 'branchline.v1.UserService/GetUser',
         code: 'OK',
         peer: '127.0.0.1',
