@@ -8,6 +8,7 @@ import {
   claimNames,
   countUsers,
   deleteUser,
+  findActiveUsersByUsernameKeys,
   findUserByNameKey,
   insertUser,
   listUsers,
@@ -39,6 +40,28 @@ const newUser = (username: string, create_time = 0): NewUser => ({
   create_time,
   update_time: create_time,
 })
+
+interface Query {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+/** The database, with every query that is run through the handle noted down. */
+function watching(queries: Query[]): Db {
+  return db.withPlugin({
+    transformQuery({ node, queryId }) {
+      queries.push(db.getExecutor().compileQuery(node, queryId))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+}
+
+/** How SQLite goes about a query, step by step. */
+async function planOf(query: Query | undefined): Promise<string[]> {
+  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [...(query?.parameters ?? [])])
+  return (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail)
+}
 
 describe('a transaction', () => {
   it('takes effect as a whole or not at all', async () => {
@@ -101,6 +124,47 @@ describe('the database', () => {
   })
 })
 
+describe('a prepared read', () => {
+  it('sees what has been committed, at once, and nothing of a transaction that goes on', async () => {
+    await withFolder(async (folder) => {
+      db = openDatabase(`${folder}/a.db`)
+      await migrate(db)
+      await transaction(db, async (tx) => {
+        const { id } = await insertUser(tx, newUser('ada'))
+        await claimNames(tx, id, new Set(['ada']))
+        expect(await findUserByNameKey(tx, 'ada')).toMatchObject({ username: 'ada' })
+        // Through the outer handle, which would wait for ever if it took Kysely's connection.
+        expect(await findUserByNameKey(db, 'ada')).toBeUndefined()
+      })
+      expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
+    })
+  })
+
+  it('cannot write', async () => {
+    await withFolder(async (folder) => {
+      db = openDatabase(`${folder}/a.db`)
+      await migrate(db)
+      const remove = prepareQuery((handle, id: number) =>
+        handle.deleteFrom('users').where('id', '=', id).returning('id'),
+      )
+      await expect(remove(db, 1)).rejects.toThrow('readonly')
+    })
+  })
+})
+
+describe('a batch of usernames', () => {
+  it('looks each of them up, and does not go through all accounts', async () => {
+    await migrated()
+    const sqls: Query[] = []
+    const keys = Array.from({ length: 100 }, (_, i) => `u${i}`)
+    await findActiveUsersByUsernameKeys(watching(sqls), keys)
+    expect(await planOf(sqls[0])).toEqual([
+      expect.stringMatching(/^SEARCH account_names USING PRIMARY KEY/),
+      expect.stringMatching(/^SEARCH users USING INTEGER PRIMARY KEY/),
+    ])
+  })
+})
+
 describe('prepareQuery', () => {
   it('runs with its own values each time, fixed ones and repeated ones included', async () => {
     await migrated()
@@ -138,20 +202,9 @@ describe('lists of accounts', () => {
   ])('read only their page: %s', async (_, filter) => {
     await migrated()
     // The plan of the very query that listUsers runs.
-    const sqls: { sql: string; parameters: readonly unknown[] }[] = []
-    const watched = db.withPlugin({
-      transformQuery({ node, queryId }) {
-        sqls.push(db.getExecutor().compileQuery(node, queryId))
-        return node
-      },
-      transformResult: async ({ result }) => result,
-    })
-    await listUsers(watched, filter, { createTime: 5, id: 5 }, 3)
-    const [query] = sqls
-    const plan = await db.executeQuery<{ detail: string }>(
-      CompiledQuery.raw(`explain query plan ${query?.sql}`, [...(query?.parameters ?? [])]),
-    )
-    expect(plan.rows.map(({ detail }) => detail)).toEqual([
+    const sqls: Query[] = []
+    await listUsers(watching(sqls), filter, { createTime: 5, id: 5 }, 3)
+    expect(await planOf(sqls[0])).toEqual([
       expect.stringMatching(/^SEARCH users USING INDEX users_by_(state_and_)?time/),
     ])
   })
