@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/auth_service.proto.
  */
 export const file_branchline_v1_auth_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlcjKMBAoLQXV0aFNlcnZpY2UScAoGU2lnbkluEhwuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0Gh0uYnJhbmNobGluZS52MS5TaWduSW5SZXNwb25zZSIpkAIAgqcZBAgBMAGC0+STAhg6ASoiEy9hcGkvdjEvYXV0aC9zaWduaW4SgwEKDFJlZnJlc2hUb2tlbhIiLmJyYW5jaGxpbmUudjEuUmVmcmVzaFRva2VuUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuUmVmcmVzaFRva2VuUmVzcG9uc2UiKpACAIKnGQQIATABgtPkkwIZOgEqIhQvYXBpL3YxL2F1dGgvcmVmcmVzaBJqCgdTaWduT3V0Eh0uYnJhbmNobGluZS52MS5TaWduT3V0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIokAICgqcZAggBgtPkkwIZOgEqIhQvYXBpL3YxL2F1dGgvc2lnbm91dBKKAQoOR2V0Q3VycmVudFVzZXISJC5icmFuY2hsaW5lLnYxLkdldEN1cnJlbnRVc2VyUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXNwb25zZSIrkAIBgqcZDQgDEglyZWFkOnVzZXKC0+STAhESDy9hcGkvdjEvYXV0aC9tZRoM+qYZCBgCIAIoAjABYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMvQHCgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4aDPqmGQgYAiACKAIwAWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * Who signs in, and the proof.
@@ -272,6 +272,125 @@ export const GetCurrentUserResponseSchema: GenMessage<GetCurrentUserResponse> = 
   messageDesc(file_branchline_v1_auth_service, 6);
 
 /**
+ * Whose password to reset, by exactly one of the two.
+ *
+ * @generated from message branchline.v1.RequestPasswordResetRequest
+ */
+export type RequestPasswordResetRequest = Message<"branchline.v1.RequestPasswordResetRequest"> & {
+  /**
+   * E-mail address of the account, in any case.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * Username of the account, in any case.
+   *
+   * @generated from field: string username = 2;
+   */
+  username: string;
+};
+
+/**
+ * Describes the message branchline.v1.RequestPasswordResetRequest.
+ * Use `create(RequestPasswordResetRequestSchema)` to create a new message.
+ */
+export const RequestPasswordResetRequestSchema: GenMessage<RequestPasswordResetRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 7);
+
+/**
+ * The new password, and the proof.
+ *
+ * @generated from message branchline.v1.ResetPasswordRequest
+ */
+export type ResetPasswordRequest = Message<"branchline.v1.ResetPasswordRequest"> & {
+  /**
+   * The token, as mailed or handed over. It is good for three hours.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * The new password, by the rules of User.password.
+   *
+   * @generated from field: string new_password = 2;
+   */
+  newPassword: string;
+
+  /**
+   * Six-digit code of the authenticator app, where the account has a second factor. Blanks are removed.
+   *
+   * @generated from field: string passcode = 3;
+   */
+  passcode: string;
+
+  /**
+   * A recovery code, in place of the passcode.
+   *
+   * @generated from field: string recovery_code = 4;
+   */
+  recoveryCode: string;
+};
+
+/**
+ * Describes the message branchline.v1.ResetPasswordRequest.
+ * Use `create(ResetPasswordRequestSchema)` to create a new message.
+ */
+export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 8);
+
+/**
+ * Whose password to reset.
+ *
+ * @generated from message branchline.v1.CreatePasswordResetTokenRequest
+ */
+export type CreatePasswordResetTokenRequest = Message<"branchline.v1.CreatePasswordResetTokenRequest"> & {
+  /**
+   * Resource name, `users/{user}`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message branchline.v1.CreatePasswordResetTokenRequest.
+ * Use `create(CreatePasswordResetTokenRequestSchema)` to create a new message.
+ */
+export const CreatePasswordResetTokenRequestSchema: GenMessage<CreatePasswordResetTokenRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 9);
+
+/**
+ * A token that sets a new password. It is shown this once.
+ *
+ * @generated from message branchline.v1.CreatePasswordResetTokenResponse
+ */
+export type CreatePasswordResetTokenResponse = Message<"branchline.v1.CreatePasswordResetTokenResponse"> & {
+  /**
+   * The token, for ResetPassword.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * From when on the token is refused.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.CreatePasswordResetTokenResponse.
+ * Use `create(CreatePasswordResetTokenResponseSchema)` to create a new message.
+ */
+export const CreatePasswordResetTokenResponseSchema: GenMessage<CreatePasswordResetTokenResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 10);
+
+/**
  * Sessions of people.
  *
  * A session is a refresh token, which lasts 30 days and travels in a cookie (in metadata of the same name for plain
@@ -286,11 +405,13 @@ export const AuthService: GenService<{
    *
    * The answer sets the refresh cookie. `Authorization` is not read. Single sign-on signs in the account that the
    * identity is linked to; an unknown identity makes an account of role USER when the instance lets people register,
-   * and never attaches to an existing one that shares its name or address.
+   * and never attaches to an existing one that shares its name or address. Without credentials it signs in the account
+   * that a reverse proxy names, where the instance trusts one.
    *
    * Fails with:
    * - INVALID_FIELD, when no credentials are given, or a part of them is empty.
-   * - BAD_CREDENTIALS, when no account has this username and password, or the provider refuses the code.
+   * - BAD_CREDENTIALS, when no account has this username and password, or, with INVALID_ARGUMENT, the provider refuses
+   *   the code.
    * - TWO_FACTOR_REQUIRED, when the account needs a passcode or a recovery code too.
    * - TWO_FACTOR_INVALID, when that code is wrong or was used before.
    * - ACCOUNT_ARCHIVED, when the account is archived.
@@ -300,6 +421,7 @@ export const AuthService: GenService<{
    * - IDENTITY_REFUSED, when the provider's filter does not admit the identity.
    * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or answers nonsense.
    * - REGISTRATION_CLOSED, when the identity is unknown and people may not register.
+   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page of this instance.
    *
    * @generated from rpc branchline.v1.AuthService.SignIn
    */
@@ -314,9 +436,13 @@ export const AuthService: GenService<{
    * The old cookie keeps working for 30 seconds and leads to the same successor, for browser tabs that refresh at once.
    * Used after that, it ends the session, since somebody else may hold a copy. `Authorization` is not read.
    *
+   * Where the instance trusts a reverse proxy and that names the caller, it starts a session without a cookie, and in
+   * the place of somebody else's.
+   *
    * Fails with:
    * - UNAUTHENTICATED, when there is no cookie.
    * - BAD_CREDENTIALS, when it is expired, revoked or not ours, or the account is archived or gone.
+   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page of this instance.
    *
    * @generated from rpc branchline.v1.AuthService.RefreshToken
    */
@@ -356,6 +482,61 @@ export const AuthService: GenService<{
     methodKind: "unary";
     input: typeof GetCurrentUserRequestSchema;
     output: typeof GetCurrentUserResponseSchema;
+  },
+  /**
+   * Mails a link to set a new password to the owner of an account.
+   *
+   * The answer is the same whether or not the account exists, is archived, or has an e-mail address, and takes as long.
+   * An account gets at most one mail in three minutes. `Authorization` is not read.
+   *
+   * Fails with:
+   * - INVALID_FIELD, when neither or both of username and email are given.
+   * - MAIL_NOT_CONFIGURED, when the instance sends no mail.
+   *
+   * @generated from rpc branchline.v1.AuthService.RequestPasswordReset
+   */
+  requestPasswordReset: {
+    methodKind: "unary";
+    input: typeof RequestPasswordResetRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Sets a new password by a token from a mail or from an administrator.
+   *
+   * Every session of the account ends; personal access tokens stay. Nobody is signed in. An account with a second factor
+   * needs that too; a wrong code leaves the token usable. `Authorization` is not read.
+   *
+   * Fails with:
+   * - INVALID_RESET_TOKEN, when the token is unknown, expired, used, or void since the account changed.
+   * - WEAK_PASSWORD, when the new password is missing, too short, too long, or the username.
+   * - TWO_FACTOR_REQUIRED, when the account needs a passcode or a recovery code too.
+   * - TWO_FACTOR_INVALID, when that code is wrong or was used before.
+   * - RATE_LIMITED, after too many wrong codes.
+   *
+   * @generated from rpc branchline.v1.AuthService.ResetPassword
+   */
+  resetPassword: {
+    methodKind: "unary";
+    input: typeof ResetPasswordRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Makes a token to set a new password for somebody, for an administrator to hand over where no mail is sent.
+   *
+   * An older token of the account stops working.
+   *
+   * Fails with:
+   * - INVALID_NAME or USER_NOT_FOUND, when there is no such account.
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - SESSION_REQUIRED, when a personal access token asks for a token of its own account.
+   * - ACCOUNT_ARCHIVED, when the account is archived.
+   *
+   * @generated from rpc branchline.v1.AuthService.CreatePasswordResetToken
+   */
+  createPasswordResetToken: {
+    methodKind: "unary";
+    input: typeof CreatePasswordResetTokenRequestSchema;
+    output: typeof CreatePasswordResetTokenResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_auth_service, 0);

@@ -9,7 +9,7 @@ import { enumDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file branchline/v1/error_reason.proto.
  */
 export const file_branchline_v1_error_reason: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2Vycm9yX3JlYXNvbi5wcm90bxINYnJhbmNobGluZS52MSruCgoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRTUFMRk9STUVEX1JFUVVFU1QQARIVChFSRVFVRVNUX1RPT19MQVJHRRACEhAKDFJBVEVfTElNSVRFRBADEhAKDElOVkFMSURfTkFNRRAEEhEKDUlOVkFMSURfRklFTEQQBRIVChFVTktOT1dOX01BU0tfUEFUSBAGEg4KCkVNUFRZX01BU0sQBxIVChFJTlZBTElEX1BBR0VfU0laRRAIEhYKEklOVkFMSURfUEFHRV9UT0tFThAJEhIKDklOVkFMSURfRklMVEVSEAoSEgoOVE9PX01BTllfTkFNRVMQCxIQCgxVTktOT1dOX1BBVEgQDhIWChJNRVRIT0RfTk9UX0FMTE9XRUQQDxIWChJJTlZBTElEX1JFUVVFU1RfSUQQDBIVChFSRVFVRVNUX0lEX1JFVVNFRBANEhMKD1VOQVVUSEVOVElDQVRFRBAUEhMKD0JBRF9DUkVERU5USUFMUxAVEhcKE1RXT19GQUNUT1JfUkVRVUlSRUQQFhIWChJUV09fRkFDVE9SX0lOVkFMSUQQFxIUChBBQ0NPVU5UX0FSQ0hJVkVEEBgSFQoRUEVSTUlTU0lPTl9ERU5JRUQQGRIRCg1TQ09QRV9NSVNTSU5HEBoSFQoRUFVCTElDX09OTFlfVE9LRU4QGxIUChBTRVNTSU9OX1JFUVVJUkVEEBwSEgoOVVNFUl9OT1RfRk9VTkQQKBIUChBJTlZBTElEX1VTRVJOQU1FECkSEwoPSU5WQUxJRF9VU0VSX0lEECoSEQoNSU5WQUxJRF9FTUFJTBArEhIKDklOVkFMSURfQVZBVEFSECwSEQoNV0VBS19QQVNTV09SRBAtEhIKDlVTRVJOQU1FX1RBS0VOEC4SDwoLRU1BSUxfVEFLRU4QLxIRCg1VU0VSX0lEX1RBS0VOEDASFwoTUkVHSVNUUkFUSU9OX0NMT1NFRBAxEhkKFUZJUlNUX0FDQ09VTlRfUkVGVVNFRBAyEhsKF1BBU1NXT1JEX1NJR05fSU5fQ0xPU0VEEDMSGgoWVVNFUk5BTUVfQ0hBTkdFX0NMT1NFRBA0Eh4KGkRJU1BMQVlfTkFNRV9DSEFOR0VfQ0xPU0VEEDUSDgoKTEFTVF9BRE1JThA2EhcKE0hBU19BU1NPQ0lBVEVEX0RBVEEQNxIUChBBVkFUQVJfTk9UX0ZPVU5EEDkSGQoVU0VUVElOR19OT1RfVVBEQVRBQkxFEDgSEwoPVE9LRU5fTk9UX0ZPVU5EEDwSEQoNSU5WQUxJRF9TQ09QRRA9EhIKDlNDT1BFX05PVF9IRUxEED4SEgoOSU5WQUxJRF9FWFBJUlkQPxIfChtJREVOVElUWV9QUk9WSURFUl9OT1RfRk9VTkQQRhIhCh1JREVOVElUWV9QUk9WSURFUl9VTkFWQUlMQUJMRRBHEhQKEElERU5USVRZX1JFRlVTRUQQSBIdChlMSU5LRURfSURFTlRJVFlfTk9UX0ZPVU5EEEkSEgoOSURFTlRJVFlfVEFLRU4QShIbChdJREVOVElUWV9BTFJFQURZX0xJTktFRBBLEhcKE0xBU1RfU0lHTl9JTl9NRVRIT0QQTBIVChFXRUJIT09LX05PVF9GT1VORBBQEhcKE0lOVkFMSURfV0VCSE9PS19VUkwQURITCg9CTE9DS0VEX0FERFJFU1MQUhIaChZJTlZBTElEX1NJR05JTkdfU0VDUkVUEFMSFQoRVE9PX01BTllfV0VCSE9PS1MQVBIaChZOT1RJRklDQVRJT05fTk9UX0ZPVU5EEFpiBnByb3RvMw");
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2Vycm9yX3JlYXNvbi5wcm90bxINYnJhbmNobGluZS52MSrjDgoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRTUFMRk9STUVEX1JFUVVFU1QQARIVChFSRVFVRVNUX1RPT19MQVJHRRACEhAKDFJBVEVfTElNSVRFRBADEhAKDElOVkFMSURfTkFNRRAEEhEKDUlOVkFMSURfRklFTEQQBRIVChFVTktOT1dOX01BU0tfUEFUSBAGEg4KCkVNUFRZX01BU0sQBxIVChFJTlZBTElEX1BBR0VfU0laRRAIEhYKEklOVkFMSURfUEFHRV9UT0tFThAJEhIKDklOVkFMSURfRklMVEVSEAoSEgoOVE9PX01BTllfTkFNRVMQCxIQCgxVTktOT1dOX1BBVEgQDhIWChJNRVRIT0RfTk9UX0FMTE9XRUQQDxIWChJJTlZBTElEX1JFUVVFU1RfSUQQDBIVChFSRVFVRVNUX0lEX1JFVVNFRBANEhMKD1VOQVVUSEVOVElDQVRFRBAUEhMKD0JBRF9DUkVERU5USUFMUxAVEhcKE1RXT19GQUNUT1JfUkVRVUlSRUQQFhIWChJUV09fRkFDVE9SX0lOVkFMSUQQFxIUChBBQ0NPVU5UX0FSQ0hJVkVEEBgSFQoRUEVSTUlTU0lPTl9ERU5JRUQQGRIRCg1TQ09QRV9NSVNTSU5HEBoSFQoRUFVCTElDX09OTFlfVE9LRU4QGxIUChBTRVNTSU9OX1JFUVVJUkVEEBwSEgoOVVNFUl9OT1RfRk9VTkQQKBIUChBJTlZBTElEX1VTRVJOQU1FECkSEwoPSU5WQUxJRF9VU0VSX0lEECoSEQoNSU5WQUxJRF9FTUFJTBArEhIKDklOVkFMSURfQVZBVEFSECwSEQoNV0VBS19QQVNTV09SRBAtEhIKDlVTRVJOQU1FX1RBS0VOEC4SDwoLRU1BSUxfVEFLRU4QLxIRCg1VU0VSX0lEX1RBS0VOEDASFwoTUkVHSVNUUkFUSU9OX0NMT1NFRBAxEhkKFUZJUlNUX0FDQ09VTlRfUkVGVVNFRBAyEhsKF1BBU1NXT1JEX1NJR05fSU5fQ0xPU0VEEDMSGgoWVVNFUk5BTUVfQ0hBTkdFX0NMT1NFRBA0Eh4KGkRJU1BMQVlfTkFNRV9DSEFOR0VfQ0xPU0VEEDUSDgoKTEFTVF9BRE1JThA2EhcKE0hBU19BU1NPQ0lBVEVEX0RBVEEQNxIUChBBVkFUQVJfTk9UX0ZPVU5EEDkSGQoVU0VUVElOR19OT1RfVVBEQVRBQkxFEDgSEwoPVE9LRU5fTk9UX0ZPVU5EEDwSEQoNSU5WQUxJRF9TQ09QRRA9EhIKDlNDT1BFX05PVF9IRUxEED4SEgoOSU5WQUxJRF9FWFBJUlkQPxIfChtJREVOVElUWV9QUk9WSURFUl9OT1RfRk9VTkQQRhIhCh1JREVOVElUWV9QUk9WSURFUl9VTkFWQUlMQUJMRRBHEhQKEElERU5USVRZX1JFRlVTRUQQSBIdChlMSU5LRURfSURFTlRJVFlfTk9UX0ZPVU5EEEkSEgoOSURFTlRJVFlfVEFLRU4QShIbChdJREVOVElUWV9BTFJFQURZX0xJTktFRBBLEhcKE0xBU1RfU0lHTl9JTl9NRVRIT0QQTBIVChFXRUJIT09LX05PVF9GT1VORBBQEhcKE0lOVkFMSURfV0VCSE9PS19VUkwQURITCg9CTE9DS0VEX0FERFJFU1MQUhIaChZJTlZBTElEX1NJR05JTkdfU0VDUkVUEFMSFQoRVE9PX01BTllfV0VCSE9PS1MQVBIaChZOT1RJRklDQVRJT05fTk9UX0ZPVU5EEFoSHgoaV0VCSE9PS19ERUxJVkVSWV9OT1RfRk9VTkQQVRIUChBXRUJIT09LX0RJU0FCTEVEEFYSIAocSU5WQUxJRF9JREVOVElUWV9QUk9WSURFUl9JRBBNEh4KGklERU5USVRZX1BST1ZJREVSX0lEX1RBS0VOEE4SHQoZSU5WQUxJRF9JREVOVElGSUVSX0ZJTFRFUhBPEhoKFkxBU1RfSURFTlRJVFlfUFJPVklERVIQRRISCg5NRU1PX05PVF9GT1VORBBkEhMKD0lOVkFMSURfTUVNT19JRBBlEhEKDU1FTU9fSURfVEFLRU4QZhIRCg1NRU1PX0FSQ0hJVkVEEGcSEQoNSU5WQUxJRF9PUkRFUhBoEh4KGlRXT19GQUNUT1JfQUxSRUFEWV9FTkFCTEVEEG4SGgoWVFdPX0ZBQ1RPUl9OT1RfUEVORElORxBvEhoKFlRXT19GQUNUT1JfTk9UX0VOQUJMRUQQcBIXChNNQUlMX05PVF9DT05GSUdVUkVEEHESFwoTSU5WQUxJRF9SRVNFVF9UT0tFThByEhYKEkNST1NTX1NJVEVfUkVRVUVTVBBzEhIKDklOVkFMSURfQ1VSU09SEHgSEgoOQ1VSU09SX0VYUElSRUQQeRIUChBUT09fTUFOWV9TVFJFQU1TEHpiBnByb3RvMw");
 
 /**
  * Why a call failed, for programs.
@@ -72,7 +72,7 @@ export enum ErrorReason {
    * INVALID_EMAIL, do not use this one.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `field`, the path of the field in the request, for example
-   * "user.display_name".
+   * "user.display_name"; when it is too long, `max_length` in characters or `max_bytes` of UTF-8.
    *
    * @generated from enum value: INVALID_FIELD = 5;
    */
@@ -206,7 +206,7 @@ export enum ErrorReason {
   TWO_FACTOR_INVALID = 23,
 
   /**
-   * The credentials are right, and the account is archived. Only told to callers who proved who they are by signing in.
+   * The account is archived. Only told to those who proved that it is theirs, and to administrators.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -567,6 +567,186 @@ export enum ErrorReason {
    * @generated from enum value: NOTIFICATION_NOT_FOUND = 90;
    */
   NOTIFICATION_NOT_FOUND = 90,
+
+  /**
+   * The account has no such delivery at this webhook, or it was long ago.
+   *
+   * NOT_FOUND, REST 404. Metadata: `name`.
+   *
+   * @generated from enum value: WEBHOOK_DELIVERY_NOT_FOUND = 85;
+   */
+  WEBHOOK_DELIVERY_NOT_FOUND = 85,
+
+  /**
+   * The target of the webhook answered 410, so nothing is sent there any more. Writing its `url` switches it on again.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: `name`.
+   *
+   * @generated from enum value: WEBHOOK_DISABLED = 86;
+   */
+  WEBHOOK_DISABLED = 86,
+
+  /**
+   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both ends.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `id`.
+   *
+   * @generated from enum value: INVALID_IDENTITY_PROVIDER_ID = 77;
+   */
+  INVALID_IDENTITY_PROVIDER_ID = 77,
+
+  /**
+   * Another identity provider has this id.
+   *
+   * ALREADY_EXISTS, REST 409. Metadata: `id`.
+   *
+   * @generated from enum value: IDENTITY_PROVIDER_ID_TAKEN = 78;
+   */
+  IDENTITY_PROVIDER_ID_TAKEN = 78,
+
+  /**
+   * The filter is not a regular expression in the syntax of RE2, or too long.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: none.
+   *
+   * @generated from enum value: INVALID_IDENTIFIER_FILTER = 79;
+   */
+  INVALID_IDENTIFIER_FILTER = 79,
+
+  /**
+   * Nobody but administrators could sign in without this identity provider.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: `name`, for example "identity-providers/example".
+   *
+   * @generated from enum value: LAST_IDENTITY_PROVIDER = 69;
+   */
+  LAST_IDENTITY_PROVIDER = 69,
+
+  /**
+   * There is no such memo, or none for this caller.
+   *
+   * NOT_FOUND, REST 404. Metadata: `name`, for example "memos/3kTMd8".
+   *
+   * @generated from enum value: MEMO_NOT_FOUND = 100;
+   */
+  MEMO_NOT_FOUND = 100,
+
+  /**
+   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both ends.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `memo_id`.
+   *
+   * @generated from enum value: INVALID_MEMO_ID = 101;
+   */
+  INVALID_MEMO_ID = 101,
+
+  /**
+   * Another memo has this id.
+   *
+   * ALREADY_EXISTS, REST 409. Metadata: `memo_id`.
+   *
+   * @generated from enum value: MEMO_ID_TAKEN = 102;
+   */
+  MEMO_ID_TAKEN = 102,
+
+  /**
+   * The memo is archived and takes no comments.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: `name`.
+   *
+   * @generated from enum value: MEMO_ARCHIVED = 103;
+   */
+  MEMO_ARCHIVED = 103,
+
+  /**
+   * `order_by` names a field that the list cannot be ordered by, or one twice.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `order_by`, as received.
+   *
+   * @generated from enum value: INVALID_ORDER = 104;
+   */
+  INVALID_ORDER = 104,
+
+  /**
+   * The account uses a second factor already. Disable it first.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: none.
+   *
+   * @generated from enum value: TWO_FACTOR_ALREADY_ENABLED = 110;
+   */
+  TWO_FACTOR_ALREADY_ENABLED = 110,
+
+  /**
+   * No secret waits for its first passcode. Enroll first.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: none.
+   *
+   * @generated from enum value: TWO_FACTOR_NOT_PENDING = 111;
+   */
+  TWO_FACTOR_NOT_PENDING = 111,
+
+  /**
+   * The account uses no second factor.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: none.
+   *
+   * @generated from enum value: TWO_FACTOR_NOT_ENABLED = 112;
+   */
+  TWO_FACTOR_NOT_ENABLED = 112,
+
+  /**
+   * The instance is not set up to send mail. An administrator can make a reset token instead.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: none.
+   *
+   * @generated from enum value: MAIL_NOT_CONFIGURED = 113;
+   */
+  MAIL_NOT_CONFIGURED = 113,
+
+  /**
+   * The reset token is unknown, expired, used, or void because the account changed since. Which of them is not told.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: none.
+   *
+   * @generated from enum value: INVALID_RESET_TOKEN = 114;
+   */
+  INVALID_RESET_TOKEN = 114,
+
+  /**
+   * The request was not made by a page of this instance, and its only credential is what a proxy says.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: none.
+   *
+   * @generated from enum value: CROSS_SITE_REQUEST = 115;
+   */
+  CROSS_SITE_REQUEST = 115,
+
+  /**
+   * The cursor was not made by this instance for this method and account.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: none.
+   *
+   * @generated from enum value: INVALID_CURSOR = 120;
+   */
+  INVALID_CURSOR = 120,
+
+  /**
+   * Events behind the cursor have been forgotten. Read the lists, then start without a cursor.
+   *
+   * OUT_OF_RANGE, REST 400. Metadata: none.
+   *
+   * @generated from enum value: CURSOR_EXPIRED = 121;
+   */
+  CURSOR_EXPIRED = 121,
+
+  /**
+   * The account has as many event streams open as it may have.
+   *
+   * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit`.
+   *
+   * @generated from enum value: TOO_MANY_STREAMS = 122;
+   */
+  TOO_MANY_STREAMS = 122,
 }
 
 /**

@@ -179,7 +179,7 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
 
   /**
    * One timestamp for each memo, newest first: when it was made, or last updated where the instance is set to show
-   * that.
+   * that. At most the newest 1000.
    *
    * @generated from field: repeated google.protobuf.Timestamp memo_display_timestamps = 2;
    */
@@ -193,14 +193,15 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
   memoTypeStats?: UserStats_MemoTypeStats | undefined;
 
   /**
-   * How many memos carry a tag, by tag without its `#`. A memo that repeats a tag counts once.
+   * How many memos carry a tag, by tag without its `#`. A memo that repeats a tag counts once. Of each visibility at most
+   * 10,000 tags are read, the first ones by their text.
    *
    * @generated from field: map<string, int32> tag_count = 4;
    */
   tagCount: { [key: string]: number };
 
   /**
-   * Resource names of the pinned memos, `memos/{memo}`, newest first.
+   * Resource names of the pinned memos, `memos/{memo}`, newest first. At most the newest 1000.
    *
    * @generated from field: repeated string pinned_memos = 5;
    */

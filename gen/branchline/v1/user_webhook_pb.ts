@@ -2,8 +2,8 @@
 // @generated from file branchline/v1/user_webhook.proto (package branchline.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user_webhook.proto.
  */
 export const file_branchline_v1_user_webhook: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfd2ViaG9vay5wcm90bxINYnJhbmNobGluZS52MSL9AQoLVXNlcldlYmhvb2sSEQoEbmFtZRgBIAEoCUID4EEIEhAKA3VybBgCIAEoCUID4EECEhkKDGRpc3BsYXlfbmFtZRgDIAEoCUID4EEBEjQKC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKDnNpZ25pbmdfc2VjcmV0GAYgASgJQgngQQT6phkCCAESHwoSc2lnbmluZ19zZWNyZXRfc2V0GAcgASgIQgPgQQNiBnByb3RvMw", [file_branchline_rest_v1_rest, file_google_api_field_behavior, file_google_protobuf_timestamp]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfd2ViaG9vay5wcm90bxINYnJhbmNobGluZS52MSKUAgoLVXNlcldlYmhvb2sSEQoEbmFtZRgBIAEoCUID4EEIEhAKA3VybBgCIAEoCUID4EECEhkKDGRpc3BsYXlfbmFtZRgDIAEoCUID4EEBEjQKC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKDnNpZ25pbmdfc2VjcmV0GAYgASgJQgngQQT6phkCCAESHwoSc2lnbmluZ19zZWNyZXRfc2V0GAcgASgIQgPgQQMSFQoIZGlzYWJsZWQYECABKAhCA+BBAyLeAwoTVXNlcldlYmhvb2tEZWxpdmVyeRIRCgRuYW1lGAEgASgJQgPgQQgSFwoKZXZlbnRfdHlwZRgCIAEoCUID4EEDEjwKBXN0YXRlGAMgASgOMiguYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0RlbGl2ZXJ5LlN0YXRlQgPgQQMSGgoNYXR0ZW1wdF9jb3VudBgEIAEoBUID4EEDEhwKD3Jlc3BvbnNlX3N0YXR1cxgFIAEoBUID4EEDEhIKBWVycm9yGAYgASgJQgPgQQMSGQoMcmVxdWVzdF9ib2R5GAcgASgJQgPgQQMSNAoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbGFzdF9hdHRlbXB0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbmV4dF9hdHRlbXB0X3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJREVMSVZFUkVEEAISCgoGRkFJTEVEEANiBnByb3RvMw", [file_branchline_rest_v1_rest, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
  * A URL that is told about what happens to the memos of an account.
@@ -79,6 +79,13 @@ export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
    * @generated from field: bool signing_secret_set = 7;
    */
   signingSecretSet: boolean;
+
+  /**
+   * Whether nothing is sent any more, because the target answered 410. Writing `url` switches it on again.
+   *
+   * @generated from field: bool disabled = 16;
+   */
+  disabled: boolean;
 };
 
 /**
@@ -87,4 +94,132 @@ export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
  */
 export const UserWebhookSchema: GenMessage<UserWebhook> = /*@__PURE__*/
   messageDesc(file_branchline_v1_user_webhook, 0);
+
+/**
+ * What was sent to a webhook about one event, and what came of it.
+ *
+ * The server keeps the latest 100 finished deliveries of a webhook, and all that still wait.
+ *
+ * @generated from message branchline.v1.UserWebhookDelivery
+ */
+export type UserWebhookDelivery = Message<"branchline.v1.UserWebhookDelivery"> & {
+  /**
+   * Resource name, `users/{user}/webhooks/{webhook}/deliveries/{delivery}`. The last segment is the `webhook-id` header
+   * of every attempt.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Type of the event, for example `memo.created`; `test` for one that was asked for.
+   *
+   * @generated from field: string event_type = 2;
+   */
+  eventType: string;
+
+  /**
+   * How far it is.
+   *
+   * @generated from field: branchline.v1.UserWebhookDelivery.State state = 3;
+   */
+  state: UserWebhookDelivery_State;
+
+  /**
+   * Attempts made so far.
+   *
+   * @generated from field: int32 attempt_count = 4;
+   */
+  attemptCount: number;
+
+  /**
+   * HTTP status of the latest attempt. 0 when there was none, or no answer came.
+   *
+   * @generated from field: int32 response_status = 5;
+   */
+  responseStatus: number;
+
+  /**
+   * Why the latest attempt failed, in a few words. Empty when it did not.
+   *
+   * @generated from field: string error = 6;
+   */
+  error: string;
+
+  /**
+   * The JSON text that is sent.
+   *
+   * @generated from field: string request_body = 7;
+   */
+  requestBody: string;
+
+  /**
+   * When the event happened.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When the latest attempt ended.
+   *
+   * @generated from field: google.protobuf.Timestamp last_attempt_time = 9;
+   */
+  lastAttemptTime?: Timestamp | undefined;
+
+  /**
+   * When the next attempt is due. Unset when there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp next_attempt_time = 10;
+   */
+  nextAttemptTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.UserWebhookDelivery.
+ * Use `create(UserWebhookDeliverySchema)` to create a new message.
+ */
+export const UserWebhookDeliverySchema: GenMessage<UserWebhookDelivery> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_user_webhook, 1);
+
+/**
+ * How far a delivery is.
+ *
+ * @generated from enum branchline.v1.UserWebhookDelivery.State
+ */
+export enum UserWebhookDelivery_State {
+  /**
+   * Not given. Never answered.
+   *
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  STATE_UNSPECIFIED = 0,
+
+  /**
+   * Waits for its first attempt or for the next one.
+   *
+   * @generated from enum value: PENDING = 1;
+   */
+  PENDING = 1,
+
+  /**
+   * The target answered with a status from 200 to 299.
+   *
+   * @generated from enum value: DELIVERED = 2;
+   */
+  DELIVERED = 2,
+
+  /**
+   * All attempts failed, or the target answered 410 and the webhook was switched off.
+   *
+   * @generated from enum value: FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum branchline.v1.UserWebhookDelivery.State.
+ */
+export const UserWebhookDelivery_StateSchema: GenEnum<UserWebhookDelivery_State> = /*@__PURE__*/
+  enumDesc(file_branchline_v1_user_webhook, 1, 0);
 
