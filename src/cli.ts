@@ -29,6 +29,9 @@ const OPERATOR_SETTINGS = {
   privateInstance: false,
   usernameChange: true,
   displayNameChange: true,
+  statsBy: 'create',
+  memoContentBytes: 8192,
+  webhookRetryScheduleMs: [],
 } as const
 
 /**

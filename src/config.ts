@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Settings } from './domain/app.ts'
+import { type AllowedHosts, parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 
 /** Everything that an operator can set, parsed and checked. */
 export interface Config {
@@ -12,6 +14,12 @@ export interface Config {
   readonly publicUrl: string | undefined
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined
   readonly settings: Settings
+  /** Absolute path of the folder that outgoing mail is written to; undefined for no mail. */
+  readonly mailDir: string | undefined
+  /** Undefined where no proxy is asked who the caller is. */
+  readonly proxyAuth: ProxyAuth | undefined
+  /** Private destinations that webhooks may have. */
+  readonly webhookAllowedHosts: AllowedHosts
   /** Origins, as browsers send them, that may use credentials. */
   readonly corsOrigins: readonly string[]
   readonly maxMessageBytes: number
@@ -22,6 +30,22 @@ export interface Config {
 export interface HostPort {
   readonly host: string
   readonly port: number
+}
+
+/** How a reverse proxy says who the caller is. Header names are in lower case. */
+export interface ProxyAuth {
+  /** Holds the username. */
+  readonly header: string
+  /** Those who are believed, by the address that they connect from. */
+  readonly trustedProxies: BlockList
+  /** Whether the header is good for every method, and not only for starting a session. */
+  readonly api: boolean
+  /** Whether unknown usernames get an account. */
+  readonly register: boolean
+  /** Holds the e-mail address of new accounts. */
+  readonly emailHeader: string | undefined
+  /** Holds the display name of new accounts. */
+  readonly nameHeader: string | undefined
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -41,6 +65,19 @@ export interface ServeFlags {
   basicPassword: boolean
   usernameChange: boolean
   displayNameChange: boolean
+  statsBy: 'create' | 'update'
+  memoContentBytes: number
+  webhookAllowedHosts: AllowedHosts
+  webhookRetrySchedule: number[]
+  mailDir?: string
+  proxyAuth: boolean
+  proxyAuthHeader: string
+  trustedProxies: Network[]
+  trustedProxiesAny: boolean
+  proxyAuthApi: boolean
+  proxyAuthRegister: boolean
+  proxyAuthEmailHeader?: string
+  proxyAuthNameHeader?: string
   corsOrigins: string[]
   maxMessageBytes: number
   reflection: boolean
@@ -48,6 +85,12 @@ export interface ServeFlags {
 }
 
 const ENVIRONMENT_PREFIX = 'BRANCHLINE_'
+
+/** What the Standard Webhooks specification proposes. */
+const DEFAULT_RETRY_SCHEDULE = '5s,5m,30m,2h,5h,10h,14h,20h,24h'
+
+/** 30 days. A longer wait is a slip of the pen. */
+const MAX_DURATION_MS = 30 * 24 * 60 * 60 * 1000
 
 /** The data folder, an option of every command. */
 export function dataOption(): Option {
@@ -84,6 +127,21 @@ export function serveOptions(): Option[] {
     setting('--basic-password <on|off>', 'off: HTTP Basic takes tokens only', 'on', onOff),
     setting('--username-change <on|off>', 'off: only administrators change usernames', 'on', onOff),
     setting('--display-name-change <on|off>', 'off: only administrators change display names', 'on', onOff),
+    setting('--stats-by <create|update>', 'time that statistics show memos at', 'create').choices(['create', 'update']),
+    setting('--memo-content-bytes <bytes>', 'longest memo, at least 8192', '8192', wholeNumber(8192, 1_048_576)),
+    setting('--webhook-allowed-hosts <hosts>', 'private hosts, addresses and CIDRs for webhooks', '', allowedHosts),
+    setting('--webhook-retry-schedule <waits>', 'waits after failed deliveries', DEFAULT_RETRY_SCHEDULE, durations),
+    setting('--mail-dir <folder>', 'folder that outgoing mail is written to; no mail without it', undefined, (text) =>
+      resolve(text),
+    ),
+    setting('--proxy-auth <on|off>', 'on: trusted reverse proxies say who the caller is', 'off', onOff),
+    setting('--proxy-auth-header <name>', 'header in which they say it', 'X-WEBAUTH-USER', headerName),
+    setting('--trusted-proxies <networks>', 'their addresses and networks', '127.0.0.0/8,::1/128', networks),
+    setting('--trusted-proxies-any <on|off>', 'on: --trusted-proxies may name all addresses', 'off', onOff),
+    setting('--proxy-auth-api <on|off>', 'on: the header is good for every method', 'off', onOff),
+    setting('--proxy-auth-register <on|off>', 'on: unknown usernames in it get an account', 'off', onOff),
+    setting('--proxy-auth-email-header <name>', 'header with the address of new accounts', undefined, headerName),
+    setting('--proxy-auth-name-header <name>', 'header with the display name of new accounts', undefined, headerName),
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
     setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
@@ -121,7 +179,13 @@ export function readConfig(flags: ServeFlags): Config {
       privateInstance: flags.privateInstance,
       usernameChange: flags.usernameChange,
       displayNameChange: flags.displayNameChange,
+      statsBy: flags.statsBy,
+      memoContentBytes: flags.memoContentBytes,
+      webhookRetryScheduleMs: flags.webhookRetrySchedule,
     },
+    mailDir: flags.mailDir,
+    proxyAuth: readProxyAuth(flags),
+    webhookAllowedHosts: flags.webhookAllowedHosts,
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
     reflection: flags.reflection,
@@ -133,6 +197,25 @@ function readTls(certFile: string | undefined, keyFile: string | undefined): Con
   if (certFile === undefined && keyFile === undefined) return undefined
   if (certFile === undefined || keyFile === undefined) throw new Error('--tls-cert and --tls-key need each other')
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+}
+
+/** What CVE-2026-20896 was: with every address trusted, every client can name itself. */
+function readProxyAuth(flags: ServeFlags): ProxyAuth | undefined {
+  const everyone = flags.trustedProxies.find(({ prefix }) => prefix === 0)
+  if (everyone && !flags.trustedProxiesAny) {
+    throw new Error(`--trusted-proxies ${everyone.text} trusts every client; only --trusted-proxies-any on allows that`)
+  }
+  if (!flags.proxyAuth) return undefined
+  const trustedProxies = new BlockList()
+  for (const { address, prefix, family } of flags.trustedProxies) trustedProxies.addSubnet(address, prefix, family)
+  return {
+    header: flags.proxyAuthHeader,
+    trustedProxies,
+    api: flags.proxyAuthApi,
+    register: flags.proxyAuthRegister,
+    emailHeader: flags.proxyAuthEmailHeader,
+    nameHeader: flags.proxyAuthNameHeader,
+  }
 }
 
 /** An option with its environment variable; `parse` also reads the default, so both have one spelling. */
@@ -174,6 +257,74 @@ function baseUrl(text: string): string {
     throw new InvalidArgumentError('It must be an absolute http or https URL without query and fragment.')
   }
   return url.href.replace(/\/+$/, '')
+}
+
+/** Headers that have a meaning of their own are no place for a username. */
+const TAKEN_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'origin'])
+
+/** A field name (RFC 9110 section 5.1), without the characters that proxies tend to drop or to rewrite. */
+function headerName(text: string): string {
+  const name = text.toLowerCase()
+  if (!/^[a-z][a-z0-9-]*$/.test(name) || TAKEN_HEADERS.has(name)) {
+    throw new InvalidArgumentError('It must be a header of its own, such as X-WEBAUTH-USER.')
+  }
+  return name
+}
+
+/** A range of addresses. */
+interface Network {
+  /** As the operator wrote it. */
+  readonly text: string
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+function networks(text: string): Network[] {
+  const given = text.split(',').map((network) => network.trim())
+  return given.filter((network) => network !== '').flatMap(network)
+}
+
+function network(text: string): Network[] {
+  if (text === '*') return [...network('0.0.0.0/0'), ...network('::/0')].map((all) => ({ ...all, text }))
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const version = isIP(address)
+  const longest = version === 4 ? 32 : 128
+  const prefix = Number(bits ?? longest)
+  if (version === 0 || prefix > longest) {
+    throw new InvalidArgumentError(`"${text}" is neither an IP address nor a network such as 10.0.0.0/8.`)
+  }
+  return [{ text, address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }]
+}
+
+function allowedHosts(text: string): AllowedHosts {
+  try {
+    return parseAllowedHosts(text)
+  } catch (error) {
+    throw error instanceof RangeError ? new InvalidArgumentError(error.message) : error
+  }
+}
+
+const DURATION_UNITS_MS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60 * 1000],
+  ['h', 60 * 60 * 1000],
+])
+
+/** @returns milliseconds each. */
+function durations(text: string): number[] {
+  const given = text.split(',').map((duration) => duration.trim())
+  return given
+    .filter((duration) => duration !== '')
+    .map((duration) => {
+      const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(duration) ?? []
+      const milliseconds = Number(count) * (DURATION_UNITS_MS.get(unit) ?? Number.NaN)
+      if (!(milliseconds <= MAX_DURATION_MS)) {
+        throw new InvalidArgumentError(`"${duration}" is not a time such as 500ms, 5s, 30m or 24h, up to 720h.`)
+      }
+      return milliseconds
+    })
 }
 
 function origins(text: string): string[] {

@@ -3,12 +3,16 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
-import type { ConnectRouter } from '@connectrpc/connect'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
 import type { Logger } from 'pino'
 import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
+import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
+import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
@@ -16,10 +20,20 @@ import { Health } from '#gen/health/v1/health_pb.ts'
 import type { Config } from './config.ts'
 import { createGuessLimits } from './domain/accounts/guess-limits.ts'
 import { loadInstanceKeys } from './domain/accounts/instance-keys.ts'
+import { createOAuth2Client } from './domain/accounts/oauth2.ts'
+import { createResetRequests } from './domain/accounts/password-resets.ts'
 import { createPasswordHasher } from './domain/accounts/passwords.ts'
+import { forgetOldEvents } from './domain/accounts/user-events.ts'
 import type { App, Clock, Settings } from './domain/app.ts'
 import { createBackground } from './domain/background.ts'
+import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
+import { boundAddresses } from './domain/outbound/destinations.ts'
+import { createOutbound } from './domain/outbound/outbound.ts'
+import { createSignal } from './domain/signal.ts'
+import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
+import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
+import { memoPayload } from './services/memos.ts'
 import { checkDatabase, type Db, openDatabase } from './storage/database.ts'
 import { type MigrationRun, migrate } from './storage/migrate.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
@@ -34,6 +48,7 @@ import { type Listener, listen } from './transport/listener.ts'
 import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
 import { operatorPages } from './transport/operator-pages.ts'
+import { createProxySignIn } from './transport/proxy-sign-in.ts'
 import { registerReflection } from './transport/reflection.ts'
 import { createRest } from './transport/rest/index.ts'
 import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
@@ -42,7 +57,15 @@ import { VERSION } from './version.ts'
 /** Name of the database file in the data folder. */
 const DATABASE_FILE = 'branchline.db'
 
-const SERVICES = [AuthService, UserService, Health]
+const SERVICES = [
+  AuthService,
+  EventService,
+  IdentityProviderService,
+  MemoService,
+  TwoFactorService,
+  UserService,
+  Health,
+]
 
 /** What error details are made of: clients that learn the schema by reflection need it too. */
 const ERROR_DETAIL_FILES = [
@@ -102,8 +125,22 @@ async function openFolder(folder: string): Promise<Db> {
   return openDatabase(join(folder, DATABASE_FILE))
 }
 
-/** Puts the application together over an open database. */
-export async function createApp(db: Db, settings: Settings, log: Logger, clock: Clock = systemClock): Promise<App> {
+/**
+ * Puts the application together over an open database.
+ *
+ * @param outside what only a server has, and the command line does without.
+ */
+export async function createApp(
+  db: Db,
+  settings: Settings,
+  log: Logger,
+  clock: Clock = systemClock,
+  outside: Pick<App, 'mail' | 'publicUrl' | 'outbound'> = {
+    mail: undefined,
+    publicUrl: () => '',
+    outbound: createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
+  },
+): Promise<App> {
   return {
     db,
     clock,
@@ -113,6 +150,11 @@ export async function createApp(db: Db, settings: Settings, log: Logger, clock: 
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
+    signals: { deliveries: createSignal(), events: createSignal() },
+    payloads: { memo: memoPayload },
+    resetRequests: createResetRequests(),
+    oauth2: createOAuth2Client({ outbound: outside.outbound, userAgent: `branchline/${VERSION}` }),
+    ...outside,
   }
 }
 
@@ -124,12 +166,22 @@ export async function createApp(db: Db, settings: Settings, log: Logger, clock: 
 export async function startServer(config: Config, log: Logger, clock: Clock = systemClock): Promise<Server> {
   const db = await openData(config.data)
   try {
-    const app = await createApp(db, config.settings, log, clock)
-    const { listener, stopServing } = await serve(config, app)
+    // Known once the port is: until then nobody can ask.
+    const base = { url: config.publicUrl ?? '' }
+    const mail = config.mailDir === undefined ? undefined : await openMailFolder(config.mailDir, () => clock.now())
+    const outbound = createOutbound({
+      allowedHosts: config.webhookAllowedHosts,
+      ownAddresses: () => boundAddresses(config.listen.host),
+    })
+    const app = await createApp(db, config.settings, log, clock, { mail, outbound, publicUrl: () => base.url })
+    const { listener, stopServing } = await serve(config, app, base)
+    const deliveries = startDeliveries(app, `branchline-webhook/${VERSION}`)
+    app.background.run('forget old events', () => forgetOldEvents(app))
     let closing: Promise<void> | undefined
     const close = async (graceMs: number) => {
       stopServing()
       await listener.close(graceMs)
+      await deliveries.stop()
       await app.background.settled()
       await db.destroy()
     }
@@ -147,21 +199,26 @@ export async function startServer(config: Config, log: Logger, clock: Clock = sy
   }
 }
 
-async function serve(config: Config, app: App): Promise<{ listener: Listener; stopServing: () => void }> {
+/** @param base of links, which gets its URL from the address listened on unless it has one. */
+async function serve(
+  config: Config,
+  app: App,
+  base: { url: string },
+): Promise<{ listener: Listener; stopServing: () => void }> {
   const shutdown = new AbortController()
   // Every call in flight listens; the usual warning about many listeners would be about many clients.
   setMaxListeners(0, shutdown.signal)
   let serving = true
-  // Known once the port is: until then nobody can ask.
-  let publicUrl = config.publicUrl ?? ''
   let openApi = ''
   let listener: Listener | undefined
 
   const metrics = createMetrics(() => listener?.connections() ?? 0)
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
+  const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
+  const proxy = config.proxyAuth && createProxySignIn(app, config.proxyAuth, trustedOrigins)
   const options = {
-    interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen)],
+    interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen, proxy)],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
     shutdownSignal: shutdown.signal,
@@ -174,7 +231,7 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
     ...options,
     contextValues,
     headers: answerHeaders,
-    publicUrl: () => publicUrl,
+    publicUrl: app.publicUrl,
     completeError: explainRestError,
     onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
   })
@@ -198,14 +255,14 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
     checkDatabase: () => checkDatabase(app.db),
     openApi: () => openApi,
   })
-  const cors = createCors(() => [new URL(publicUrl).origin, ...config.corsOrigins])
+  const cors = createCors(trustedOrigins)
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch({ cors, pages, rpcPaths, rpcs, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
-  publicUrl ||= listener.url
+  base.url ||= listener.url
   openApi = JSON.stringify(
     createOpenApi(
       rest.routes().map(({ binding }) => binding),
@@ -214,7 +271,7 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
         statusOf: restStatusOf,
         title: 'Branchline',
         version: VERSION,
-        publicUrl,
+        publicUrl: app.publicUrl(),
         isPrivateInstance: config.settings.privateInstance,
       },
     ),
@@ -225,7 +282,7 @@ async function serve(config: Config, app: App): Promise<{ listener: Listener; st
     stopServing() {
       serving = false
       health.setServing(false)
-      shutdown.abort()
+      shutdown.abort(new ConnectError('the server is stopping', Code.Unavailable))
     },
   }
 }

@@ -11,6 +11,7 @@ const rulesOfTransport = [
   'domain/access.ts',
   'domain/errors.ts',
   'domain/accounts/credentials.ts',
+  'domain/accounts/proxy-sign-in.ts',
   'domain/accounts/users.ts',
 ]
 
@@ -26,11 +27,12 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['domain/', ['domain/', 'storage/', 'git/']],
   ['storage/', ['storage/']],
   ['git/', ['git/']],
+  ['mail/', ['mail/']],
   // The composition root. It alone may import from every room.
   ['server.ts', ['', '#gen/']],
   ['main.ts', ['cli.ts', 'config.ts', 'log.ts', 'server.ts']],
   ['cli', ['cli', 'config.ts', 'log.ts', 'server.ts', 'version.ts', 'domain/', 'transport/errors.ts']],
-  ['config.ts', ['domain/app.ts']],
+  ['config.ts', ['domain/app.ts', 'domain/outbound/allowed-hosts.ts']],
   ['log.ts', ['config.ts']],
   ['version.ts', ['../package.json']],
 ]
@@ -42,6 +44,9 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // The rules know neither protobuf nor RPC nor HTTP.
   [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server.ts']],
   [/^node:http2?$/, ['transport/']],
+  [/^nodemailer/, ['mail/']],
+  // Whoever connects elsewhere goes past the check of the destination.
+  [/^undici$/, ['domain/outbound/']],
   // These exports of Connect may change in any release.
   [/^@connectrpc\/connect\/protocol/, ['transport/rest/connect-internals.ts']],
   // With it an import could hide from this test.

@@ -6,6 +6,7 @@ import { createClient } from '@connectrpc/connect'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { migrations } from '../src/storage/migrations/index.ts'
 import { call, invoke, PROTOCOLS } from './protocols/invoke.ts'
 import { branchline, serveProcess, withFolder } from './support/process.ts'
 import { PASSWORD, signIn, transportTo } from './support/server.ts'
@@ -37,7 +38,15 @@ describe('the command line', () => {
     ['a bad switch', ['serve', '--reflection', 'yes'], {}, '--reflection'],
     ['a bad value in the environment', ['serve'], { BRANCHLINE_REGISTRATION: 'maybe' }, 'BRANCHLINE_REGISTRATION'],
     ['a bad size', ['serve', '--max-message-bytes', '4MB'], {}, '--max-message-bytes'],
+    ['a bad webhook host', ['serve', '--webhook-allowed-hosts', 'a.internal,*.internal'], {}, '"*.internal"'],
+    ['a bad wait', ['serve', '--webhook-retry-schedule', '5s,5 min'], {}, '"5 min"'],
     ['a bad origin', ['serve', '--cors-origins', 'https://a.example/path'], {}, 'https://a.example/path'],
+    ['a bad header name', ['serve', '--proxy-auth-header', 'Authorization'], {}, '--proxy-auth-header'],
+    ['a network that is none', ['serve', '--trusted-proxies', '10.0.0.0/33'], {}, '10.0.0.0/33'],
+    ['to trust every client (*)', ['serve', '--trusted-proxies', '*'], {}, '--trusted-proxies-any'],
+    ['to trust every client (0.0.0.0/0)', ['serve', '--trusted-proxies', '0.0.0.0/0'], {}, '--trusted-proxies-any'],
+    ['to trust every client (10.1.2.3/0)', ['serve', '--trusted-proxies', '10.1.2.3/0'], {}, '--trusted-proxies-any'],
+    ['to trust every client (::1,::/0)', ['serve', '--trusted-proxies', '::1,::/0'], {}, '--trusted-proxies-any'],
     ['a certificate without its key', ['serve', '--tls-cert', 'a.pem'], {}, '--tls-key'],
     ['a certificate that does not exist', ['serve', '--tls-cert', 'a.pem', '--tls-key', 'b.pem'], {}, 'a.pem'],
   ])('refuses %s and names it', async (_, args, env, named) => {
@@ -96,16 +105,18 @@ describe('migrate', () => {
   it('goes up, down and up again', async () => {
     await withFolder(async (data) => {
       const migrate = async (...args: string[]) => (await branchline(['migrate', '--data', data, ...args])).stdout
-      expect(await migrate()).toBe('version 0 to 1: 0001-accounts\n')
-      expect(await migrate()).toBe('the database is at version 1\n')
-      expect(await migrate('--to', '0')).toBe('version 1 to 0: 0001-accounts\n')
-      expect(await migrate()).toBe('version 0 to 1: 0001-accounts\n')
+      const latest = migrations.length
+      const names = migrations.map(({ name }) => name)
+      expect(await migrate()).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
+      expect(await migrate()).toBe(`the database is at version ${latest}\n`)
+      expect(await migrate('--to', '0')).toBe(`version ${latest} to 0: ${names.toReversed().join(', ')}\n`)
+      expect(await migrate()).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
     })
   })
 
   it('refuses a version that does not exist', async () => {
-    const { code, stderr } = await withFolder((data) => branchline(['migrate', '--data', data, '--to', '7']))
-    expect([code, stderr]).toEqual([1, expect.stringContaining('version 7')])
+    const { code, stderr } = await withFolder((data) => branchline(['migrate', '--data', data, '--to', '98']))
+    expect([code, stderr]).toEqual([1, expect.stringContaining('version 98')])
   })
 
   it('keeps the server from opening a database of a newer version', async () => {

@@ -6,12 +6,18 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
+import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { fingerprint } from '../scripts/setup/npm-packages.mjs'
+import { parseAllowedHosts } from '../src/domain/outbound/allowed-hosts.ts'
 import { type Block, blocksOf, codeOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
 import { startTestServer, type TestServer } from './support/server.ts'
 
@@ -20,6 +26,16 @@ const blocks = blocksOf(readme)
 
 /** The address in the README, which the tests replace by that of their server. */
 const ADDRESS = '127.0.0.1:8080'
+
+/** Everything that the API has. */
+const SERVICES: readonly DescService[] = [
+  AuthService,
+  EventService,
+  IdentityProviderService,
+  MemoService,
+  TwoFactorService,
+  UserService,
+]
 
 const DEBIAN_PYTHON = '/usr/bin/python3'
 
@@ -63,7 +79,8 @@ describe('the examples in README.md', () => {
   /** All examples in one shell, as a reader would type them; what each of them prints in a file of its own. */
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'branchline-readme-'))
-    server = await startTestServer()
+    // The example of webhooks says that it needs this.
+    server = await startTestServer({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
     const commands = await Promise.all(
       runnable.map(async ({ language, text: source, obstacle }, i) => {
         const code = source.replaceAll(ADDRESS, new URL(server.url).host)
@@ -190,13 +207,17 @@ function endGroup(pid: number | undefined): void {
 
 describe('what README.md says is there', () => {
   it('is what the server serves, method by method', async () => {
-    const rows = tableBelow(readme, '## What is there').filter(([state]) => state === 'Served')
-    const listed = rows.flatMap(([, what = '']) => codeOf(what)).filter((name) => /^[A-Z]\w+$/.test(name))
+    const rows = tableBelow(readme, '## What is there')
+    const listed = rows.flatMap(([service = '', , methods = '']) => {
+      const [, name = ''] = /^\[(\w+)\]/.exec(service) ?? []
+      return codeOf(methods).map((method) => `${name}.${method}`)
+    })
     const server = await startTestServer()
     try {
-      const methods = [...AuthService.methods, ...UserService.methods]
       const served = await Promise.all(
-        methods.map(async (method) => ((await isServed(server.url, method)) ? [method.name] : [])),
+        SERVICES.flatMap(({ methods }): readonly DescMethod[] => methods).map(async (method) =>
+          (await isServed(server.url, method)) ? [`${method.parent.name}.${method.name}`] : [],
+        ),
       )
       expect(listed.sort()).toEqual(served.flat().sort())
     } finally {
@@ -218,16 +239,13 @@ describe('what README.md says is there', () => {
       .trimEnd()
       .split('\n')
       .map((line) => line.split(' ', 1)[0] ?? '')
-    expect(paths).toHaveLength(12)
+    expect(paths).toHaveLength(13)
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })
 
 /** A method that is served answers something else than 404 to an empty call, if only that it lacks credentials. */
-async function isServed(
-  url: string,
-  { parent, name }: { parent: { typeName: string }; name: string },
-): Promise<boolean> {
+async function isServed(url: string, { parent, name }: DescMethod): Promise<boolean> {
   const response = await fetch(`${url}/${parent.typeName}/${name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -29,6 +29,8 @@ export interface SignedIn {
 export type Credential =
   | { readonly kind: 'session'; readonly sessionId: string }
   | { readonly kind: 'password' }
+  /** A reverse proxy that the operator trusts said so. */
+  | { readonly kind: 'proxy' }
   | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
 
 /**

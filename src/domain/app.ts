@@ -2,8 +2,14 @@ import type { Logger } from 'pino'
 import type { Db } from '../storage/database.ts'
 import type { GuessLimits } from './accounts/guess-limits.ts'
 import type { InstanceKeys } from './accounts/instance-keys.ts'
+import type { OAuth2Client } from './accounts/oauth2.ts'
+import type { ResetRequests } from './accounts/password-resets.ts'
 import type { PasswordHasher } from './accounts/passwords.ts'
 import type { Background } from './background.ts'
+import type { MailTransport } from './mail.ts'
+import type { MemoView } from './memos/memo-view.ts'
+import type { Outbound } from './outbound/outbound.ts'
+import type { Signal } from './signal.ts'
 
 /** What every use case works with, built once by the server and passed as first argument. */
 export interface App {
@@ -15,6 +21,29 @@ export interface App {
   readonly passwords: PasswordHasher
   readonly guesses: GuessLimits
   readonly background: Background
+  readonly signals: Signals
+  readonly payloads: Payloads
+  readonly outbound: Outbound
+  readonly oauth2: OAuth2Client
+  /** Undefined where no mail is sent. */
+  readonly mail: MailTransport | undefined
+  readonly resetRequests: ResetRequests
+  /** Base of links, without a slash at the end. Known once the server listens, which is before anybody calls. */
+  publicUrl(): string
+}
+
+/** Given after a commit that left rows behind for somebody to pick up. */
+export interface Signals {
+  /** There are webhook deliveries to send. */
+  readonly deliveries: Signal
+  /** There are events to watch. */
+  readonly events: Signal
+}
+
+/** Resources in the form that clients get them in, for bodies that are stored before they are sent. */
+export interface Payloads {
+  /** A memo as proto3 JSON text, as its creator sees it. */
+  memo(view: MemoView): string
 }
 
 /** Time, so that tests can set it. */
@@ -32,6 +61,12 @@ export interface Settings {
   readonly privateInstance: boolean
   readonly usernameChange: boolean
   readonly displayNameChange: boolean
+  /** Time that statistics show memos at: when they were made, or last updated. */
+  readonly statsBy: 'create' | 'update'
+  /** Most bytes of UTF-8 in a memo. */
+  readonly memoContentBytes: number
+  /** Milliseconds from each failed attempt of a webhook delivery to the next one; behind the last, it is given up. */
+  readonly webhookRetryScheduleMs: readonly number[]
 }
 
 /** Whole Unix seconds of a clock. */

@@ -3,15 +3,23 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AuthService, SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
 import { signedIn } from '../domain/access.ts'
 import { signInByPassword } from '../domain/accounts/credentials.ts'
-import { endSession, refreshSession, type SessionGrant, sessionOfRefreshToken } from '../domain/accounts/sessions.ts'
+import { createPasswordResetToken, requestPasswordReset, resetPassword } from '../domain/accounts/password-resets.ts'
+import {
+  endSession,
+  refreshSession,
+  type SessionGrant,
+  sessionOfRefreshToken,
+  startSession,
+} from '../domain/accounts/sessions.ts'
+import { signInByIdentity } from '../domain/accounts/sso-sign-in.ts'
+import { getUser, type User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
-import { callerOf, secureOf } from './call.ts'
-import { invalidName } from './names.ts'
+import { callerOf, proxyUserOf, secureOf } from './call.ts'
+import { parseIdentityProviderName, parseUserName } from './names.ts'
+import { readPasscodeHeader } from './passcode-header.ts'
 import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from './refresh-cookie.ts'
 import { userMessage } from './users.ts'
-
-const IDENTITY_PROVIDER_NAME = /^identity-providers\/[^/]{1,64}$/
 
 /** The sessions of people. */
 export function authService(app: App): ServiceImpl<typeof AuthService> {
@@ -34,8 +42,9 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
 
     async refreshToken(_, context) {
       const refreshToken = readRefreshCookie(context.requestHeader)
-      if (refreshToken === undefined) throw new DomainError('UNAUTHENTICATED')
-      const session = await refreshSession(app, refreshToken).catch((error: unknown) => {
+      const proxyUser = await proxyUserOf(context)
+      if (refreshToken === undefined && !proxyUser) throw new DomainError('UNAUTHENTICATED')
+      const session = await resumeSession(app, refreshToken, proxyUser, context).catch((error: unknown) => {
         // Headers of the context go out with a refusal too, on every protocol. A fault of the server signs nobody out.
         if (error instanceof DomainError) clearRefreshCookie(context)
         throw error
@@ -64,26 +73,75 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       const caller = signedIn(callerOf(context))
       return { user: userMessage(caller.user, caller) }
     },
+
+    requestPasswordReset({ username, email }) {
+      if ((username === '') === (email === '')) throw new DomainError('INVALID_FIELD', { field: 'username' })
+      requestPasswordReset(app, email === '' ? { username } : { email })
+      return {}
+    },
+
+    async resetPassword({ token, newPassword, passcode, recoveryCode }) {
+      await resetPassword(app, token, newPassword, { passcode, recoveryCode })
+      return {}
+    },
+
+    async createPasswordResetToken({ name }, context) {
+      const user = await getUser(app, parseUserName(name))
+      const { token, expireTime } = await createPasswordResetToken(app, signedIn(callerOf(context)), user)
+      return { token, expireTime: timestampFromMs(expireTime * 1000) }
+    },
   }
 }
 
 function signIn(app: App, { credentials }: SignInRequest, context: HandlerContext): Promise<SessionGrant> {
-  const userAgent = context.requestHeader.get('user-agent') ?? ''
+  const userAgent = userAgentOf(context)
   switch (credentials.case) {
     case 'passwordCredentials': {
-      const { username, password } = credentials.value
+      const { username, password, passcode, recoveryCode } = credentials.value
       requireFields('password_credentials', { username, password })
-      return signInByPassword(app, callerOf(context).peer, { username, password }, userAgent)
+      const inFields = passcode !== '' || recoveryCode !== ''
+      const factor = { passcode: inFields ? passcode : readPasscodeHeader(context.requestHeader), recoveryCode }
+      return signInByPassword(app, callerOf(context).peer, { username, password }, factor, userAgent)
     }
     case 'ssoCredentials': {
-      const { idpName, code, redirectUri } = credentials.value
+      const { idpName, code, redirectUri, codeVerifier } = credentials.value
       requireFields('sso_credentials', { idp_name: idpName, code, redirect_uri: redirectUri })
-      if (!IDENTITY_PROVIDER_NAME.test(idpName)) throw invalidName(idpName)
-      throw new DomainError('IDENTITY_PROVIDER_NOT_FOUND', { name: idpName })
+      const grant = { code, redirectUri, codeVerifier }
+      const client = { userAgent, signal: context.signal }
+      return signInByIdentity(app, callerOf(context).peer, parseIdentityProviderName(idpName), grant, client)
     }
     default:
-      throw new DomainError('INVALID_FIELD', { field: 'credentials' })
+      return signInByProxy(app, context)
   }
+}
+
+async function signInByProxy(app: App, context: HandlerContext): Promise<SessionGrant> {
+  const user = await proxyUserOf(context)
+  if (!user) throw new DomainError('INVALID_FIELD', { field: 'credentials' })
+  return startSession(app, user, userAgentOf(context))
+}
+
+function userAgentOf({ requestHeader }: HandlerContext): string {
+  return requestHeader.get('user-agent') ?? ''
+}
+
+/**
+ * The session of a cookie, or a new one for the account that a trusted proxy names. The proxy knows who is there now; the
+ * cookie may be of whoever used the browser before.
+ */
+async function resumeSession(
+  app: App,
+  refreshToken: string | undefined,
+  proxyUser: User | undefined,
+  context: HandlerContext,
+): Promise<SessionGrant> {
+  if (refreshToken !== undefined) {
+    const session = await refreshSession(app, refreshToken)
+    if (!proxyUser || session.user.id === proxyUser.id) return session
+    await endSession(app, session.sessionId)
+  }
+  if (!proxyUser) throw new DomainError('UNAUTHENTICATED')
+  return startSession(app, proxyUser, userAgentOf(context))
 }
 
 function requireFields(parent: string, fields: Readonly<Record<string, string>>): void {

@@ -12,6 +12,14 @@ export const ownerKey: ContextKey<User | undefined> = createContextKey<User | un
   description: 'owner',
 })
 
+/**
+ * Looks up the account that a trusted reverse proxy names; undefined when none does. Set on methods that start sessions,
+ * for which it stands in for what they ask for else.
+ */
+export const proxyUserKey: ContextKey<() => Promise<User | undefined>> = createContextKey(async () => undefined, {
+  description: 'proxy user',
+})
+
 /** Whether the request came over https. */
 export const secureKey: ContextKey<boolean> = createContextKey(false, { description: 'secure' })
 
@@ -27,6 +35,15 @@ export function ownerOf(context: Pick<HandlerContext, 'values'>): User {
   const owner = context.values.get(ownerKey)
   if (!owner) throw new Error('the access rule of the method names no owner')
   return owner
+}
+
+/**
+ * The account that a trusted reverse proxy names; undefined when none does.
+ *
+ * @throws BAD_CREDENTIALS, CROSS_SITE_REQUEST
+ */
+export function proxyUserOf(context: Pick<HandlerContext, 'values'>): Promise<User | undefined> {
+  return context.values.get(proxyUserKey)()
 }
 
 /** Whether the request came over https. */

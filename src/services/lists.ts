@@ -32,14 +32,17 @@ export interface ListIdentity {
   readonly filter: string
 }
 
+/** What a list is ordered by, of one of its results. */
+export type SortKey = readonly (number | string)[]
+
 /**
  * The token that continues a list behind a sort key.
  *
  * The key of the last result, and not an offset, so that rows that come and go in between neither repeat nor hide
  * another; with a tag, so that a token is what this server gave for this list.
  */
-export function writePageToken(app: App, list: ListIdentity, key: readonly number[]): string {
-  const payload = Buffer.from(key.join(','))
+export function writePageToken(app: App, list: ListIdentity, key: SortKey): string {
+  const payload = Buffer.from(JSON.stringify(key))
   return Buffer.concat([tagOf(app, list, payload), payload]).toString('base64url')
 }
 
@@ -48,15 +51,29 @@ export function writePageToken(app: App, list: ListIdentity, key: readonly numbe
  *
  * @throws INVALID_PAGE_TOKEN for a text that is no token of this list.
  */
-export function readPageToken(app: App, list: ListIdentity, token: string): readonly number[] | undefined {
+export function readPageToken<Key extends SortKey = readonly number[]>(
+  app: App,
+  list: ListIdentity,
+  token: string,
+): Key | undefined {
   if (token === '') return undefined
+  const key = verifyPageToken<Key>(app, list, token)
+  if (!key) throw new DomainError('INVALID_PAGE_TOKEN')
+  return key
+}
+
+/** The sort key in a page token; undefined for a text that is no token of this list. */
+export function verifyPageToken<Key extends SortKey = readonly number[]>(
+  app: App,
+  list: ListIdentity,
+  token: string,
+): Key | undefined {
   const bytes = token.length <= MAX_TOKEN_CHARACTERS ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
   const tag = bytes.subarray(0, TAG_BYTES)
   const payload = bytes.subarray(TAG_BYTES)
-  if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, list, payload))) {
-    throw new DomainError('INVALID_PAGE_TOKEN')
-  }
-  return payload.toString().split(',').map(Number)
+  if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, list, payload))) return undefined
+  // By its tag it is what this server wrote for this list.
+  return JSON.parse(payload.toString()) as Key
 }
 
 function tagOf(app: App, list: ListIdentity, payload: Buffer): Buffer {

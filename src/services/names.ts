@@ -7,6 +7,9 @@ import { DomainError } from '../domain/errors.ts'
  */
 const MAX_SEGMENT_CHARACTERS = 256
 
+/** Ids have up to 36 characters. */
+const IDENTITY_PROVIDER_NAME = /^identity-providers\/([\w-]{1,64})$/
+
 /** Resource name of an account: the id that its creator chose, else the username. */
 export function userName(user: Pick<User, 'user_id' | 'username'>): string {
   return `users/${user.user_id ?? user.username}`
@@ -46,4 +49,15 @@ function isUserSegment(text: string): boolean {
 /** @returns the error for a resource name of the wrong shape. */
 export function invalidName(name: string): DomainError {
   return new DomainError('INVALID_NAME', { name: name.slice(0, MAX_SEGMENT_CHARACTERS) })
+}
+
+/**
+ * The last segment of `identity-providers/{uid}`. Ids that none can have are not found rather than refused.
+ *
+ * @throws INVALID_NAME when the text has another shape.
+ */
+export function parseIdentityProviderName(name: string): string {
+  const [, uid] = IDENTITY_PROVIDER_NAME.exec(name) ?? []
+  if (uid === undefined) throw invalidName(name)
+  return uid
 }

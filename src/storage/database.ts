@@ -1,20 +1,47 @@
 import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql, type Transaction } from 'kysely'
+import type { IdentityProvidersTable } from './identity-providers.ts'
 import type { InstanceKeysTable } from './instance-keys.ts'
+import type { LinkedIdentitiesTable } from './linked-identities.ts'
+import type { MemosTable, MemoTagsTable } from './memos.ts'
+import type { NotificationsTable } from './notifications.ts'
+import type { PasswordResetsTable } from './password-resets.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import type { SessionsTable } from './sessions.ts'
+import type { RecoveryCodesTable, TwoFactorsTable } from './two-factor.ts'
+import type { UserEventLogsTable, UserEventsTable } from './user-events.ts'
+import type { UserSettingsTable } from './user-settings.ts'
+import type { MemoCountsTable, MemoTagCountsTable } from './user-stats.ts'
+import type { UserWebhooksTable } from './user-webhooks.ts'
 import type { AccountNamesTable, CreateRequestsTable, UserAvatarsTable, UserCountsTable, UsersTable } from './users.ts'
+import type { WebhookDeliveriesTable, WebhookMessagesTable } from './webhook-deliveries.ts'
 
 /** The tables, each typed in the file that holds its queries. */
 export interface Schema {
   account_names: AccountNamesTable
   create_requests: CreateRequestsTable
+  identity_providers: IdentityProvidersTable
   instance_keys: InstanceKeysTable
+  linked_identities: LinkedIdentitiesTable
+  memo_counts: MemoCountsTable
+  memo_tag_counts: MemoTagCountsTable
+  memo_tags: MemoTagsTable
+  memos: MemosTable
+  notifications: NotificationsTable
+  password_resets: PasswordResetsTable
   personal_access_tokens: PersonalAccessTokensTable
+  recovery_codes: RecoveryCodesTable
   sessions: SessionsTable
+  two_factors: TwoFactorsTable
   user_avatars: UserAvatarsTable
   user_counts: UserCountsTable
+  user_event_logs: UserEventLogsTable
+  user_events: UserEventsTable
+  user_settings: UserSettingsTable
+  user_webhooks: UserWebhooksTable
   users: UsersTable
+  webhook_deliveries: WebhookDeliveriesTable
+  webhook_messages: WebhookMessagesTable
 }
 
 /** A handle for queries. A transaction is one too. */

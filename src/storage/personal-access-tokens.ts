@@ -60,6 +60,20 @@ export async function findTokenByHash(db: Db, hash: string): Promise<OwnedToken 
   }
 }
 
+const ownerOfLiveToken = prepareQuery((db, uuid: string, now: number) =>
+  db
+    .selectFrom('personal_access_tokens as token')
+    .innerJoin('users', 'users.id', 'token.user_id')
+    .selectAll('users')
+    .where('token.uuid', '=', uuid)
+    .where((eb) => eb.or([eb('token.expires_at', 'is', null), eb('token.expires_at', '>', now)])),
+)
+
+/** The account that a token acts for; undefined when it was deleted or has expired. `now` in Unix milliseconds. */
+export async function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise<User | undefined> {
+  return (await ownerOfLiveToken(db, uuid, now))[0]
+}
+
 export function insertToken(db: Db, token: Insertable<PersonalAccessTokensTable>): Promise<PersonalAccessToken> {
   return db.insertInto('personal_access_tokens').values(token).returningAll().executeTakeFirstOrThrow()
 }

@@ -36,6 +36,20 @@ export async function findUserOfSession(db: Db, id: string): Promise<User | unde
   return (await userOfSession(db, id))[0]
 }
 
+const userOfLiveSession = prepareQuery((db, id: string, now: number) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .selectAll('users')
+    .where('sessions.id', '=', id)
+    .where('sessions.expire_time', '>', now),
+)
+
+/** The account that a session belongs to; undefined when the session has ended or expired. `now` in Unix seconds. */
+export async function findUserOfLiveSession(db: Db, id: string, now: number): Promise<User | undefined> {
+  return (await userOfLiveSession(db, id, now))[0]
+}
+
 export function findSession(db: Db, id: string): Promise<Session | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
 }

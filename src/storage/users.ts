@@ -1,4 +1,4 @@
-import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
+import { type Generated, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from './database.ts'
 import { prepareQuery } from './prepared.ts'
 
@@ -15,7 +15,7 @@ export interface UsersTable {
   /** '', an https URL, or `data:` for a picture in `user_avatars`. */
   avatar_url: string
   description: string
-  /** PHC string of argon2id. */
+  /** PHC string of argon2id; empty when the account has no password. */
   password_hash: string
   role: 'ADMIN' | 'USER'
   state: 'NORMAL' | 'ARCHIVED'
@@ -72,6 +72,16 @@ const userByNameKey = prepareQuery((db, key: string) =>
     .where('account_names.name_key', '=', key),
 )
 
+const userByEmailKey = prepareQuery((db, key: string) =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', '=', key)
+    // The index leaves the empty key out, and SQLite takes it only for a query that says so too, in so many words
+    // (https://sqlite.org/partialindex.html, section 3).
+    .where('email_key', '<>', sql.lit('')),
+)
+
 const userById = prepareQuery((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
 
 /** The account that a folded name leads to. */
@@ -81,6 +91,18 @@ export async function findUserByNameKey(db: Db, key: string): Promise<User | und
 
 export async function findUserById(db: Db, id: number): Promise<User | undefined> {
   return (await userById(db, id))[0]
+}
+
+/** The account with a folded e-mail address; none has the empty one. */
+export async function findUserByEmailKey(db: Db, key: string): Promise<User | undefined> {
+  return (await userByEmailKey(db, key))[0]
+}
+
+/** The accounts with these ids, active or not, by id. */
+export async function findUsersByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.selectFrom('users').selectAll().where('id', 'in', ids).execute()
+  return new Map(found.map((user) => [user.id, user]))
 }
 
 /** Active accounts with a username among the folded ones, in no particular order. */
@@ -95,10 +117,17 @@ export async function findActiveUsersByUsernameKeys(db: Db, keys: readonly strin
   return named.filter((user) => user.state === 'NORMAL')
 }
 
+/** The ids of the accounts, active or not, that some folded names lead to, by name. */
+export async function findUserIdsByNameKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (keys.length === 0) return new Map()
+  const found = await db.selectFrom('account_names').selectAll().where('name_key', 'in', keys).execute()
+  return new Map(found.map(({ name_key, user_id }) => [name_key, user_id]))
+}
+
 /** Whether the e-mail key belongs to an account other than `exceptId`. */
 export async function emailTaken(db: Db, emailKey: string, exceptId?: number): Promise<boolean> {
-  const row = await db.selectFrom('users').select('id').where('email_key', '=', emailKey).executeTakeFirst()
-  return row !== undefined && row.id !== exceptId
+  const user = await findUserByEmailKey(db, emailKey)
+  return user !== undefined && user.id !== exceptId
 }
 
 /** A place in the list of accounts: the sort key of the last one seen. */

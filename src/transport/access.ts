@@ -1,14 +1,16 @@
 import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
-import type { Interceptor } from '@connectrpc/connect'
+import type { Interceptor, StreamRequest, UnaryRequest } from '@connectrpc/connect'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
+import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { type Caller, holdsScope, type SignedIn, seesPublicDataOnly } from '../domain/access.ts'
 import { getUser, type User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
-import { callerKey, ownerKey } from '../services/call.ts'
+import { callerKey, ownerKey, proxyUserKey } from '../services/call.ts'
 import { parseOwnedName } from '../services/names.ts'
 import { authenticate } from './authenticate.ts'
 import { originKey } from './connection.ts'
+import type { ProxySignIn } from './proxy-sign-in.ts'
 
 /** The access option of a method, compiled. */
 interface Rule {
@@ -31,8 +33,13 @@ const NO_SCOPE = ''
  * method without one is refused.
  *
  * @param isOpen services that are open to all and are not ours to annotate, such as health checks.
+ * @param proxy asked about callers without credentials; undefined where no proxy is trusted.
  */
-export function accessInterceptor(app: App, isOpen: (method: DescMethod) => boolean): Interceptor {
+export function accessInterceptor(
+  app: App,
+  isOpen: (method: DescMethod) => boolean,
+  proxy: ProxySignIn | undefined,
+): Interceptor {
   const rules = new Map<DescMethod, Rule>()
   const ruleOf = (method: DescMethod) => {
     const known = rules.get(method)
@@ -46,9 +53,10 @@ export function accessInterceptor(app: App, isOpen: (method: DescMethod) => bool
     const rule = ruleOf(request.method)
     const { contextValues } = request
     const { peer } = contextValues.get(originKey)
-    const caller: Caller = rule.ignoresCredentials
+    let caller: Caller = rule.ignoresCredentials
       ? { kind: 'anonymous', peer }
       : await authenticate(app, request.header, peer)
+    if (proxy && caller.kind === 'anonymous') caller = await askProxy(proxy, rule, request, caller)
     contextValues.set(callerKey, caller)
     if (caller.kind === 'anonymous') checkAnonymous(app, rule)
     const owner = rule.ownerName && !request.stream ? await findOwner(app, rule.ownerName(request.message)) : undefined
@@ -56,6 +64,29 @@ export function accessInterceptor(app: App, isOpen: (method: DescMethod) => bool
     if (caller.kind === 'user') checkSignedIn(rule, caller, owner)
     return next(request)
   }
+}
+
+/** Where a session is started or looked at: what a proxy says about the caller is good for these in any case. */
+const SESSION_METHODS: ReadonlySet<DescMethod> = new Set([
+  AuthService.method.signIn,
+  AuthService.method.refreshToken,
+  AuthService.method.getCurrentUser,
+])
+
+/** The caller without credentials of their own, by the word of a proxy where that counts. */
+async function askProxy(
+  proxy: ProxySignIn,
+  rule: Rule,
+  request: UnaryRequest | StreamRequest,
+  anonymous: Caller,
+): Promise<Caller> {
+  const startsSession = SESSION_METHODS.has(request.method)
+  if (rule.ignoresCredentials) {
+    if (startsSession) request.contextValues.set(proxyUserKey, () => proxy.userOf(request))
+    return anonymous
+  }
+  const user = startsSession || proxy.api ? await proxy.userOf(request) : undefined
+  return user ? { kind: 'user', peer: anonymous.peer, user, credential: { kind: 'proxy' } } : anonymous
 }
 
 /**

@@ -1,7 +1,14 @@
 import type { Caller, Peer } from '../domain/access.ts'
-import { authenticateBasic, authenticateBearer, authenticateToken } from '../domain/accounts/credentials.ts'
+import {
+  authenticateBasic,
+  authenticateBearer,
+  authenticateToken,
+  type PasswordCredentials,
+} from '../domain/accounts/credentials.ts'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
+import { readPasscodeHeader } from '../services/passcode-header.ts'
+import { PASSCODE_CHALLENGE, refusal } from './errors.ts'
 
 /**
  * Scheme and token68 (RFC 9110 section 11.4): two words, and so neither several headers, which arrive joined by commas,
@@ -17,14 +24,15 @@ const AUTHORIZATION = /^([a-z]+) +([a-z0-9._~+/-]+=*)$/i
  *
  * @param headers of the request. Its cookies are no credentials.
  * @returns the caller; a promise only where something has to be looked up.
- * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, RATE_LIMITED
+ * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, RATE_LIMITED; ConnectError for a wrong
+ *   passcode.
  */
 export function authenticate(app: App, headers: Pick<Headers, 'get'>, peer: Peer): Caller | Promise<Caller> {
   const authorization = headers.get('authorization')
-  return authorization === null ? { kind: 'anonymous', peer } : verify(app, authorization, peer)
+  return authorization === null ? { kind: 'anonymous', peer } : verify(app, authorization, headers, peer)
 }
 
-async function verify(app: App, authorization: string, peer: Peer): Promise<Caller> {
+async function verify(app: App, authorization: string, headers: Pick<Headers, 'get'>, peer: Peer): Promise<Caller> {
   const [, scheme = '', value = ''] = AUTHORIZATION.exec(authorization) ?? []
   switch (scheme.toLowerCase()) {
     case 'bearer':
@@ -32,14 +40,26 @@ async function verify(app: App, authorization: string, peer: Peer): Promise<Call
     case 'token':
       return authenticateToken(app, peer, value)
     case 'basic':
-      return authenticateBasic(app, peer, decodeBasic(value))
+      return verifyBasic(app, peer, decodeBasic(value), readPasscodeHeader(headers))
     default:
       throw new DomainError('BAD_CREDENTIALS')
   }
 }
 
+/** A wrong passcode is answered with the challenge too, by which clients of Basic know to ask their user again. */
+async function verifyBasic(app: App, peer: Peer, credentials: PasswordCredentials, passcode: string): Promise<Caller> {
+  try {
+    return await authenticateBasic(app, peer, credentials, passcode)
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'TWO_FACTOR_INVALID') throw error
+    const refused = refusal(error.reason)
+    refused.metadata.set(...PASSCODE_CHALLENGE)
+    throw refused
+  }
+}
+
 /** RFC 7617 section 2: base64 of username, colon and password, in UTF-8. Only the username has no colons. */
-function decodeBasic(value: string): { username: string; password: string } {
+function decodeBasic(value: string): PasswordCredentials {
   const text = decodeUtf8(Buffer.from(value, 'base64'))
   const colon = text.indexOf(':')
   if (colon < 0) throw new DomainError('BAD_CREDENTIALS')

@@ -1,6 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
-import { Code, type ConnectError, type Interceptor } from '@connectrpc/connect'
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { callerKey } from '../services/call.ts'
 import { begunKey, originKey } from './connection.ts'
@@ -43,7 +43,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     }
     try {
       const response = await next(request)
-      if (response.stream) return { ...response, message: untilEnd(response.message, finish, fail) }
+      if (response.stream) return { ...response, message: untilEnd(response.message, request.signal, fail, finish) }
       finish(undefined)
       return response
     } catch (thrown) {
@@ -52,24 +52,39 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
   }
 }
 
-/** Faults of the server, what changed or was refused, and reads that succeeded, of which metrics say enough mostly. */
+/**
+ * Faults of the server; what changed or was refused; and reads that succeeded or that nobody waited for any more, of
+ * which metrics say enough mostly.
+ */
 function levelOf({ idempotency }: DescMethod, error: ConnectError | undefined): 'error' | 'info' | 'debug' {
-  if (error) return error.code === Code.Internal || error.code === Code.Unknown ? 'error' : 'info'
+  if (error?.code === Code.Internal || error?.code === Code.Unknown) return 'error'
+  if (error && error.code !== Code.Canceled) return 'info'
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? 'debug' : 'info'
 }
 
+/** Passes messages on and tells how that ended: well, with an error, or because the reader left. */
 async function* untilEnd<T>(
   messages: AsyncIterable<T>,
-  finish: (error: undefined) => void,
+  signal: AbortSignal,
   fail: (thrown: unknown) => ConnectError,
+  finish: (error: undefined) => void,
 ): AsyncGenerator<T> {
-  let failed = false
+  let running = true
   try {
     yield* messages
+    running = false
+    finish(undefined)
   } catch (thrown) {
-    failed = true
-    throw fail(thrown)
+    running = false
+    // Connect's adapter throws the error of the socket in here when it can write no more.
+    const isFault = toConnectError(thrown).code === Code.Internal
+    throw fail(isFault && signal.aborted ? readerLeft() : thrown)
   } finally {
-    if (!failed) finish(undefined)
+    // The one way to get here is a consumer that returns before the end.
+    if (running) fail(readerLeft())
   }
+}
+
+function readerLeft(): ConnectError {
+  return new ConnectError('the reader left', Code.Canceled)
 }

@@ -58,9 +58,10 @@ export function callStream<I extends DescMessage, O extends DescMessage>(
   method: Method<I, O>,
   request: MessageInitShape<I>,
   options: CallOptions = {},
+  metadata: Metadata = new Metadata(),
 ): ClientReadableStream<MessageShape<O>> {
   const { serialize, deserialize } = codecOf(method)
-  return client.makeServerStreamRequest(pathOf(method), serialize, deserialize, request, new Metadata(), options)
+  return client.makeServerStreamRequest(pathOf(method), serialize, deserialize, request, metadata, options)
 }
 
 function codecOf<I extends DescMessage, O extends DescMessage>(method: Method<I, O>) {

@@ -17,6 +17,7 @@ import { authService } from '../../src/services/auth.ts'
 import { authenticate } from '../../src/transport/authenticate.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../support/app.ts'
 import { callContext } from '../support/call.ts'
+import { enableTwoFactor, passcodeAt, STEP_SECONDS } from '../support/passcodes.ts'
 
 const CLEARED = 'branchline_refresh=; Path=/; HttpOnly; SameSite=Lax; Expires=Thu, 01 Jan 1970 00:00:00 GMT'
 const BY_PASSWORD = { case: 'passwordCredentials', value: { username: 'ada', password: PASSWORD } } as const
@@ -104,6 +105,43 @@ describe('SignIn', () => {
   ])('refuses the identity provider %s with %s', async (idpName, reason) => {
     const value = { idpName, code: 'code', redirectUri: 'https://app.example/callback' }
     await expect(signIn({ case: 'ssoCredentials', value })).rejects.toMatchObject({ reason })
+  })
+
+  describe('to an account with a second factor', () => {
+    let secret: string
+
+    beforeEach(async () => {
+      secret = await enableTwoFactor(app, ada)
+    })
+
+    const withFactor = (fields: { passcode?: string; recoveryCode?: string }, headers: Record<string, string> = {}) =>
+      signIn({ case: 'passwordCredentials', value: { ...BY_PASSWORD.value, ...fields } }, { headers })
+
+    it('takes a passcode in the field or in the header, and the field wins', async () => {
+      const next = () => {
+        app.clock.advance(STEP_SECONDS)
+        return passcodeAt(secret, app.clock)
+      }
+      await expect(withFactor({ passcode: next() })).resolves.toBeDefined()
+      await expect(withFactor({}, { 'x-service-otp': next() })).resolves.toBeDefined()
+      await expect(withFactor({ passcode: next() }, { 'x-service-otp': 'nonsense' })).resolves.toBeDefined()
+      const unheard = next()
+      for (const fields of [{ passcode: 'nonsense' }, { recoveryCode: 'nonsense' }]) {
+        await expect(withFactor(fields, { 'x-service-otp': unheard })).rejects.toMatchObject({
+          reason: 'TWO_FACTOR_INVALID',
+        })
+      }
+      await expect(withFactor({}, { 'x-gitea-otp': unheard })).resolves.toBeDefined()
+    })
+
+    it('sets no cookie without one', async () => {
+      const context = callContext(AuthService.method.signIn)
+      const call = async () =>
+        authService(app).signIn(create(SignInRequestSchema, { credentials: BY_PASSWORD }), context)
+      await expect(call()).rejects.toMatchObject({ reason: 'TWO_FACTOR_REQUIRED' })
+      expect(context.responseHeader.has('set-cookie')).toBe(false)
+      expect(await app.db.selectFrom('sessions').select('id').execute()).toEqual([])
+    })
   })
 
   it('sets no cookie when it refuses', async () => {

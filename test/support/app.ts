@@ -2,10 +2,16 @@ import { pino } from 'pino'
 import type { Peer } from '../../src/domain/access.ts'
 import { createGuessLimits } from '../../src/domain/accounts/guess-limits.ts'
 import { loadInstanceKeys } from '../../src/domain/accounts/instance-keys.ts'
+import { createOAuth2Client } from '../../src/domain/accounts/oauth2.ts'
+import { createResetRequests } from '../../src/domain/accounts/password-resets.ts'
 import { createPasswordHasher } from '../../src/domain/accounts/passwords.ts'
 import type { User } from '../../src/domain/accounts/users.ts'
 import type { App, Clock, Settings } from '../../src/domain/app.ts'
 import { createBackground } from '../../src/domain/background.ts'
+import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../src/domain/outbound/outbound.ts'
+import { createSignal } from '../../src/domain/signal.ts'
+import { memoPayload } from '../../src/services/memos.ts'
 import { openDatabase, transaction } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { claimNames, insertUser, type NewUser } from '../../src/storage/users.ts'
@@ -33,6 +39,9 @@ const SETTINGS: Settings = {
   privateInstance: false,
   usernameChange: true,
   displayNameChange: true,
+  statsBy: 'create',
+  memoContentBytes: 8192,
+  webhookRetryScheduleMs: [5_000, 300_000],
 }
 
 /** An application over a database of its own, in memory. */
@@ -44,6 +53,7 @@ export async function testApp(
   const db = overrides.db ?? openDatabase(':memory:')
   await migrate(db)
   const log = overrides.log ?? pino({ level: 'silent' })
+  const outbound = createOutbound({ allowedHosts: parseAllowedHosts('127.0.0.1'), ownAddresses: () => [] })
   return {
     db,
     log,
@@ -51,6 +61,13 @@ export async function testApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
+    signals: { deliveries: createSignal(), events: createSignal() },
+    payloads: { memo: memoPayload },
+    outbound,
+    oauth2: createOAuth2Client({ outbound, userAgent: 'branchline/test' }),
+    mail: undefined,
+    resetRequests: createResetRequests(),
+    publicUrl: () => 'https://git.example.org',
     ...overrides,
     clock,
     settings: { ...SETTINGS, ...settings },

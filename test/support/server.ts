@@ -8,6 +8,7 @@ import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { Config } from '../../src/config.ts'
 import type { Clock } from '../../src/domain/app.ts'
+import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createLogTo } from '../../src/log.ts'
 import { type Server, startServer } from '../../src/server.ts'
 
@@ -37,6 +38,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       listen: { host: '127.0.0.1', port: 0 },
       publicUrl: undefined,
       tls: undefined,
+      mailDir: undefined,
+      proxyAuth: undefined,
+      webhookAllowedHosts: parseAllowedHosts(''),
       corsOrigins: [],
       maxMessageBytes: 4 * 1024 * 1024,
       reflection: true,
@@ -51,6 +55,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         privateInstance: false,
         usernameChange: true,
         displayNameChange: true,
+        statsBy: 'create',
+        memoContentBytes: 8192,
+        webhookRetryScheduleMs: [],
         ...settings,
       },
     },

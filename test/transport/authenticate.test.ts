@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Caller, Peer } from '../../src/domain/access.ts'
 import { createPersonalAccessToken } from '../../src/domain/accounts/personal-access-tokens.ts'
@@ -7,7 +8,9 @@ import type { App, Settings } from '../../src/domain/app.ts'
 import { transaction } from '../../src/storage/database.ts'
 import { updateUser } from '../../src/storage/users.ts'
 import { authenticate } from '../../src/transport/authenticate.ts'
+import { toConnectError } from '../../src/transport/errors.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../support/app.ts'
+import { enableTwoFactor, passcodeAt, wrongPasscode } from '../support/passcodes.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
 
@@ -130,6 +133,57 @@ describe('authenticate', () => {
     await expect(present(basic(`ada:${PASSWORD}`), having({ passwordSignIn: false }))).rejects.toMatchObject({
       reason: 'PASSWORD_SIGN_IN_CLOSED',
     })
+  })
+
+  describe('of an account with a second factor', () => {
+    let secret: string
+
+    beforeEach(async () => {
+      secret = await enableTwoFactor(app, ada)
+    })
+
+    const withHeaders = async (headers: Record<string, string>) =>
+      authenticate(app, new Headers({ authorization: basic(`ada:${PASSWORD}`), ...headers }), LOCAL_PEER)
+
+    it.each(['X-Service-OTP', 'X-Gitea-OTP', 'X-Forgejo-OTP'])('takes a passcode in %s', async (name) => {
+      await expect(withHeaders({ [name]: passcodeAt(secret, app.clock) })).resolves.toMatchObject({
+        user: { id: ada.id },
+      })
+    })
+
+    it('takes our own header where there are several', async () => {
+      const [good, wrong] = [passcodeAt(secret, app.clock), wrongPasscode(secret, app.clock)]
+      await expect(withHeaders({ 'x-gitea-otp': good, 'x-service-otp': wrong })).rejects.toThrow(ConnectError)
+      await expect(withHeaders({ 'x-gitea-otp': wrong, 'x-service-otp': good })).resolves.toMatchObject({
+        kind: 'user',
+      })
+    })
+
+    it.each<[string, () => Record<string, string>]>([
+      ['no passcode', () => ({})],
+      ['an empty one', () => ({ 'x-service-otp': '' })],
+      ['a wrong one', () => ({ 'x-service-otp': wrongPasscode(secret, app.clock) })],
+      // Two headers, as Node joins them.
+      ['two', () => ({ 'x-service-otp': `${passcodeAt(secret, app.clock)}, ${passcodeAt(secret, app.clock, 1)}` })],
+    ])('asks for a passcode in the header when given %s', async (_, headers) => {
+      const error = toConnectError(await withHeaders(headers()).catch((thrown: unknown) => thrown))
+      expect([error.code, error.metadata.get('x-service-otp')]).toEqual([Code.Unauthenticated, 'required'])
+    })
+
+    it('takes every other credential without one', async () => {
+      for (const authorization of [`Bearer ${session.accessToken}`, `token ${pat}`, basic(`ada:${pat}`)]) {
+        await expect(present(authorization)).resolves.toMatchObject({ user: { id: ada.id } })
+      }
+    })
+
+    it('tells of it only to those who know the password', async () => {
+      await expect(present(basic('ada:wrong'))).rejects.toEqual(BAD_CREDENTIALS)
+    })
+  })
+
+  it('ignores a passcode where the account has no second factor', async () => {
+    const headers = new Headers({ authorization: basic(`ada:${PASSWORD}`), 'x-service-otp': 'nonsense' })
+    await expect(authenticate(app, headers, LOCAL_PEER)).resolves.toMatchObject({ user: { id: ada.id } })
   })
 
   it('limits guesses by Basic, but no other credentials', async () => {

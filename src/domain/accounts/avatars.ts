@@ -29,13 +29,18 @@ const DATA_URI = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]+={0,2}
  */
 export function parseAvatar(text: string): string | Avatar {
   if (text === '') return ''
-  if (text.startsWith('https://') && text.length <= MAX_URL_CHARACTERS && URL.canParse(text)) return text
+  if (isAvatarUrl(text)) return text
   const match = text.length <= MAX_DATA_URI_CHARACTERS ? DATA_URI.exec(text) : null
   const data = Buffer.from(match?.[2] ?? '', 'base64')
   const contentType = pictureType(data)
   const claimed = `image/${(match?.[1] ?? '').toLowerCase().replace('jpg', 'jpeg')}`
   if (!contentType || contentType !== claimed || data.length > MAX_AVATAR_BYTES) throw new DomainError('INVALID_AVATAR')
   return { contentType, data }
+}
+
+/** Whether this is the address of a picture, as far as it shows. */
+export function isAvatarUrl(text: string): boolean {
+  return text.startsWith('https://') && text.length <= MAX_URL_CHARACTERS && URL.canParse(text)
 }
 
 /** The type by the first bytes of the file, as https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern. */

@@ -4,6 +4,7 @@ import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
+import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
 import { nameKey } from './user-fields.ts'
 
 /** What clients that know no passwordless Basic send beside a token in the place of the username. */
@@ -16,22 +17,26 @@ export interface PasswordCredentials {
 }
 
 /**
- * Starts a session by password.
+ * Starts a session by password, and by a second factor where the account has one.
  *
- * Whether an account exists, is archived or may sign in by password is told only to those who know its password.
+ * Whether an account exists, is archived, may sign in by password or has a second factor is told only to those who know
+ * its password.
  *
  * @param userAgent of the client, kept with the session.
- * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, RATE_LIMITED
+ * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID,
+ *   RATE_LIMITED
  */
 export async function signInByPassword(
   app: App,
   peer: Peer,
   credentials: PasswordCredentials,
+  factor: SecondFactor,
   userAgent: string,
 ): Promise<SessionGrant> {
   const user = await userByPassword(app, peer, credentials)
   if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
   checkPasswordSignIn(app, user)
+  await requireSecondFactor(app, user, factor, 'sign-in')
   return startSession(app, user, userAgent)
 }
 
@@ -64,9 +69,16 @@ export async function authenticateToken(app: App, peer: Peer, text: string): Pro
  * Where passwords are switched off for Basic they are ignored rather than refused, since proxies in front of a server
  * add such headers for themselves.
  *
- * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, RATE_LIMITED
+ * @param passcode of the account's second factor, beside a password; empty for none. Recovery codes are not for
+ *   programs, which would present them again and again.
+ * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
-export async function authenticateBasic(app: App, peer: Peer, credentials: PasswordCredentials): Promise<Caller> {
+export async function authenticateBasic(
+  app: App,
+  peer: Peer,
+  credentials: PasswordCredentials,
+  passcode: string,
+): Promise<Caller> {
   const { username, password } = credentials
   if (looksLikeToken(password)) return authenticateToken(app, peer, password)
   if (looksLikeToken(username) && (password === '' || password === TOKEN_ONLY_PASSWORD)) {
@@ -76,6 +88,7 @@ export async function authenticateBasic(app: App, peer: Peer, credentials: Passw
   const user = await userByPassword(app, peer, credentials)
   if (user.state !== 'NORMAL') throw new DomainError('BAD_CREDENTIALS')
   checkPasswordSignIn(app, user)
+  await requireSecondFactor(app, user, { passcode, recoveryCode: '' }, 'basic')
   return { kind: 'user', peer, user, credential: { kind: 'password' } }
 }
 

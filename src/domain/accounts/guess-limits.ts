@@ -3,17 +3,23 @@ import { isIPv6 } from 'node:net'
 import type { Clock } from '../app.ts'
 import { DomainError } from '../errors.ts'
 
-const WINDOW_MS = 10 * 60 * 1000
-const MAX_FAILURES_PER_ACCOUNT = 10
-const MAX_FAILURES_PER_PEER = 50
+const PASSWORD_WINDOW_MS = 10 * 60 * 1000
+const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
+const MAX_WRONG_PASSWORDS_PER_PEER = 50
 
-/** Names and peers remembered, each. Full, the two logs take some 20 MB. */
+/**
+ * Three of a million passcodes are good at any time. At five in five minutes, guessing one takes eight months on average.
+ */
+const SECOND_FACTOR_WINDOW_MS = 5 * 60 * 1000
+const MAX_WRONG_SECOND_FACTORS = 5
+
+/** Keys that each log remembers. Full, the three take some 25 MB. */
 const MAX_KEYS = 50_000
 
-/** How often what has left the window is dropped. */
-const SWEEP_INTERVAL_MS = WINDOW_MS / 10
+/** How often in its window a log drops what has left it. */
+const SWEEPS_PER_WINDOW = 10
 
-/** Limits how often passwords may be guessed. Kept in memory: a restart forgives. */
+/** Limits how often passwords and second factors may be guessed. Kept in memory: a restart forgives. */
 export interface GuessLimits {
   /**
    * Checks a password unless too many were wrong lately: ten for the account or fifty from the peer, in ten minutes.
@@ -30,36 +36,72 @@ export interface GuessLimits {
    * @throws RATE_LIMITED with the time after which a guess is admitted again.
    */
   attempt<T>(account: string, peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+
+  /**
+   * Checks a passcode or recovery code unless five were wrong for the account in five minutes. Guesses are counted as
+   * those of passwords are, but not for the peer: whoever makes one knows the password.
+   *
+   * @param userId internal number of the account.
+   * @param check undefined for a wrong code.
+   * @returns what `check` returned.
+   * @throws RATE_LIMITED with the time after which a guess is admitted again.
+   */
+  attemptSecondFactor<T>(userId: number, check: () => Promise<T | undefined>): Promise<T | undefined>
+
+  /**
+   * Checks a code for single sign-on unless the peer failed too often lately, by whatever sign-in. Nobody knows yet which
+   * account the code is for, so it counts for the peer alone.
+   *
+   * @param check undefined for a code that the identity provider refuses.
+   * @returns what `check` returned.
+   * @throws RATE_LIMITED with the time after which a code is admitted again.
+   */
+  attemptCode<T>(peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
 }
 
 /** @returns limits with nothing counted yet. */
 export function createGuessLimits(clock: Clock): GuessLimits {
-  const accounts = new FailureLog(MAX_FAILURES_PER_ACCOUNT)
-  const peers = new FailureLog(MAX_FAILURES_PER_PEER)
+  const accounts = new FailureLog(MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
+  const peers = new FailureLog(MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
+  const secondFactors = new FailureLog(MAX_WRONG_SECOND_FACTORS, SECOND_FACTOR_WINDOW_MS)
   return {
-    async attempt(account, peerAddress, check) {
-      const now = clock.now()
-      const name = accountKey(account)
-      const network = networkOf(peerAddress)
-      const waitMs = Math.max(accounts.waitMs(name, now), peers.waitMs(network, now))
-      if (waitMs > 0) {
-        throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(Math.ceil(waitMs / 1000)) })
-      }
-      accounts.add(name, now)
-      peers.add(network, now)
-      try {
-        const result = await check()
-        if (result !== undefined) {
-          accounts.clear(name)
-          peers.remove(network, now)
-        }
-        return result
-      } catch (error) {
-        accounts.remove(name, now)
-        peers.remove(network, now)
-        throw error
-      }
+    attempt(account, peerAddress, check) {
+      const counters = [
+        { log: accounts, key: accountKey(account), forgives: true },
+        { log: peers, key: networkOf(peerAddress), forgives: false },
+      ]
+      return counted(counters, clock.now(), check)
     },
+    attemptSecondFactor(userId, check) {
+      return counted([{ log: secondFactors, key: String(userId), forgives: true }], clock.now(), check)
+    },
+    attemptCode(peerAddress, check) {
+      return counted([{ log: peers, key: networkOf(peerAddress), forgives: false }], clock.now(), check)
+    },
+  }
+}
+
+/** What a guess counts for. */
+interface Counter {
+  readonly log: FailureLog
+  readonly key: string
+  /** Whether a right guess takes back the wrong ones before it, rather than only itself. */
+  readonly forgives: boolean
+}
+
+async function counted<T>(counters: readonly Counter[], now: number, check: () => Promise<T | undefined>) {
+  const waitMs = Math.max(...counters.map(({ log, key }) => log.waitMs(key, now)))
+  if (waitMs > 0) throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(Math.ceil(waitMs / 1000)) })
+  for (const { log, key } of counters) log.add(key, now)
+  try {
+    const result = await check()
+    if (result !== undefined) {
+      for (const { log, key, forgives } of counters) forgives ? log.clear(key) : log.remove(key, now)
+    }
+    return result
+  } catch (error) {
+    for (const { log, key } of counters) log.remove(key, now)
+    throw error
   }
 }
 
@@ -72,26 +114,28 @@ export function createGuessLimits(clock: Clock): GuessLimits {
  */
 class FailureLog {
   readonly #limit: number
+  readonly #windowMs: number
   /** Oldest first, at most `limit` for each key. */
   readonly #times = new Map<string, readonly number[]>()
   /** At index n the keys with n failures, in the order in which they got there. */
   readonly #keysByCount: readonly Set<string>[]
   #sweptAt = 0
 
-  constructor(limit: number) {
+  constructor(limit: number, windowMs: number) {
     this.#limit = limit
+    this.#windowMs = windowMs
     this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
   }
 
   /** Milliseconds until the key may fail once more; 0 when it may now. */
   waitMs(key: string, now: number): number {
     const times = this.#recent(key, now)
-    return times.length < this.#limit ? 0 : (times[0] ?? now) + WINDOW_MS - now
+    return times.length < this.#limit ? 0 : (times[0] ?? now) + this.#windowMs - now
   }
 
   /** Counts a failure of a key that may fail. */
   add(key: string, now: number): void {
-    if (now - this.#sweptAt >= SWEEP_INTERVAL_MS) this.#sweep(now)
+    if (now - this.#sweptAt >= this.#windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
     if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#forgetOne()
     this.#set(key, [...this.#recent(key, now), now])
   }
@@ -108,7 +152,7 @@ class FailureLog {
   }
 
   #recent(key: string, now: number): readonly number[] {
-    return (this.#times.get(key) ?? []).filter((time) => now - time < WINDOW_MS)
+    return (this.#times.get(key) ?? []).filter((time) => now - time < this.#windowMs)
   }
 
   #set(key: string, times: readonly number[]): void {

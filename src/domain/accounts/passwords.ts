@@ -26,6 +26,9 @@ const MAX_PASSWORD_BYTES = 256
  */
 const MAX_COMPARED_BYTES = 4 * MAX_PASSWORD_BYTES
 
+/** Stands in the place of a hash for accounts that have no password: those that single sign-on made. */
+export const NO_PASSWORD = ''
+
 /** Hashes passwords, off the event loop and a few at a time, since each takes memory and a core. */
 export interface PasswordHasher {
   /**
@@ -34,7 +37,7 @@ export interface PasswordHasher {
    */
   hash(password: string): Promise<string>
   /**
-   * Whether a PHC string was made from a password.
+   * Whether a PHC string was made from a password. `NO_PASSWORD` was made from none, which takes as long to find out.
    *
    * @throws RATE_LIMITED when too many hashes wait.
    */
@@ -57,7 +60,8 @@ export function createPasswordHasher(): PasswordHasher {
   return {
     hash: (password) => inTurn(() => hash(normalize(password), PARAMETERS)),
     async verify(phc, password) {
-      if (Buffer.byteLength(password) <= MAX_COMPARED_BYTES) return inTurn(() => verify(phc, normalize(password)))
+      const isComparable = phc !== NO_PASSWORD && Buffer.byteLength(password) <= MAX_COMPARED_BYTES
+      if (isComparable) return inTurn(() => verify(phc, normalize(password)))
       await verifyNothing()
       return false
     },

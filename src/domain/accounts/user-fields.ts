@@ -19,7 +19,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set(['me', '-'])
 const EMAIL = /^[^\s@<>(),;:"\\[\]]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const MAX_EMAIL_CHARACTERS = 254
 
-const MAX_DISPLAY_NAME_CHARACTERS = 128
+export const MAX_DISPLAY_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 1024
 
 /** The form in which names are compared: usernames are ASCII, so this is all the folding that they need. */
@@ -32,9 +32,19 @@ export function emailKey(email: string): string {
   return email.toLowerCase()
 }
 
+/** Whether an account may be called this. */
+export function isUsername(text: string): boolean {
+  return USERNAME.test(text) && !RESERVED_NAMES.has(nameKey(text))
+}
+
+/** Whether this can be an e-mail address. */
+export function isEmail(text: string): boolean {
+  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text)
+}
+
 /** @throws INVALID_USERNAME */
 export function checkUsername(username: string): string {
-  if (!USERNAME.test(username) || RESERVED_NAMES.has(nameKey(username))) {
+  if (!isUsername(username)) {
     throw new DomainError('INVALID_USERNAME', { username: username.slice(0, 64) })
   }
   return username
@@ -56,9 +66,8 @@ export function checkUserId(userId: string): string {
  * @throws INVALID_EMAIL, INVALID_FIELD
  */
 export function checkProfile(fields: Profile): Partial<Pick<NewUser, 'email_key' | keyof Profile>> {
-  if (fields.email !== undefined && fields.email !== '') {
-    if (fields.email.length > MAX_EMAIL_CHARACTERS || !EMAIL.test(fields.email)) throw new DomainError('INVALID_EMAIL')
-  }
+  if (fields.email !== undefined && fields.email !== '' && !isEmail(fields.email))
+    throw new DomainError('INVALID_EMAIL')
   checkLength('display_name', fields.display_name, MAX_DISPLAY_NAME_CHARACTERS)
   checkLength('description', fields.description, MAX_DESCRIPTION_CHARACTERS)
   return fields.email === undefined ? fields : { ...fields, email_key: emailKey(fields.email) }

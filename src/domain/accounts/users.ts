@@ -1,4 +1,5 @@
 import { type Db, type Tx, transaction } from '../../storage/database.ts'
+import { deleteMemosOf, ownsMemos } from '../../storage/memos.ts'
 import * as rows from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
@@ -146,13 +147,17 @@ export async function updateUser(
 /**
  * Deletes an account with its sessions, tokens and settings.
  *
- * Nothing that others rely on hangs off an account yet, so there is nothing that only `force` would delete.
- *
- * @throws LAST_ADMIN
+ * @param force deletes what others may rely on too: its memos and comments, with all comments below them.
+ * @throws LAST_ADMIN, and HAS_ASSOCIATED_DATA without `force`
  */
-export async function deleteUser(app: App, user: User): Promise<void> {
+export async function deleteUser(app: App, user: User, force: boolean): Promise<void> {
   await transaction(app.db, async (tx) => {
-    await checkAdministratorRemains(tx, await requirePresent(tx, user), { state: 'ARCHIVED' })
+    const present = await requirePresent(tx, user)
+    await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })
+    if (!force && (await ownsMemos(tx, user.id))) {
+      throw new DomainError('HAS_ASSOCIATED_DATA', { name: `users/${present.user_id ?? present.username}` })
+    }
+    await deleteMemosOf(tx, user.id)
     await rows.deleteUser(tx, user.id)
   })
 }
@@ -258,8 +263,12 @@ function keptSession(caller: SignedIn, user: User): string | undefined {
   return caller.credential.sessionId
 }
 
-/** The account as it is now: it was read before the transaction, and others may have changed or deleted it since. */
-async function requirePresent(tx: Tx, user: User): Promise<User> {
+/**
+ * The account as it is now: it was read before the transaction, and others may have changed or deleted it since.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function requirePresent(tx: Tx, user: User): Promise<User> {
   const present = await rows.findUserById(tx, user.id)
   if (!present) throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
   return present

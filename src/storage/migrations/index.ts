@@ -1,5 +1,13 @@
 import type { Tx } from '../database.ts'
 import * as accounts from './0001-accounts.ts'
+import * as memos from './0002-memos.ts'
+import * as userEvents from './0003-user-events.ts'
+import * as notifications from './0004-notifications.ts'
+import * as webhooks from './0005-webhooks.ts'
+import * as twoFactor from './0006-two-factor.ts'
+import * as identityProviders from './0007-identity-providers.ts'
+import * as passwordResets from './0008-password-resets.ts'
+import * as userSettings from './0009-user-settings.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -14,4 +22,14 @@ export interface Migration {
  * Listed by hand: a bundle has no folder to read, and an order that a file name decides is an order that a merge can
  * change unseen.
  */
-export const migrations: readonly Migration[] = [{ name: '0001-accounts', ...accounts }]
+export const migrations: readonly Migration[] = [
+  { name: '0001-accounts', ...accounts },
+  { name: '0002-memos', ...memos },
+  { name: '0003-user-events', ...userEvents },
+  { name: '0004-notifications', ...notifications },
+  { name: '0005-webhooks', ...webhooks },
+  { name: '0006-two-factor', ...twoFactor },
+  { name: '0007-identity-providers', ...identityProviders },
+  { name: '0008-password-resets', ...passwordResets },
+  { name: '0009-user-settings', ...userSettings },
+]

@@ -9,7 +9,7 @@ import { updateUser } from '../../../src/storage/users.ts'
 import { addUser, LOCAL_PEER, PASSWORD, testApp } from '../../support/app.ts'
 
 function signIn(app: App, username: string, password = PASSWORD, peer: Peer = LOCAL_PEER) {
-  return signInByPassword(app, peer, { username, password }, 'curl/8')
+  return signInByPassword(app, peer, { username, password }, { passcode: '', recoveryCode: '' }, 'curl/8')
 }
 
 function reasons(outcomes: readonly PromiseSettledResult<unknown>[]): Record<string, number> {

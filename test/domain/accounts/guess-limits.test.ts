@@ -41,6 +41,19 @@ describe('GuessLimits', () => {
     await expect(limits.attempt('ada', '192.0.2.2', right)).resolves.toBe('account')
   })
 
+  it('counts refused codes of single sign-on for the peer, together with its wrong passwords', async () => {
+    const limits = createGuessLimits(testClock())
+    for (let i = 0; i < 25; i++) {
+      await limits.attempt(`user-${i}`, '192.0.2.1', wrong)
+      await limits.attemptCode('192.0.2.1', wrong)
+      await limits.attemptCode('192.0.2.2', right)
+      await expect(limits.attemptCode('192.0.2.2', broken)).rejects.toThrow('database is gone')
+    }
+    await expect(limits.attemptCode('192.0.2.1', right)).rejects.toEqual(limited(600))
+    await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
+    for (let i = 0; i < 25; i++) await expect(limits.attemptCode('192.0.2.2', right)).resolves.toBe('account')
+  })
+
   it('counts guesses while they are under way', async () => {
     const limits = createGuessLimits(testClock())
     let checked = 0
@@ -76,6 +89,26 @@ describe('GuessLimits', () => {
     for (let i = 0; i < 60; i++) await expect(limits.attempt('ada', '192.0.2.1', broken)).rejects.toThrow('database')
     await guessWrong(limits, 10, 'ada', '192.0.2.1')
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
+  })
+
+  it('admits five wrong second factors per account in five minutes, apart from passwords', async () => {
+    const clock = testClock()
+    const limits = createGuessLimits(clock)
+    await guessWrong(limits, 9, 'ada', '192.0.2.1')
+    for (let i = 0; i < 5; i++) await limits.attemptSecondFactor(1, wrong)
+    await expect(limits.attemptSecondFactor(1, right)).rejects.toEqual(limited(300))
+    await expect(limits.attemptSecondFactor(2, right)).resolves.toBe('account')
+    await expect(limits.attempt('ada', '192.0.2.1', right)).resolves.toBe('account')
+    clock.advance(300)
+    await expect(limits.attemptSecondFactor(1, right)).resolves.toBe('account')
+  })
+
+  it('counts second factors while they are being checked, and forgives them after a right one', async () => {
+    const limits = createGuessLimits(testClock())
+    for (let i = 0; i < 4; i++) await limits.attemptSecondFactor(1, wrong)
+    await limits.attemptSecondFactor(1, right)
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => limits.attemptSecondFactor(1, wrong)))
+    expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(15)
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkNewPassword, createPasswordHasher } from '../../../src/domain/accounts/passwords.ts'
+import { checkNewPassword, createPasswordHasher, NO_PASSWORD } from '../../../src/domain/accounts/passwords.ts'
 
 describe('PasswordHasher', () => {
   const hasher = createPasswordHasher()
@@ -24,9 +24,15 @@ describe('PasswordHasher', () => {
     expect(await hasher.verify(hash, '\u0315\u0300\u031b'.repeat(500_000))).toBe(false)
   })
 
+  it.each(['', ' ', 'correct horse'])('takes %j for wrong where there is no password', async (password) => {
+    expect(await hasher.verify(NO_PASSWORD, password)).toBe(false)
+  })
+
   it('sheds load beyond its queue, and works again afterwards', async () => {
     const crowded = createPasswordHasher()
-    const outcomes = await Promise.allSettled(Array.from({ length: 210 }, () => crowded.verifyNothing()))
+    // Looking for no password in vain takes its turn like any other work.
+    const work = [() => crowded.verifyNothing(), () => crowded.verify(NO_PASSWORD, 'correct horse')]
+    const outcomes = await Promise.allSettled(Array.from({ length: 105 }, () => work.map((start) => start())).flat())
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
     // Two run and 200 wait.
     expect(refused).toHaveLength(8)

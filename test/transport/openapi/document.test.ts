@@ -96,7 +96,14 @@ describe('the document', () => {
   it('says where the server is, and what its services are about', () => {
     expect(document.info).toEqual({ title: 'Branchline', version: '1.2.3' })
     expect(document.servers).toEqual([{ url: 'https://forge.example' }])
-    expect(document.tags.map(({ name }) => name)).toEqual(['AuthService', 'UserService'])
+    expect(document.tags.map(({ name }) => name)).toEqual([
+      'AuthService',
+      'EventService',
+      'IdentityProviderService',
+      'MemoService',
+      'TwoFactorService',
+      'UserService',
+    ])
     expect(document.tags[0]?.description).toMatch(/^Sessions of people\./)
   })
 })

@@ -1,0 +1,80 @@
+import type { Db } from '../../storage/database.ts'
+import { findUserSettings, putUserSettings, type UserSettings } from '../../storage/user-settings.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import type { User } from './users.ts'
+
+export type { UserSettings }
+
+/** One of the preferences of an account. */
+export type UserSettingField = keyof UserSettings
+
+/** Preferences as a client writes them: any texts. */
+export type UserSettingTexts = Readonly<Record<UserSettingField, string>>
+
+/** What accounts have that never wrote a preference. */
+const DEFAULTS: UserSettings = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
+
+/** Room for any language tag that is in use (RFC 5646 section 4.4.1), in the spelling of POSIX too. */
+const LOCALE = /^[A-Za-z0-9_-]{2,35}$/
+
+const THEME = /^[A-Za-z0-9._-]{1,64}$/
+
+/** The preferences of an account. */
+export async function getUserSettings(app: App, user: User): Promise<UserSettings> {
+  return (await findUserSettings(app.db, user.id)) ?? DEFAULTS
+}
+
+/**
+ * Changes the named preferences of an account, all or none. An empty text goes back to the default.
+ *
+ * @returns all of them, as they are now.
+ * @throws INVALID_FIELD
+ */
+export async function updateUserSettings(
+  app: App,
+  user: User,
+  texts: UserSettingTexts,
+  fields: ReadonlySet<UserSettingField>,
+): Promise<UserSettings> {
+  const changes: Partial<UserSettings> = {
+    ...(fields.has('locale') && { locale: readLocale(texts.locale) }),
+    ...(fields.has('memo_visibility') && { memo_visibility: readVisibility(texts.memo_visibility) }),
+    ...(fields.has('theme') && { theme: readTheme(texts.theme) }),
+  }
+  return putUserSettings(app.db, user.id, changes, DEFAULTS)
+}
+
+/** The visibility of a memo that an account makes without one. */
+export async function defaultMemoVisibility(db: Db, userId: number): Promise<UserSettings['memo_visibility']> {
+  return ((await findUserSettings(db, userId)) ?? DEFAULTS).memo_visibility
+}
+
+function readLocale(text: string): string {
+  if (text === '') return DEFAULTS.locale
+  if (!LOCALE.test(text)) throw invalid('locale')
+  return text
+}
+
+function readVisibility(text: string): UserSettings['memo_visibility'] {
+  switch (text) {
+    case '':
+      return DEFAULTS.memo_visibility
+    case 'PRIVATE':
+    case 'PROTECTED':
+    case 'PUBLIC':
+      return text
+    default:
+      throw invalid('memo_visibility')
+  }
+}
+
+function readTheme(text: string): string {
+  if (text === '') return DEFAULTS.theme
+  if (!THEME.test(text)) throw invalid('theme')
+  return text
+}
+
+function invalid(field: UserSettingField): DomainError {
+  return new DomainError('INVALID_FIELD', { field: `setting.general_setting.${field}` })
+}

@@ -1,0 +1,48 @@
+import type { Tx } from '../../storage/database.ts'
+import { listComments } from '../../storage/memo-list.ts'
+import type { SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { type MemoReader, readerOf } from './memo-access.ts'
+import { publishing } from './memo-events.ts'
+import { listingOf, type MemoListing, type MemoPage } from './memo-list.ts'
+import { type MemoDraft, readDraft } from './memo-values.ts'
+import type { MemoView } from './memo-view.ts'
+import { getMemo, storeNewMemo } from './memos.ts'
+
+/**
+ * Makes a comment of the caller on a memo, or on another comment, that they may read. Its visibility is that of the
+ * memo, whatever the draft says.
+ *
+ * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED, INVALID_MEMO_ID, INVALID_FIELD, MEMO_ARCHIVED,
+ *   MEMO_ID_TAKEN
+ */
+export async function createComment(app: App, caller: SignedIn, uid: string, draft: MemoDraft): Promise<MemoView> {
+  // Before the content, which is work to read, and which a refusal must not depend on.
+  await getMemo(app.db, readerOf(caller), uid)
+  const { columns, tags } = readDraft(app, draft, 'comment')
+  return publishing(app, async (tx: Tx) => {
+    const commentedOn = await getMemo(tx, readerOf(caller), uid)
+    const { id, root_id, state, root_state, visibility } = commentedOn.memo
+    if (state === 'ARCHIVED' || root_state === 'ARCHIVED') {
+      throw new DomainError('MEMO_ARCHIVED', { name: `memos/${uid}` })
+    }
+    const comment = { ...columns, visibility, parent_id: id, root_id: root_id ?? id }
+    return storeNewMemo(app, tx, caller, comment, tags, commentedOn)
+  })
+}
+
+/**
+ * The comments made directly on a memo, without archived ones.
+ *
+ * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
+ */
+export async function listMemoComments(
+  app: App,
+  reader: MemoReader,
+  uid: string,
+  page: MemoPage,
+): Promise<MemoListing> {
+  const { memo } = await getMemo(app.db, reader, uid)
+  return listingOf(app, page, (longer) => listComments(app.db, memo.id, longer))
+}

@@ -1,0 +1,39 @@
+import { type Tx, transaction } from '../../storage/database.ts'
+import { notifyOf } from '../accounts/notifications.ts'
+import { recordMemoEvents } from '../accounts/user-events.ts'
+import type { App } from '../app.ts'
+import { queueDeliveries } from '../webhooks/webhook-deliveries.ts'
+import type { MemoView } from './memo-view.ts'
+
+/** A change of one memo, told of in the transaction that makes it. */
+export interface MemoEvent {
+  readonly type: 'memo.created' | 'memo.updated' | 'memo.deleted'
+  /** As it is after the change; of a deleted memo, as it was. */
+  readonly view: MemoView
+  /** Before the change; undefined for a new memo. */
+  readonly previousContent: string | undefined
+  /** Of a new comment, the memo that it comments on. */
+  readonly commentedOn: MemoView | undefined
+  /** Unix milliseconds. */
+  readonly timeMs: number
+}
+
+/**
+ * Tells everyone whom a change of a memo concerns, in its transaction: notifications, webhooks and watchers of events
+ * are rows that exist exactly when the change does.
+ *
+ * The transaction is one of `publishing`.
+ */
+export async function publishMemoEvent(app: App, tx: Tx, event: MemoEvent): Promise<void> {
+  await recordMemoEvents(app, tx, event)
+  await notifyOf(app, tx, event)
+  await queueDeliveries(app, tx, event)
+}
+
+/** Runs a change of memos that publishes events, and wakes those who wait for them once it is committed. */
+export async function publishing<T>(app: App, change: (tx: Tx) => Promise<T>): Promise<T> {
+  const result = await transaction(app.db, change)
+  app.signals.deliveries.notify()
+  app.signals.events.notify()
+  return result
+}

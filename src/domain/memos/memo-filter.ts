@@ -1,0 +1,57 @@
+import type { MemoCondition, MemoFlag, MemoTerm, MemoVisibility } from '../../storage/memo-condition.ts'
+import { findUserIdsByNameKeys } from '../../storage/users.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
+import { accountField, choiceField, type Field, type FilterSchema } from '../filters/schema.ts'
+
+/** A term as it is written: creators by their names. */
+type WrittenTerm =
+  | Exclude<MemoTerm, { kind: 'creator' }>
+  | { readonly kind: 'creator'; readonly keys: readonly string[] }
+
+const VISIBILITIES: readonly MemoVisibility[] = ['PRIVATE', 'PROTECTED', 'PUBLIC']
+
+const MEMO_FILTER: FilterSchema<WrittenTerm> = {
+  logic: ['and', 'or', 'not'],
+  fields: {
+    content: { type: 'text', term: (part) => ({ kind: 'content', part }) },
+    creator: accountField(['=', '!=', 'in'], (keys) => ({ kind: 'creator', keys })),
+    visibility: choiceField(VISIBILITIES, ['=', '!=', 'in'], (among) => ({ kind: 'visibility', among })),
+    tags: { type: 'strings', term: (tag) => ({ kind: 'tags', among: [tag] }) },
+    tag: { type: 'string', operators: ['in'], term: (among) => ({ kind: 'tags', among }) },
+    created_ts: time('create_time'),
+    updated_ts: time('update_time'),
+    pinned: flag('pinned'),
+    has_link: flag('has_link'),
+    has_code: flag('has_code'),
+    has_task_list: flag('has_task_list'),
+    has_incomplete_tasks: flag('has_incomplete_tasks'),
+  },
+}
+
+/**
+ * Reads the filter of ListMemos, as the proto file describes it.
+ *
+ * The names of creators are looked up here. One that leads to no account stands for nobody: no memo is by them.
+ *
+ * @returns the condition, or undefined for a blank filter.
+ * @throws INVALID_FILTER
+ */
+export async function readMemoFilter(app: App, filter: string): Promise<MemoCondition | undefined> {
+  const written = readFilter(filter, MEMO_FILTER, nowSeconds(app.clock))
+  if (!written) return undefined
+  const keys = termsOf(written).flatMap((term) => (term.kind === 'creator' ? term.keys : []))
+  const ids = await findUserIdsByNameKeys(app.db, keys)
+  return mapTerms(written, (term): MemoTerm => {
+    if (term.kind !== 'creator') return term
+    return { kind: 'creator', ids: term.keys.flatMap((key) => ids.get(key) ?? []) }
+  })
+}
+
+function time(column: 'create_time' | 'update_time'): Field<WrittenTerm> {
+  return { type: 'time', term: (operator, seconds) => ({ kind: 'time', column, operator, seconds }) }
+}
+
+function flag(column: MemoFlag): Field<WrittenTerm> {
+  return { type: 'flag', term: () => ({ kind: 'flag', column }) }
+}

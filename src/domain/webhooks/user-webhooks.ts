@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { type Db, transaction } from '../../storage/database.ts'
+import * as rows from '../../storage/user-webhooks.ts'
+import type { User } from '../../storage/users.ts'
+import { open, seal } from '../accounts/sealed-secrets.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { OutboundError } from '../outbound/errors.ts'
+import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
+
+export type UserWebhook = rows.UserWebhook
+
+const MAX_WEBHOOKS = 100
+const MAX_URL_CHARACTERS = 2048
+const MAX_DISPLAY_NAME_CHARACTERS = 128
+
+/** 64 random bits: nobody meets another's by chance, and guessing one opens nothing. */
+const UID_BYTES = 8
+
+/** How long a replaced secret signs as well, so that receivers can change over without refusing a delivery. */
+const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
+
+/** Purpose under which signing secrets are sealed. */
+const SECRET_PURPOSE = 'webhook-signing'
+
+/** An absolute URL as people write it: no user information, and none of the slips that URL parsers mend silently. */
+const WRITTEN_URL = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
+
+/** What a caller wants a webhook to be. */
+export interface UserWebhookValues {
+  readonly url: string
+  readonly display_name: string
+  readonly signing_secret: string
+}
+
+/** The webhooks of an account in the order in which they were made. There are at most 100. */
+export function listUserWebhooks(app: App, owner: User): Promise<UserWebhook[]> {
+  return rows.listUserWebhooks(app.db, owner.id)
+}
+
+/**
+ * A webhook of an account.
+ *
+ * @param name what the error calls it.
+ * @throws WEBHOOK_NOT_FOUND
+ */
+export async function getUserWebhook(app: App, owner: User, uid: string, name: string): Promise<UserWebhook> {
+  const webhook = await rows.findUserWebhook(app.db, owner.id, uid)
+  if (!webhook) throw new DomainError('WEBHOOK_NOT_FOUND', { name })
+  return webhook
+}
+
+/**
+ * Adds a webhook to an account. With an empty secret, one is made.
+ *
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS, BLOCKED_ADDRESS
+ */
+export async function createUserWebhook(app: App, owner: User, values: UserWebhookValues): Promise<UserWebhook> {
+  const { signing_secret: secret = newSigningSecret(), ...columns } = checkValues({
+    url: values.url,
+    display_name: values.display_name,
+    ...(values.signing_secret !== '' && { signing_secret: values.signing_secret }),
+  })
+  // Before the lookup too, which costs more than it.
+  await checkRoom(app.db, owner)
+  await checkDestination(app, columns.url)
+  const time = nowSeconds(app.clock)
+  return transaction(app.db, async (tx) => {
+    await checkRoom(tx, owner)
+    return rows.insertUserWebhook(tx, {
+      ...columns,
+      uid: randomBytes(UID_BYTES).toString('hex'),
+      user_id: owner.id,
+      signing_secret: seal(app, SECRET_PURPOSE, Buffer.from(secret)),
+      create_time: time,
+      update_time: time,
+    })
+  })
+}
+
+/**
+ * Changes the given fields of a webhook, all or none. A new URL switches a disabled webhook on again; a new secret takes
+ * over from the old one, which signs as well for a day.
+ *
+ * @param name what an error calls the webhook.
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, BLOCKED_ADDRESS, WEBHOOK_NOT_FOUND
+ */
+export async function updateUserWebhook(
+  app: App,
+  webhook: UserWebhook,
+  values: Partial<UserWebhookValues>,
+  name: string,
+): Promise<UserWebhook> {
+  const { signing_secret: secret, ...columns } = checkValues(values)
+  if (columns.url !== undefined) await checkDestination(app, columns.url)
+  return transaction(app.db, async (tx) => {
+    const present = await rows.findUserWebhook(tx, webhook.user_id, webhook.uid)
+    if (!present) throw new DomainError('WEBHOOK_NOT_FOUND', { name })
+    if (Object.keys(values).length === 0) return present
+    return rows.updateUserWebhook(tx, present.id, {
+      ...columns,
+      ...(columns.url !== undefined && { disabled: 0 }),
+      ...(secret !== undefined && replaceSecret(app, present, secret)),
+      update_time: nowSeconds(app.clock),
+    })
+  })
+}
+
+/**
+ * Deletes a webhook with its deliveries. One that is being made may still arrive.
+ *
+ * @returns whether the account had it.
+ */
+export function deleteUserWebhook(app: App, owner: User, uid: string): Promise<boolean> {
+  return rows.deleteUserWebhook(app.db, owner.id, uid)
+}
+
+/** The text of the secret that a webhook signs with. */
+export function signingSecretOf(app: App, webhook: Pick<UserWebhook, 'signing_secret'>): string {
+  return open(app, SECRET_PURPOSE, webhook.signing_secret).toString()
+}
+
+/** The texts of the secrets that a webhook signs with at this moment, the newest first. */
+export function signingSecretsOf(
+  app: App,
+  webhook: Pick<UserWebhook, 'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'>,
+): string[] {
+  const { previous_signing_secret: previous, previous_secret_expire_time: expireTime } = webhook
+  const overlaps = previous !== null && (expireTime ?? 0) > app.clock.now()
+  return [webhook.signing_secret, ...(overlaps ? [previous] : [])].map((sealed) =>
+    signingSecretOf(app, { signing_secret: sealed }),
+  )
+}
+
+function replaceSecret(app: App, present: UserWebhook, secret: string): rows.UserWebhookChanges {
+  // Written again, a secret replaces nothing: the one before it goes on overlapping.
+  if (secret === signingSecretOf(app, present)) return {}
+  return {
+    signing_secret: seal(app, SECRET_PURPOSE, Buffer.from(secret)),
+    previous_signing_secret: present.signing_secret,
+    previous_secret_expire_time: app.clock.now() + SECRET_OVERLAP_MS,
+  }
+}
+
+/** @returns the values as they are stored. */
+function checkValues<V extends Partial<UserWebhookValues>>(values: V): V {
+  const { url, display_name, signing_secret } = values
+  if (display_name !== undefined && [...display_name].length > MAX_DISPLAY_NAME_CHARACTERS) {
+    const max_length = String(MAX_DISPLAY_NAME_CHARACTERS)
+    throw new DomainError('INVALID_FIELD', { field: 'webhook.display_name', max_length })
+  }
+  if (url !== undefined && !isTarget(url.trim())) throw new DomainError('INVALID_WEBHOOK_URL')
+  if (signing_secret !== undefined) checkSigningSecret(signing_secret)
+  return url === undefined ? values : { ...values, url: url.trim() }
+}
+
+function isTarget(url: string): boolean {
+  return url.length <= MAX_URL_CHARACTERS && WRITTEN_URL.test(url) && URL.canParse(url)
+}
+
+/** @throws BLOCKED_ADDRESS; INVALID_WEBHOOK_URL when the host cannot be resolved. */
+async function checkDestination(app: App, text: string): Promise<void> {
+  const url = new URL(text)
+  try {
+    await app.outbound.checkDestination(url)
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.failure === 'BLOCKED_ADDRESS') throw new DomainError('BLOCKED_ADDRESS', { host: url.hostname })
+    throw new DomainError('INVALID_WEBHOOK_URL')
+  }
+}
+
+/** @throws TOO_MANY_WEBHOOKS */
+async function checkRoom(db: Db, owner: User): Promise<void> {
+  if ((await rows.countUserWebhooks(db, owner.id)) >= MAX_WEBHOOKS) {
+    throw new DomainError('TOO_MANY_WEBHOOKS', { limit: String(MAX_WEBHOOKS) })
+  }
+}

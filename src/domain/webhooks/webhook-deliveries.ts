@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { type Tx, transaction } from '../../storage/database.ts'
+import type { User } from '../../storage/users.ts'
+import * as rows from '../../storage/webhook-deliveries.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { isReadable } from '../memos/memo-access.ts'
+import type { MemoEvent } from '../memos/memo-events.ts'
+import type { MemoView } from '../memos/memo-view.ts'
+import type { UserWebhook } from './user-webhooks.ts'
+
+export type WebhookDelivery = rows.WebhookDelivery
+
+/** 128 random bits, so that ids never repeat. Standard Webhooks wants no dot in an id. */
+const UID_BYTES = 16
+
+/** What webhooks are told of. */
+type EventType = MemoEvent['type'] | 'memo.comment.created'
+
+/** The name of each event in the API that this one is compatible with. */
+const ACTIVITY_TYPES: Readonly<Record<EventType, string>> = {
+  'memo.created': 'memos.memo.created',
+  'memo.updated': 'memos.memo.updated',
+  'memo.deleted': 'memos.memo.deleted',
+  'memo.comment.created': 'memos.memo.comment.created',
+}
+
+/**
+ * Queues what a change of a memo has to say to webhooks, in its transaction: to those of its creator, and of a new
+ * comment to those of whoever wrote the memo that it comments on.
+ *
+ * The caller gives `app.signals.deliveries` after the commit.
+ */
+export async function queueDeliveries(app: App, tx: Tx, { type, view, commentedOn, timeMs }: MemoEvent): Promise<void> {
+  await queueMemo(app, tx, view.creator, type, view, timeMs)
+  if (type !== 'memo.created' || !commentedOn) return
+  const { creator } = commentedOn
+  // Whoever wrote a comment may have lost sight of its tree since.
+  if (isReadable(view.memo, { userId: creator.id, publicOnly: false })) {
+    await queueMemo(app, tx, creator, 'memo.comment.created', view, timeMs)
+  }
+}
+
+/**
+ * One page of a webhook's deliveries, newest first.
+ *
+ * @param beforeId the last one of the page before; undefined for the first page.
+ */
+export async function listWebhookDeliveries(
+  app: App,
+  webhook: UserWebhook,
+  beforeId: number | undefined,
+  pageSize: number,
+): Promise<{ deliveries: readonly WebhookDelivery[]; more: boolean }> {
+  const found = await rows.listDeliveries(app.db, webhook.id, beforeId, pageSize + 1)
+  return { deliveries: found.slice(0, pageSize), more: found.length > pageSize }
+}
+
+/**
+ * Queues a delivery to be made now, again, or earlier than it would be, with all retries before it.
+ *
+ * @param names what errors call the webhook and the delivery.
+ * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND
+ */
+export async function redeliver(
+  app: App,
+  webhook: UserWebhook,
+  uid: string,
+  names: { readonly webhook: string; readonly delivery: string },
+): Promise<WebhookDelivery> {
+  const now = app.clock.now()
+  const found = await transaction(app.db, async (tx) => {
+    const delivery = await rows.findDelivery(tx, webhook.id, uid)
+    if (!delivery) throw new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', { name: names.delivery })
+    checkEnabled(webhook, names.webhook)
+    await rows.requeueDelivery(tx, webhook.id, delivery.id, now)
+    return delivery
+  })
+  app.signals.deliveries.notify()
+  return { ...found, state: 'PENDING', failures: 0, next_attempt_time: now }
+}
+
+/**
+ * Queues a delivery of the type `test`.
+ *
+ * @param name what an error calls the webhook.
+ * @throws WEBHOOK_DISABLED
+ */
+export async function testWebhook(app: App, owner: User, webhook: UserWebhook, name: string): Promise<WebhookDelivery> {
+  checkEnabled(webhook, name)
+  const now = app.clock.now()
+  const body = { type: 'test', timestamp: new Date(now).toISOString(), creator: nameOf(owner) }
+  const delivery = await transaction(app.db, async (tx) => {
+    const message = await rows.insertMessage(tx, {
+      event_type: body.type,
+      body: JSON.stringify(body),
+      create_time: now,
+    })
+    return rows.insertDelivery(tx, webhook.id, message, newUid(), now)
+  })
+  app.signals.deliveries.notify()
+  return delivery
+}
+
+async function queueMemo(app: App, tx: Tx, owner: User, type: EventType, view: MemoView, timeMs: number) {
+  if (owner.state !== 'NORMAL') return
+  const webhookIds = await rows.listEnabledWebhooks(tx, owner.id)
+  if (webhookIds.length === 0) return
+  const message = await rows.insertMessage(tx, {
+    event_type: type,
+    // As the memo is now. Retries say the same, whatever becomes of it.
+    body: JSON.stringify({
+      type,
+      timestamp: new Date(timeMs).toISOString(),
+      activityType: ACTIVITY_TYPES[type],
+      creator: nameOf(view.creator),
+      memo: JSON.parse(app.payloads.memo(view)),
+    }),
+    create_time: timeMs,
+  })
+  for (const id of webhookIds) await rows.insertDelivery(tx, id, message, newUid(), app.clock.now())
+}
+
+function checkEnabled(webhook: UserWebhook, name: string): void {
+  if (webhook.disabled) throw new DomainError('WEBHOOK_DISABLED', { name })
+}
+
+function newUid(): string {
+  return `msg_${randomBytes(UID_BYTES).toString('hex')}`
+}
+
+function nameOf(user: User): string {
+  return `users/${user.user_id ?? user.username}`
+}

@@ -1,0 +1,234 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db, Tx } from './database.ts'
+import type { UserWebhook } from './user-webhooks.ts'
+import type { User } from './users.ts'
+
+/** What is said about one event, the same to every webhook that is told. Goes with its last delivery, by a trigger. */
+export interface WebhookMessagesTable {
+  id: Generated<number>
+  event_type: string
+  /** JSON. */
+  body: string
+  /** When the event happened, in Unix milliseconds. */
+  create_time: number
+}
+
+export interface WebhookDeliveriesTable {
+  id: Generated<number>
+  /** Last segment of the resource name, and the `webhook-id` of every attempt. */
+  uid: string
+  webhook_id: number
+  message_id: number
+  state: 'PENDING' | 'DELIVERED' | 'FAILED'
+  attempt_count: Generated<number>
+  /** Failed attempts since it was queued, or queued again by hand: the place in the retry schedule. */
+  failures: Generated<number>
+  /** HTTP status of the latest attempt; 0 without one. */
+  response_status: Generated<number>
+  /** Why the latest attempt failed; empty when it did not. */
+  error: Generated<string>
+  /** Unix milliseconds. */
+  last_attempt_time: Generated<number | null>
+  /** Unix milliseconds; null unless the state is PENDING. */
+  next_attempt_time: number | null
+}
+
+export type WebhookMessage = Selectable<WebhookMessagesTable>
+
+/** A delivery with what it delivers. */
+export type WebhookDelivery = Selectable<WebhookDeliveriesTable> & Omit<WebhookMessage, 'id'>
+
+/** What came of an attempt, or of there being none. */
+export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &
+  Partial<Pick<WebhookDelivery, 'attempt_count' | 'failures' | 'response_status' | 'last_attempt_time'>>
+
+/** A delivery to make now, with whose it is and how it is signed. */
+export interface DueDelivery {
+  readonly delivery: WebhookDelivery
+  readonly webhook: Pick<
+    UserWebhook,
+    'id' | 'url' | 'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'
+  >
+  readonly ownerState: User['state']
+}
+
+/** The ids of an account's webhooks that are told of events. */
+export async function listEnabledWebhooks(tx: Tx, userId: number): Promise<number[]> {
+  const found = await tx
+    .selectFrom('user_webhooks')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('disabled', '=', 0)
+    .orderBy('id')
+    .execute()
+  return found.map(({ id }) => id)
+}
+
+/** Stores what there is to say about an event. */
+export function insertMessage(tx: Tx, message: Insertable<WebhookMessagesTable>): Promise<WebhookMessage> {
+  return tx.insertInto('webhook_messages').values(message).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Queues a message to a webhook, due at `dueTime`, in Unix milliseconds. */
+export async function insertDelivery(
+  tx: Tx,
+  webhookId: number,
+  { id: message_id, ...message }: WebhookMessage,
+  uid: string,
+  dueTime: number,
+): Promise<WebhookDelivery> {
+  const delivery = await tx
+    .insertInto('webhook_deliveries')
+    .values({ uid, webhook_id: webhookId, message_id, state: 'PENDING', next_attempt_time: dueTime })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await refreshDueTime(tx, webhookId)
+  return { ...delivery, ...message }
+}
+
+/** Stores what came of an attempt, unless its webhook was deleted meanwhile. */
+export async function recordAttempt(tx: Tx, webhookId: number, id: number, result: AttemptResult): Promise<void> {
+  await tx.updateTable('webhook_deliveries').set(result).where('id', '=', id).execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+/** Makes a delivery wait for an attempt at `dueTime`, in Unix milliseconds, with its whole schedule before it. */
+export async function requeueDelivery(tx: Tx, webhookId: number, id: number, dueTime: number): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state: 'PENDING', failures: 0, next_attempt_time: dueTime })
+    .where('id', '=', id)
+    .execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+/** Gives up all deliveries of a webhook that wait. */
+export async function failWaitingDeliveries(tx: Tx, webhookId: number, error: string): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state: 'FAILED', next_attempt_time: null, error })
+    .where('webhook_id', '=', webhookId)
+    .where('next_attempt_time', 'is not', null)
+    .execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+/** Deletes the finished deliveries of a webhook but the latest `kept`. */
+export async function pruneFinishedDeliveries(tx: Tx, webhookId: number, kept: number): Promise<void> {
+  const newestToGo = tx
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where('next_attempt_time', 'is', null)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(kept)
+  await tx
+    .deleteFrom('webhook_deliveries')
+    .where('webhook_id', '=', webhookId)
+    .where('next_attempt_time', 'is', null)
+    .where('id', '<=', newestToGo)
+    .execute()
+}
+
+/** Deliveries of a webhook with ids below `beforeId`, newest first. */
+export function listDeliveries(
+  db: Db,
+  webhookId: number,
+  beforeId: number | undefined,
+  limit: number,
+): Promise<WebhookDelivery[]> {
+  return selectDeliveries(db)
+    .where('delivery.webhook_id', '=', webhookId)
+    .$if(beforeId !== undefined, (query) => query.where('delivery.id', '<', beforeId ?? 0))
+    .orderBy('delivery.id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+export function findDelivery(db: Db, webhookId: number, uid: string): Promise<WebhookDelivery | undefined> {
+  return selectDeliveries(db)
+    .where('delivery.uid', '=', uid)
+    .where('delivery.webhook_id', '=', webhookId)
+    .executeTakeFirst()
+}
+
+/**
+ * Webhooks with a delivery that is due, those that have waited longest first.
+ *
+ * @param now Unix milliseconds.
+ * @param except webhooks, and owners, that have enough to do.
+ */
+export function listDueWebhooks(
+  db: Db,
+  now: number,
+  except: { readonly webhookIds: readonly number[]; readonly ownerIds: readonly number[] },
+  limit: number,
+): Promise<Pick<UserWebhook, 'id' | 'user_id'>[]> {
+  return db
+    .selectFrom('user_webhooks')
+    .select(['id', 'user_id'])
+    .where('next_attempt_time', '<=', now)
+    .$if(except.webhookIds.length > 0, (query) => query.where('id', 'not in', except.webhookIds))
+    .$if(except.ownerIds.length > 0, (query) => query.where('user_id', 'not in', except.ownerIds))
+    .orderBy('next_attempt_time')
+    .limit(limit)
+    .execute()
+}
+
+/** When the next delivery is due that is not due at `now`, both in Unix milliseconds. */
+export async function nextDueTime(db: Db, now: number): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('user_webhooks')
+    .select('next_attempt_time')
+    .where('next_attempt_time', '>', now)
+    .orderBy('next_attempt_time')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.next_attempt_time ?? undefined
+}
+
+/** The delivery of a webhook that has been due longest, the oldest of several; undefined when none is. */
+export async function findDueDelivery(db: Db, webhookId: number, now: number): Promise<DueDelivery | undefined> {
+  const delivery = await selectDeliveries(db)
+    .where('delivery.webhook_id', '=', webhookId)
+    .where('delivery.next_attempt_time', '<=', now)
+    .orderBy('delivery.next_attempt_time')
+    .orderBy('delivery.id')
+    .limit(1)
+    .executeTakeFirst()
+  const owned = await db
+    .selectFrom('user_webhooks as webhook')
+    .innerJoin('users', 'users.id', 'webhook.user_id')
+    .select(['webhook.id', 'webhook.url', 'webhook.signing_secret'])
+    .select(['webhook.previous_signing_secret', 'webhook.previous_secret_expire_time'])
+    .select('users.state as owner_state')
+    .where('webhook.id', '=', webhookId)
+    .executeTakeFirst()
+  if (!delivery || !owned) return undefined
+  const { owner_state: ownerState, ...webhook } = owned
+  return { delivery, webhook, ownerState }
+}
+
+function selectDeliveries(db: Db) {
+  return db
+    .selectFrom('webhook_deliveries as delivery')
+    .innerJoin('webhook_messages as message', 'message.id', 'delivery.message_id')
+    .selectAll('delivery')
+    .select(['message.event_type', 'message.body', 'message.create_time'])
+}
+
+/** Keeps `next_attempt_time` of a webhook what it says it is. */
+async function refreshDueTime(tx: Tx, webhookId: number): Promise<void> {
+  await tx
+    .updateTable('user_webhooks')
+    .set((eb) => ({
+      next_attempt_time: eb
+        .selectFrom('webhook_deliveries')
+        .select((min) => min.fn.min('next_attempt_time').as('first'))
+        .where('webhook_id', '=', webhookId)
+        .where('next_attempt_time', 'is not', null),
+    }))
+    .where('id', '=', webhookId)
+    .execute()
+}

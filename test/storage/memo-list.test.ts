@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readMemoOrder } from '../../src/domain/memos/memo-list.ts'
+import { type Db, openDatabase } from '../../src/storage/database.ts'
+import { listComments, listMemos, type MemoStretch } from '../../src/storage/memo-list.ts'
+import { findMemoByUid } from '../../src/storage/memos.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { plansOf } from '../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+const stretch = (state: MemoStretch['state'], visibility: MemoStretch['visibility'], creatorId?: number) => ({
+  state,
+  visibility,
+  creatorId,
+})
+const ANONYMOUS = [stretch('NORMAL', 'PUBLIC')]
+const SIGNED_IN = [...ANONYMOUS, stretch('NORMAL', 'PROTECTED'), stretch('NORMAL', 'PRIVATE', 1)]
+const ARCHIVED = (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const).map((visibility) => stretch('ARCHIVED', visibility, 1))
+
+const everybodys = (index: string, rest = '') => `SEARCH memos USING INDEX ${index} (state=? AND visibility=?${rest})`
+const byTime = everybodys('memos_by_create_time')
+const own = (index: string) =>
+  `SEARCH memos USING INDEX ${index} (creator_id=? AND parent_id=? AND state=? AND visibility=?)`
+const ownByTime = own('memos_of_creator_by_create_time')
+
+/** The searches of the one query, without the steps that say how they are merged. Sorting is a step that stays. */
+async function stepsOf(work: (watched: Db) => Promise<unknown>): Promise<string[]> {
+  const [plan = [], ...others] = await plansOf(db, work)
+  expect(others).toEqual([])
+  return plan.filter((step) => !/^(MERGE \(UNION ALL\)|LEFT|RIGHT)$/.test(step))
+}
+
+describe('a page of memos', () => {
+  it.each([
+    ['what anonymous callers read', ANONYMOUS, '', [byTime]],
+    ['what accounts read', SIGNED_IN, '', [byTime, byTime, ownByTime]],
+    ['what was archived', ARCHIVED, '', [ownByTime, ownByTime, ownByTime]],
+    ['the oldest first', SIGNED_IN, 'create_time asc', [byTime, byTime, ownByTime]],
+    [
+      'by time of update',
+      SIGNED_IN,
+      'update_time',
+      [everybodys('memos_by_update_time'), everybodys('memos_by_update_time'), own('memos_of_creator_by_update_time')],
+    ],
+    [
+      'pinned first',
+      SIGNED_IN,
+      'pinned, create_time',
+      [everybodys('memos_pinned_first'), everybodys('memos_pinned_first'), own('memos_of_creator_pinned_first')],
+    ],
+  ])('is read from indexes, in their order: %s', async (_, stretches, order, searches) => {
+    const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
+    expect(await stepsOf((watched) => listMemos(watched, stretches, undefined, page))).toEqual(searches)
+  })
+
+  it.each([
+    ['create_time', [5, 5], everybodys('memos_by_create_time', ' AND create_time<?')],
+    ['create_time asc', [5, 5], everybodys('memos_by_create_time', ' AND create_time>?')],
+    ['pinned, create_time', [1, 5, 5], everybodys('memos_pinned_first', ' AND (pinned,create_time)<(?,?)')],
+  ])('begins where the page before ended: %s', async (order, after, search) => {
+    const page = { order: readMemoOrder(order), after, limit: 10 }
+    expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, undefined, page))).toEqual([search])
+  })
+
+  it('is found by its creator when a filter names one', async () => {
+    const condition = { kind: 'term', term: { kind: 'creator', ids: [1] } } as const
+    const page = { order: readMemoOrder(''), after: undefined, limit: 10 }
+    expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, condition, page))).toEqual([ownByTime])
+  })
+})
+
+describe('a page of comments', () => {
+  it('is read from an index, in its order', async () => {
+    const page = { order: readMemoOrder(''), after: [5, 5], limit: 10 }
+    expect(await stepsOf((watched) => listComments(watched, 1, page))).toEqual([
+      'SEARCH memos USING INDEX comments_of_memo (parent_id=? AND state=? AND create_time<?)',
+      'SEARCH root USING INTEGER PRIMARY KEY (rowid=?)',
+    ])
+  })
+})
+
+describe('a memo', () => {
+  it('is looked up with its root', async () => {
+    expect(await stepsOf((watched) => findMemoByUid(watched, 'x'))).toEqual([
+      expect.stringMatching(/^SEARCH memos USING INDEX sqlite_autoindex_memos_1 \(uid=\?\)/),
+      'SEARCH root USING INTEGER PRIMARY KEY (rowid=?)',
+    ])
+  })
+})

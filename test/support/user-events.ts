@@ -1,0 +1,16 @@
+import { recordUserEvent, type UserEventType } from '../../src/domain/accounts/user-events.ts'
+import type { App } from '../../src/domain/app.ts'
+import { transaction } from '../../src/storage/database.ts'
+
+/** Makes events of one account in one transaction, as a change of each resource would, and gives the signal. */
+export async function makeEvents(
+  app: App,
+  userId: number,
+  resources: readonly string[],
+  type: UserEventType = 'MEMO_CREATED',
+): Promise<void> {
+  await transaction(app.db, async (tx) => {
+    for (const resource of resources) await recordUserEvent(app, tx, userId, type, resource)
+  })
+  app.signals.events.notify()
+}
