@@ -6,6 +6,7 @@ import { insertAccounts, makeAdministrator } from './accounts.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
+import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { type MemoryReading, printReport, type Section, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
@@ -76,9 +77,11 @@ async function startServers(): Promise<Servers> {
   const few = await startBranchline(dataOfFew)
   const credentials = await makeAdministrator(branchline.url)
   const credentialsOfFew = await makeAdministrator(few.url)
-  const database = join(data, 'branchline.db')
+  const [database, databaseOfFew] = [join(data, 'branchline.db'), join(dataOfFew, 'branchline.db')]
   insertAccounts(database, ACCOUNTS - 1)
-  insertAccounts(join(dataOfFew, 'branchline.db'), FEW_ACCOUNTS - 1)
+  insertAccounts(databaseOfFew, FEW_ACCOUNTS - 1)
+  insertManyMemos(database)
+  insertFewMemos(databaseOfFew)
   return {
     http: await start(baseline, 'http', database),
     http2: await start(baseline, 'http2', database),

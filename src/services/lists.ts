@@ -69,6 +69,8 @@ export function verifyPageToken<Key extends SortKey = readonly number[]>(
   token: string,
 ): Key | undefined {
   const bytes = token.length <= MAX_TOKEN_CHARACTERS ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
+  // Node skips what is no base64, and bits that fill no byte.
+  if (bytes.toString('base64url') !== token) return undefined
   const tag = bytes.subarray(0, TAG_BYTES)
   const payload = bytes.subarray(TAG_BYTES)
   if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, list, payload))) return undefined

@@ -10,9 +10,11 @@ const MAX_SEGMENT_CHARACTERS = 256
 /** Ids have up to 36 characters. */
 const IDENTITY_PROVIDER_NAME = /^identity-providers\/([\w-]{1,64})$/
 
+const USERS = 'users/'
+
 /** Resource name of an account: the id that its creator chose, else the username. */
 export function userName(user: Pick<User, 'user_id' | 'username'>): string {
-  return `users/${user.user_id ?? user.username}`
+  return USERS + (user.user_id ?? user.username)
 }
 
 /**
@@ -33,9 +35,10 @@ export function parseUserName(name: string): string {
  * @throws INVALID_NAME when the text does not start with a user.
  */
 export function parseOwnedName(name: string): { user: string; rest: string } {
-  const [collection, user = '', ...rest] = name.split('/')
-  if (collection !== 'users' || !isUserSegment(user)) throw invalidName(name)
-  return { user, rest: rest.join('/') }
+  const slash = name.indexOf('/', USERS.length)
+  const user = name.slice(USERS.length, slash < 0 ? undefined : slash)
+  if (!name.startsWith(USERS) || !isUserSegment(user)) throw invalidName(name)
+  return { user, rest: slash < 0 ? '' : name.slice(slash + 1) }
 }
 
 /**

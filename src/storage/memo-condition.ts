@@ -1,5 +1,5 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { Schema } from './database.ts'
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { containsSql, type Schema } from './database.ts'
 
 /** What a filter demands of a memo. */
 export type MemoCondition =
@@ -47,7 +47,7 @@ export function memoConditionSql(
 function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expression<SqlBool> {
   switch (term.kind) {
     case 'content':
-      return sql<SqlBool>`lower(${eb.ref('memos.content')}) like lower(${containing(term.part)}) escape '\\'`
+      return containsSql(eb.ref('memos.content'), term.part)
     case 'creator':
       return term.ids.length === 0 ? eb.lit(false) : eb('memos.creator_id', 'in', term.ids)
     case 'visibility':
@@ -66,9 +66,4 @@ function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expres
     case 'flag':
       return eb(`memos.${term.column}`, '=', 1)
   }
-}
-
-/** A pattern of LIKE for texts that have a part. */
-function containing(part: string): string {
-  return `%${part.replace(/[\\%_]/g, '\\$&')}%`
 }

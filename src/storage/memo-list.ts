@@ -1,5 +1,5 @@
-import { type Expression, type SqlBool, sql } from 'kysely'
-import type { Db } from './database.ts'
+import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import type { Db, Schema } from './database.ts'
 import { type MemoCondition, type MemoVisibility, memoConditionSql } from './memo-condition.ts'
 import { type Memo, type RootedMemo, selectRootedMemos } from './memos.ts'
 
@@ -40,17 +40,37 @@ export async function listMemos(
   db: Db,
   stretches: readonly MemoStretch[],
   condition: MemoCondition | undefined,
-  { order, after, limit }: MemoPage,
+  page: MemoPage,
 ): Promise<RootedMemo[]> {
-  const [first, ...others] = stretches.map((stretch) => {
-    let query = selectStretch(db, stretch)
-    if (after) query = query.where(isBehind(order, after))
-    return condition ? query.where((eb) => memoConditionSql(eb, condition)) : query
-  })
-  if (!first) return []
-  let merged = others.reduce((query, other) => query.unionAll(other), first)
-  for (const { column, direction } of order) merged = merged.orderBy(column, direction)
-  return merged.limit(limit).execute()
+  const queries = stretches.map((stretch) => selectStretch(db, stretch).selectAll().select(OWN_ROOT))
+  return readPage(queries, condition, page)
+}
+
+/** A memo by its id, and where it stands in a list. */
+export interface PlacedMemo {
+  readonly id: number
+  readonly place: MemoPosition
+}
+
+/** As `listMemos`, without reading the memos themselves. */
+export async function listMemoPlaces(
+  db: Db,
+  stretches: readonly MemoStretch[],
+  condition: MemoCondition | undefined,
+  page: MemoPage,
+): Promise<PlacedMemo[]> {
+  const columns = page.order.map(({ column }) => column)
+  const queries = stretches.map((stretch) => selectStretch(db, stretch).select(columns))
+  const found = await readPage(queries, condition, page)
+  return found.map((row) => ({ id: row.id, place: columns.map((column) => row[column]) }))
+}
+
+/** Those of some memos, by id, that meet a condition, in no particular order. */
+export function findMemosAmong(db: Db, ids: readonly number[], condition: MemoCondition): Promise<RootedMemo[]> {
+  return selectRootedMemos(db)
+    .where('memos.id', 'in', ids)
+    .where((eb) => memoConditionSql(eb, condition))
+    .execute()
 }
 
 /** Comments made directly on a memo, without archived ones. */
@@ -61,11 +81,27 @@ export function listComments(db: Db, memoId: number, { order, after, limit }: Me
   return query.limit(limit).execute()
 }
 
+/** A memo that is no comment is its own root. */
+const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as const
+
+async function readPage<Row>(
+  stretches: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
+  condition: MemoCondition | undefined,
+  { order, after, limit }: MemoPage,
+): Promise<Row[]> {
+  const [first, ...others] = stretches.map((stretch) => {
+    const query = after ? stretch.where(isBehind(order, after)) : stretch
+    return condition ? query.where((eb) => memoConditionSql(eb, condition)) : query
+  })
+  if (!first) return []
+  let merged = others.reduce((query, other) => query.unionAll(other), first)
+  for (const { column, direction } of order) merged = merged.orderBy(sql.ref(column), direction)
+  return merged.limit(limit).execute()
+}
+
 function selectStretch(db: Db, { state, visibility, creatorId }: MemoStretch) {
   const query = db
     .selectFrom('memos')
-    .selectAll()
-    .select(['creator_id as root_creator_id', 'state as root_state'])
     .where('parent_id', 'is', null)
     .where('state', '=', state)
     .where('visibility', '=', visibility)

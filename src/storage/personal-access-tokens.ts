@@ -1,6 +1,6 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db } from './database.ts'
-import { prepareQuery } from './prepared.ts'
+import { prepareFirst } from './prepared.ts'
 import type { User } from './users.ts'
 
 export interface PersonalAccessTokensTable {
@@ -23,7 +23,7 @@ export interface PersonalAccessTokensTable {
 
 export type PersonalAccessToken = Selectable<PersonalAccessTokensTable>
 
-const tokenByHash = prepareQuery((db, hash: string) =>
+const tokenByHash = prepareFirst((db, hash: string) =>
   db
     .selectFrom('personal_access_tokens as token')
     .innerJoin('users', 'users.id', 'token.user_id')
@@ -45,7 +45,7 @@ export interface OwnedToken {
 }
 
 export async function findTokenByHash(db: Db, hash: string): Promise<OwnedToken | undefined> {
-  const [row] = await tokenByHash(db, hash)
+  const row = await tokenByHash(db, hash)
   if (!row) return undefined
   const { token_id, token_uuid, token_scopes, token_expires_at, token_last_used_at, ...owner } = row
   return {
@@ -60,7 +60,7 @@ export async function findTokenByHash(db: Db, hash: string): Promise<OwnedToken 
   }
 }
 
-const ownerOfLiveToken = prepareQuery((db, uuid: string, now: number) =>
+const ownerOfLiveToken = prepareFirst((db, uuid: string, now: number) =>
   db
     .selectFrom('personal_access_tokens as token')
     .innerJoin('users', 'users.id', 'token.user_id')
@@ -70,8 +70,8 @@ const ownerOfLiveToken = prepareQuery((db, uuid: string, now: number) =>
 )
 
 /** The account that a token acts for; undefined when it was deleted or has expired. `now` in Unix milliseconds. */
-export async function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise<User | undefined> {
-  return (await ownerOfLiveToken(db, uuid, now))[0]
+export function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise<User | undefined> {
+  return ownerOfLiveToken(db, uuid, now)
 }
 
 export function insertToken(db: Db, token: Insertable<PersonalAccessTokensTable>): Promise<PersonalAccessToken> {

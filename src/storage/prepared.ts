@@ -1,6 +1,7 @@
 import type Sqlite from 'better-sqlite3'
 import type { Compilable, CompiledQuery } from 'kysely'
 import { type Db, readerOf } from './database.ts'
+import type { Reader } from './reader.ts'
 
 /**
  * A read that is built and compiled once, for paths where building it would cost more than running it.
@@ -14,33 +15,85 @@ import { type Db, readerOf } from './database.ts'
 export function prepareQuery<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row[]> {
-  let compiled: { query: CompiledQuery<Row>; slots: readonly number[] } | undefined
-  const statements = new WeakMap<Sqlite.Database, Sqlite.Statement<unknown[], Row>>()
+  return prepare(build, (rows) => rows, readRows<Row>)
+}
+
+/** The same for the first row alone; undefined when there is none. */
+export function prepareFirst<Args extends readonly unknown[], Row>(
+  build: (db: Db, ...args: Args) => Compilable<Row>,
+): (db: Db, ...args: Args) => Promise<Row | undefined> {
+  return prepare(build, (rows) => rows[0], readFirst<Row>)
+}
+
+type Read<Result> = (parameters: readonly unknown[]) => Result
+
+/**
+ * @param pick takes the result from the rows that Kysely gives.
+ * @param read prepares the query on the reading connection.
+ */
+function prepare<Args extends readonly unknown[], Row, Result>(
+  build: (db: Db, ...args: Args) => Compilable<Row>,
+  pick: (rows: Row[]) => Result,
+  read: (connection: Sqlite.Database, sql: string) => Read<Result>,
+): (db: Db, ...args: Args) => Promise<Result> {
+  let compiled: Compiled<Row> | undefined
+  const reads = new WeakMap<Reader, Read<Result>>()
   return async (db, ...args) => {
     compiled ??= compile(build, db, args.length)
     const { query, slots } = compiled
-    const parameters = query.parameters.map((fixed, i) => {
-      const slot = slots[i] ?? -1
-      return slot < 0 ? fixed : args[slot]
-    })
+    const parameters = slots ? slots.map((slot, i) => (slot < 0 ? query.parameters[i] : args[slot])) : args
     const reader = readerOf(db)
-    if (!reader) return (await db.executeQuery<Row>({ ...query, parameters })).rows
-    let statement = statements.get(reader)
-    if (!statement) {
-      statement = reader.prepare<unknown[], Row>(query.sql)
-      statements.set(reader, statement)
+    if (!reader) return pick((await db.executeQuery<Row>({ ...query, parameters })).rows)
+    const { snapshot } = reader
+    let run = reads.get(reader)
+    if (!run) {
+      run = read(snapshot, query.sql)
+      reads.set(reader, run)
     }
-    return statement.all(parameters)
+    return run(parameters)
   }
+}
+
+interface Compiled<Row> {
+  readonly query: CompiledQuery<Row>
+  /** For each parameter the argument that it is, negative for a fixed value; undefined if they are the arguments. */
+  readonly slots: readonly number[] | undefined
 }
 
 function compile<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
   db: Db,
   count: number,
-) {
+): Compiled<Row> {
   const placeholders = Array.from({ length: count }, (_, i) => Symbol(`argument ${i}`))
   // Kysely passes parameters through untouched, so a symbol stands for any type until the query runs.
   const query = build(db, ...(placeholders as unknown as Args)).compile()
-  return { query, slots: query.parameters.map((parameter) => placeholders.indexOf(parameter as symbol)) }
+  const slots = query.parameters.map((parameter) => placeholders.indexOf(parameter as symbol))
+  const areArguments = slots.length === count && slots.every((slot, i) => slot === i)
+  return { query, slots: areArguments ? undefined : slots }
+}
+
+function readRows<Row>(connection: Sqlite.Database, sql: string): Read<Row[]> {
+  const { statement, nameRow } = prepareRaw<Row>(connection, sql)
+  return (parameters) => statement.all(parameters).map(nameRow)
+}
+
+function readFirst<Row>(connection: Sqlite.Database, sql: string): Read<Row | undefined> {
+  const { statement, nameRow } = prepareRaw<Row>(connection, sql)
+  return (parameters) => {
+    const values = statement.get(parameters)
+    return values && nameRow(values)
+  }
+}
+
+/** Rows are read as arrays and named here: the database would name each column of each row anew, for twice the time. */
+function prepareRaw<Row>(connection: Sqlite.Database, sql: string) {
+  const statement = connection.prepare<unknown[], unknown[]>(sql).raw()
+  const names = statement.columns().map(({ name }) => name)
+  const nameRow = (values: readonly unknown[]) => {
+    const row: Record<string, unknown> = {}
+    for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i]
+    return row as Row
+  }
+  return { statement, nameRow }
 }

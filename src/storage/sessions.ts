@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
-import { prepareQuery } from './prepared.ts'
+import { prepareFirst } from './prepared.ts'
 import type { User } from './users.ts'
 
 export interface SessionsTable {
@@ -23,7 +23,7 @@ export interface SessionsTable {
 
 export type Session = Selectable<SessionsTable>
 
-const userOfSession = prepareQuery((db, id: string) =>
+const userOfSession = prepareFirst((db, id: string) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -32,11 +32,11 @@ const userOfSession = prepareQuery((db, id: string) =>
 )
 
 /** The account that a session belongs to; undefined when the session has ended. */
-export async function findUserOfSession(db: Db, id: string): Promise<User | undefined> {
-  return (await userOfSession(db, id))[0]
+export function findUserOfSession(db: Db, id: string): Promise<User | undefined> {
+  return userOfSession(db, id)
 }
 
-const userOfLiveSession = prepareQuery((db, id: string, now: number) =>
+const userOfLiveSession = prepareFirst((db, id: string, now: number) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -46,8 +46,8 @@ const userOfLiveSession = prepareQuery((db, id: string, now: number) =>
 )
 
 /** The account that a session belongs to; undefined when the session has ended or expired. `now` in Unix seconds. */
-export async function findUserOfLiveSession(db: Db, id: string, now: number): Promise<User | undefined> {
-  return (await userOfLiveSession(db, id, now))[0]
+export function findUserOfLiveSession(db: Db, id: string, now: number): Promise<User | undefined> {
+  return userOfLiveSession(db, id, now)
 }
 
 export function findSession(db: Db, id: string): Promise<Session | undefined> {

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely'
 import type { Db, Schema } from './database.ts'
 import type { MemoVisibility } from './memo-condition.ts'
+import type { Memo } from './memos.ts'
 import { prepareQuery } from './prepared.ts'
 import type { User } from './users.ts'
 
@@ -29,32 +30,32 @@ export interface MemoTagCountsTable {
  */
 export const MAX_LISTED_MEMOS = 1000
 
-/** Most tags that are read for one account and visibility, the first ones by their text. */
+/**
+ * Most tags that are read for one account and visibility, the first ones by their text. Nobody has so many by writing;
+ * who makes them up must not make an answer of millions.
+ */
 export const MAX_LISTED_TAGS = 10_000
 
 /** The time that a memo is shown at. */
 export type DisplayTime = 'create_time' | 'update_time'
 
-/** What there is to say about memos, of one account and visibility or of many, each row with its account. */
+/** What there is to say about the memos of an account. */
 export interface MemoFigures {
-  readonly counts: readonly Omit<MemoCountsTable, 'visibility'>[]
-  readonly tags: readonly Omit<MemoTagCountsTable, 'visibility'>[]
-  /** Display times in Unix seconds, newest first for each account and visibility. */
-  readonly times: readonly { readonly user_id: number; readonly time: number }[]
-  /** Pinned memos, newest first for each account and visibility. */
+  /** A row for each visibility. */
+  readonly counts: readonly MemoCounts[]
+  /** A row for each visibility and tag. */
+  readonly tags: readonly TagCount[]
+  /** Of the newest memos of each visibility, in Unix seconds and in no particular order. */
+  readonly times: readonly { readonly time: number }[]
+  /** The newest ones of each visibility, in no particular order. */
   readonly pinned: readonly PinnedMemo[]
 }
 
-export interface PinnedMemo {
-  readonly user_id: number
-  readonly id: number
-  readonly uid: string
-  /** Unix seconds. */
-  readonly create_time: number
-}
+export type MemoCounts = Omit<MemoCountsTable, 'user_id' | 'visibility'>
+export type TagCount = Pick<MemoTagCountsTable, 'tag' | 'memos'>
+export type PinnedMemo = Pick<Memo, 'id' | 'uid' | 'create_time'>
 
 const COUNTS = [
-  'memo_counts.user_id',
   'memo_counts.memos',
   'memo_counts.with_link',
   'memo_counts.with_code',
@@ -69,7 +70,7 @@ const countsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =
 const tagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
   db
     .selectFrom('memo_tag_counts')
-    .select(['user_id', 'tag', 'memos'])
+    .select(['tag', 'memos'])
     .where('user_id', '=', userId)
     .where('visibility', '=', visibility)
     .orderBy('tag')
@@ -84,7 +85,7 @@ const timesOf = {
 function prepareTimes(column: DisplayTime) {
   return prepareQuery((db, userId: number, visibility: MemoVisibility) =>
     selectCounted(db, userId, visibility)
-      .select(['creator_id as user_id', `${column} as time`])
+      .select(`${column} as time`)
       .orderBy(column, 'desc')
       .orderBy('id', 'desc')
       .limit(MAX_LISTED_MEMOS),
@@ -93,7 +94,7 @@ function prepareTimes(column: DisplayTime) {
 
 const pinnedOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
   selectCounted(db, userId, visibility)
-    .select(['creator_id as user_id', 'id', 'uid', 'create_time'])
+    .select(['id', 'uid', 'create_time'])
     .where('pinned', '=', 1)
     .orderBy('create_time', 'desc')
     .orderBy('id', 'desc')
@@ -141,9 +142,14 @@ export async function findMemoFigures(
 /** An account as its statistics name it. */
 export type StatsOwner = Pick<User, 'id' | 'user_id' | 'username'>
 
+/** The same of many accounts: every row says whose it is. */
+export type AllMemoFigures = {
+  readonly [Part in keyof MemoFigures]: readonly (MemoFigures[Part][number] & { readonly user_id: number })[]
+} & { readonly owners: readonly StatsOwner[] }
+
 /**
- * The figures about the memos of all accounts that have some, as `findMemoFigures` gives them for one, and those
- * accounts, in as many queries however many there are.
+ * The figures about the memos of all accounts that have some, and those accounts, in as many queries however many there
+ * are.
  *
  * @param ownId the account whose memos of every visibility count; undefined for none.
  */
@@ -152,7 +158,7 @@ export async function findAllMemoFigures(
   visibilities: readonly MemoVisibility[],
   ownId: number | undefined,
   time: DisplayTime,
-): Promise<MemoFigures & { readonly owners: readonly StatsOwner[] }> {
+): Promise<AllMemoFigures> {
   const populations = db
     .selectFrom('memo_counts')
     .where((eb) =>
@@ -163,7 +169,7 @@ export async function findAllMemoFigures(
     .select(['id', 'user_id', 'username'])
     .where('id', 'in', populations.select('memo_counts.user_id'))
     .execute()
-  const counts = await populations.select(COUNTS).execute()
+  const counts = await populations.select(['memo_counts.user_id', ...COUNTS]).execute()
   const tags = await populations
     // Crossed, because SQLite keeps the order of such tables: it would rather go through all tags.
     .crossJoin('memo_tag_counts as counted')
@@ -175,15 +181,12 @@ export async function findAllMemoFigures(
   const times = await populations
     .innerJoin('memos', (join) => join.on('memos.id', 'in', (eb) => newestMemos(eb, time)))
     .select(['memo_counts.user_id', `memos.${time} as time`])
-    .orderBy(`memos.${time}`, 'desc')
     .execute()
   const pinned = await populations
     .innerJoin('memos', (join) =>
       join.on('memos.id', 'in', (eb) => newestMemos(eb, 'create_time').where('newest.pinned', '=', 1)),
     )
     .select(['memo_counts.user_id', 'memos.id', 'memos.uid', 'memos.create_time'])
-    .orderBy('memos.create_time', 'desc')
-    .orderBy('memos.id', 'desc')
     .execute()
   return { owners, counts, tags, times, pinned }
 }

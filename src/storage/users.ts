@@ -1,6 +1,6 @@
 import { type Generated, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from './database.ts'
-import { prepareQuery } from './prepared.ts'
+import { prepareFirst } from './prepared.ts'
 
 export interface UsersTable {
   /** Internal number. It never leaves the process, except as the subject of access tokens. */
@@ -11,6 +11,8 @@ export interface UsersTable {
   email: string
   /** The e-mail address folded for comparison; empty when there is none. */
   email_key: string
+  /** 1 when a personal access token of the account wrote the address, which then proves nothing about its owner. */
+  email_by_token: Generated<number>
   display_name: string
   /** '', an https URL, or `data:` for a picture in `user_avatars`. */
   avatar_url: string
@@ -64,7 +66,7 @@ export type NewUser = Insertable<UsersTable>
 export type UserChanges = Updateable<UsersTable>
 export type CreateRequest = Selectable<CreateRequestsTable>
 
-const userByNameKey = prepareQuery((db, key: string) =>
+const userByNameKey = prepareFirst((db, key: string) =>
   db
     .selectFrom('account_names')
     .innerJoin('users', 'users.id', 'account_names.user_id')
@@ -72,7 +74,7 @@ const userByNameKey = prepareQuery((db, key: string) =>
     .where('account_names.name_key', '=', key),
 )
 
-const userByEmailKey = prepareQuery((db, key: string) =>
+const userByEmailKey = prepareFirst((db, key: string) =>
   db
     .selectFrom('users')
     .selectAll()
@@ -82,20 +84,20 @@ const userByEmailKey = prepareQuery((db, key: string) =>
     .where('email_key', '<>', sql.lit('')),
 )
 
-const userById = prepareQuery((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
+const userById = prepareFirst((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
 
 /** The account that a folded name leads to. */
-export async function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
-  return (await userByNameKey(db, key))[0]
+export function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
+  return userByNameKey(db, key)
 }
 
-export async function findUserById(db: Db, id: number): Promise<User | undefined> {
-  return (await userById(db, id))[0]
+export function findUserById(db: Db, id: number): Promise<User | undefined> {
+  return userById(db, id)
 }
 
 /** The account with a folded e-mail address; none has the empty one. */
-export async function findUserByEmailKey(db: Db, key: string): Promise<User | undefined> {
-  return (await userByEmailKey(db, key))[0]
+export function findUserByEmailKey(db: Db, key: string): Promise<User | undefined> {
+  return userByEmailKey(db, key)
 }
 
 /** The accounts with these ids, active or not, by id. */

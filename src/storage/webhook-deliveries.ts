@@ -86,9 +86,25 @@ export async function insertDelivery(
   return { ...delivery, ...message }
 }
 
-/** Stores what came of an attempt, unless its webhook was deleted meanwhile. */
-export async function recordAttempt(tx: Tx, webhookId: number, id: number, result: AttemptResult): Promise<void> {
-  await tx.updateTable('webhook_deliveries').set(result).where('id', '=', id).execute()
+/**
+ * Stores what came of an attempt, unless its webhook was deleted meanwhile. A delivery that was queued again meanwhile
+ * stays so.
+ *
+ * @param attempted as it was when the attempt began.
+ */
+export async function recordAttempt(
+  tx: Tx,
+  webhookId: number,
+  attempted: Pick<WebhookDelivery, 'id' | 'next_attempt_time'>,
+  { state, next_attempt_time, failures, ...attempt }: AttemptResult,
+): Promise<void> {
+  await tx.updateTable('webhook_deliveries').set(attempt).where('id', '=', attempted.id).execute()
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state, next_attempt_time, ...(failures !== undefined && { failures }) })
+    .where('id', '=', attempted.id)
+    .where('next_attempt_time', '=', attempted.next_attempt_time)
+    .execute()
   await refreshDueTime(tx, webhookId)
 }
 

@@ -53,16 +53,18 @@ export function accessInterceptor(
     const rule = ruleOf(request.method)
     const { contextValues } = request
     const { peer } = contextValues.get(originKey)
-    let caller: Caller = rule.ignoresCredentials
+    const authenticated: Caller | Promise<Caller> = rule.ignoresCredentials
       ? { kind: 'anonymous', peer }
-      : await authenticate(app, request.header, peer)
+      : authenticate(app, request.header, peer)
+    // Anonymous calls, where nothing has to be looked up, need not wait for a turn of the queue.
+    let caller = authenticated instanceof Promise ? await authenticated : authenticated
     if (proxy && caller.kind === 'anonymous') caller = await askProxy(proxy, rule, request, caller)
     contextValues.set(callerKey, caller)
     if (caller.kind === 'anonymous') checkAnonymous(app, rule)
     const owner = rule.ownerName && !request.stream ? await findOwner(app, rule.ownerName(request.message)) : undefined
     if (owner) contextValues.set(ownerKey, owner)
     if (caller.kind === 'user') checkSignedIn(rule, caller, owner)
-    return next(request)
+    return await next(request)
   }
 }
 

@@ -86,7 +86,7 @@ const EXPECTED: ReadonlyMap<DescMethod, Row> = new Map<DescMethod, Row>([
   [users.getUserSetting, { ...owner, ...aboutPrivateData }],
   [users.updateUserSetting, { ...owner, ...aboutPrivateData }],
   [users.listLinkedIdentities, { ...ownerOrAdmin, ...aboutPrivateData }],
-  [users.createLinkedIdentity, { ...owner, ...aboutPrivateData }],
+  [users.createLinkedIdentity, { ...owner, publicOnly: 'SESSION_REQUIRED' }],
   [users.getLinkedIdentity, { ...ownerOrAdmin, ...aboutPrivateData }],
   [users.deleteLinkedIdentity, { ...ownerOrAdmin, ...aboutPrivateData }],
   [users.listPersonalAccessTokens, { ...ownerOrAdmin, ...aboutPrivateData }],

@@ -9,6 +9,7 @@ import {
   countUsers,
   deleteUser,
   findActiveUsersByUsernameKeys,
+  findUserById,
   findUserByNameKey,
   insertUser,
   listUsers,
@@ -137,6 +138,49 @@ describe('a prepared read', () => {
         expect(await findUserByNameKey(db, 'ada')).toBeUndefined()
       })
       expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
+    })
+  })
+
+  it('sees what is committed between two reads of one turn of the event loop', async () => {
+    await withFolder(async (folder) => {
+      db = openDatabase(`${folder}/a.db`)
+      await migrate(db)
+      const { id } = await transaction(db, (tx) => insertUser(tx, newUser('ada')))
+      // Reads, and the one statement between them, run as soon as they are asked for: nothing here waits for a turn.
+      const before = findUserById(db, id)
+      const renaming = db.updateTable('users').set({ username: 'lovelace' }).where('id', '=', id).execute()
+      const unchanged = findUserById(db, id)
+      expect([await before, await unchanged]).toMatchObject([{ username: 'ada' }, { username: 'ada' }])
+      await renaming
+      expect(await findUserById(db, id)).toMatchObject({ username: 'lovelace' })
+    })
+  })
+
+  it('sees what another process committed by the next turn', async () => {
+    await withFolder(async (folder) => {
+      db = openDatabase(`${folder}/a.db`)
+      await migrate(db)
+      const { id } = await transaction(db, (tx) => insertUser(tx, newUser('ada')))
+      expect(await findUserById(db, id)).toMatchObject({ username: 'ada' })
+      const other = openDatabase(`${folder}/a.db`)
+      await transaction(other, (tx) => updateUser(tx, id, { username: 'lovelace' }))
+      await other.destroy()
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(await findUserById(db, id)).toMatchObject({ username: 'lovelace' })
+    })
+  })
+
+  it('leaves no snapshot open, behind which the log could not be emptied', async () => {
+    await withFolder(async (folder) => {
+      db = openDatabase(`${folder}/a.db`)
+      await migrate(db)
+      const other = openDatabase(`${folder}/a.db`)
+      await findUserById(db, 1)
+      await new Promise((resolve) => setImmediate(resolve))
+      await transaction(other, (tx) => insertUser(tx, newUser('ada')))
+      const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(other)
+      await other.destroy()
+      expect(rows).toMatchObject([{ busy: 0 }])
     })
   })
 

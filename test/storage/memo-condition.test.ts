@@ -18,7 +18,13 @@ beforeAll(async () => {
   await store(ada, { uid: 'plan', content: 'Grand Plan', pinned: 1, has_link: 1 }, ['work', 'big'])
   await store(ada, { uid: 'half', content: '50% of it', visibility: 'PRIVATE', has_code: 1, create_time: 200 })
   await store(bob, { uid: 'list', content: 'a_b\\c', visibility: 'PROTECTED', has_task_list: 1 }, ['home'])
-  await store(bob, { uid: 'todo', content: 'ÉTÉ', has_task_list: 1, has_incomplete_tasks: 1, update_time: 300 })
+  await store(bob, {
+    uid: 'todo',
+    content: 'ÉTÉ\0\n\nété',
+    has_task_list: 1,
+    has_incomplete_tasks: 1,
+    update_time: 300,
+  })
 })
 
 async function uidsFor(condition: MemoCondition | undefined): Promise<string> {
@@ -41,6 +47,8 @@ describe('a memo filter', () => {
     ['content.contains("_")', 'list', 'wildcards are letters like others'],
     [String.raw`content.contains("\\")`, 'list', 'so is what escapes them'],
     ['content.contains("ÉTÉ")', 'todo', 'beyond ASCII'],
+    ['content.contains("été")', 'todo', 'NUL ends no text'],
+    [String.raw`content.contains("\u0000")`, 'todo', 'NUL is a character like others'],
     ['content.contains("\' or 1=1 --")', '', 'values are no SQL'],
     ['creator == "users/ada"', 'plan half', ''],
     ['creator != "users/ada"', 'list todo', ''],

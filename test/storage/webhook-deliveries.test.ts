@@ -14,6 +14,7 @@ import {
   pruneFinishedDeliveries,
   recordAttempt,
   requeueDelivery,
+  type WebhookDelivery,
 } from '../../src/storage/webhook-deliveries.ts'
 
 let db: Db
@@ -41,8 +42,10 @@ const queue = (webhookId: number, uid: string, dueTime: number) =>
     return insertDelivery(tx, webhookId, message, uid, dueTime)
   })
 
-const finish = (webhookId: number, id: number) =>
-  transaction(db, (tx) => recordAttempt(tx, webhookId, id, { state: 'DELIVERED', error: '', next_attempt_time: null }))
+const finish = (webhookId: number, delivery: Pick<WebhookDelivery, 'id' | 'next_attempt_time'>) =>
+  transaction(db, (tx) =>
+    recordAttempt(tx, webhookId, delivery, { state: 'DELIVERED', error: '', next_attempt_time: null }),
+  )
 
 const dueTimeOf = async (userId: number) => (await listUserWebhooks(db, userId))[0]?.next_attempt_time
 
@@ -53,9 +56,9 @@ describe('the due time of a webhook', () => {
     const { id, user_id } = await addWebhook('a')
     const [late, early] = [await queue(id, 'late', 50), await queue(id, 'early', 20)]
     expect(await dueTimeOf(user_id)).toBe(20)
-    await finish(id, early.id)
+    await finish(id, early)
     expect(await dueTimeOf(user_id)).toBe(50)
-    await finish(id, late.id)
+    await finish(id, late)
     expect(await dueTimeOf(user_id)).toBeNull()
     await transaction(db, (tx) => requeueDelivery(tx, id, early.id, 70))
     expect(await dueTimeOf(user_id)).toBe(70)
@@ -96,9 +99,10 @@ describe('a message', () => {
 describe('pruning', () => {
   it('leaves the latest finished deliveries, and all that wait', async () => {
     const { id } = await addWebhook('a')
-    const made = []
-    for (let i = 0; i < 6; i++) made.push(await queue(id, `d${i}`, 0))
-    for (const i of [0, 1, 3, 5]) await finish(id, made[i]?.id ?? 0)
+    for (let i = 0; i < 6; i++) {
+      const delivery = await queue(id, `d${i}`, 0)
+      if (i !== 2 && i !== 4) await finish(id, delivery)
+    }
     await transaction(db, (tx) => pruneFinishedDeliveries(tx, id, 2))
     expect((await listDeliveries(db, id, undefined, 9)).map(({ uid }) => uid)).toEqual(['d5', 'd4', 'd3', 'd2'])
     await transaction(db, (tx) => pruneFinishedDeliveries(tx, id, 2))

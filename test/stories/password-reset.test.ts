@@ -156,6 +156,25 @@ describe('a stranger who asks for resets', () => {
   })
 })
 
+describe('a thief with a token of somebody', () => {
+  it('gets no mail to an address of their own', async () => {
+    const readMail = await withMail()
+    const token = `Bearer ${await createToken(server.url, cast.bob, ['write:user'])}`
+    expect((await patchBob({ email: 'thief@example.org' }, token)).status).toBe(200)
+    await post('auth/password:requestReset', { email: 'thief@example.org' })
+    await post('auth/password:requestReset', { username: 'bob' })
+    expect(await readMail()).toEqual([])
+
+    // Writing the same address again does not make it better; bob does, with his own.
+    await patchBob({ email: 'thief@example.org' }, token)
+    await post('auth/password:requestReset', { username: 'bob' })
+    expect(await readMail()).toEqual([])
+    await patchBob({ email: 'bob@example.org' }, (await signIn(server.url, 'bob')).authorization)
+    await post('auth/password:requestReset', { username: 'bob' })
+    expect((await readMail()).map((mail) => /^To: (.*)\r$/m.exec(mail)?.[1])).toEqual(['bob@example.org'])
+  })
+})
+
 describe('where no mail is sent', () => {
   it('an administrator hands over a token', async () => {
     const made = await post('users/bob:createPasswordResetToken', {}, { authorization: cast.ada.authorization })

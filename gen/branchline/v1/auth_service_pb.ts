@@ -492,6 +492,7 @@ export const AuthService: GenService<{
    * Fails with:
    * - INVALID_FIELD, when neither or both of username and email are given.
    * - MAIL_NOT_CONFIGURED, when the instance sends no mail.
+   * - RATE_LIMITED, when too many requests wait, whomever they are for.
    *
    * @generated from rpc branchline.v1.AuthService.RequestPasswordReset
    */

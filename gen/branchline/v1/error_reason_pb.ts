@@ -180,8 +180,9 @@ export enum ErrorReason {
   /**
    * The credentials are wrong, expired or revoked. Which of them, and whether the account exists, is not told.
    *
-   * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. An authorization code that an identity provider refuses is
-   * INVALID_ARGUMENT, REST 400. Metadata: none.
+   * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none. An authorization code that an identity provider
+   * refuses is INVALID_ARGUMENT, REST 400, with the metadata `name`, for example "identity-providers/example", and
+   * `provider_error`, the provider's own error code, for example "invalid_grant", when it gave one.
    *
    * @generated from enum value: BAD_CREDENTIALS = 21;
    */

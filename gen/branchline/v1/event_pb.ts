@@ -97,14 +97,15 @@ export enum Event_Type {
   MEMO_CREATED = 1,
 
   /**
-   * A memo or comment of the account changed, by whoever changed it.
+   * A memo or comment of the account changed, by whoever changed it. Comments whose visibility followed that of the
+   * memo above them make no event.
    *
    * @generated from enum value: MEMO_UPDATED = 2;
    */
   MEMO_UPDATED = 2,
 
   /**
-   * A memo or comment of the account was deleted.
+   * A memo or comment of the account was deleted, other than with a memo above it or with an account.
    *
    * @generated from enum value: MEMO_DELETED = 3;
    */

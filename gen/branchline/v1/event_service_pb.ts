@@ -93,6 +93,7 @@ export const EventService: GenService<{
    * credentials stop being good, and with UNAVAILABLE when the server stops; a client then connects again.
    *
    * Fails with:
+   * - INVALID_FIELD, when `types` has a type that does not exist.
    * - INVALID_CURSOR, when the cursor is not from this method for this account.
    * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start without a cursor.
    * - SCOPE_MISSING, when a token lacks `read:notification`, or `read:memo` unless only notifications are asked for.

@@ -210,7 +210,7 @@ export enum UserWebhookDelivery_State {
   DELIVERED = 2,
 
   /**
-   * All attempts failed, or the target answered 410 and the webhook was switched off.
+   * All attempts failed, the target answered 410 and the webhook was switched off, or the account was archived.
    *
    * @generated from enum value: FAILED = 3;
    */

@@ -41,7 +41,8 @@ export async function createUser(
   const account = readDraft(app, caller, draft)
   if (options.validateOnly) {
     await checkNamesFree(app.db, account.columns)
-    return { id: 0, token_version: 1, password_hash: '', create_time: 0, update_time: 0, ...account.columns, role }
+    const unmade = { id: 0, token_version: 1, password_hash: '', email_by_token: 0, create_time: 0, update_time: 0 }
+    return { ...unmade, ...account.columns, role }
   }
   const password_hash = await app.passwords.hash(draft.password)
   const make = async (tx: Tx) => {
@@ -93,7 +94,10 @@ function grantedRole(app: App, caller: Caller, draft: UserDraft, first: boolean)
 
 /** A draft whose every field has been checked. */
 interface CheckedDraft {
-  readonly columns: Omit<User, 'id' | 'password_hash' | 'token_version' | 'create_time' | 'update_time' | 'role'>
+  readonly columns: Omit<
+    User,
+    'id' | 'password_hash' | 'token_version' | 'email_by_token' | 'create_time' | 'update_time' | 'role'
+  >
   readonly avatar: string | Avatar
 }
 

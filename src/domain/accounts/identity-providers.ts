@@ -47,8 +47,11 @@ const RANDOM_UID_BYTES = 6
 const MAX_TITLE_CHARACTERS = 128
 const MAX_URL_CHARACTERS = 2048
 
-/** Absolute, without a fragment, and without what URL parsers pass over in silence. */
-const HTTP_URL = /^https?:\/\/[^\s\p{Cc}#\\]+$/iu
+/**
+ * Absolute and without a fragment (RFC 6749 section 3); without credentials, which everybody would be shown; and without
+ * what URL parsers pass over in silence.
+ */
+const ENDPOINT = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
 
 const MAX_CLAIM_NAME_CHARACTERS = 128
 const MAX_SCOPES = 100
@@ -183,11 +186,9 @@ function checkTitle(title: string): string {
   return title
 }
 
-/** Credentials in a URL would be shown to everybody; endpoints have no fragment (RFC 6749 section 3). */
 function checkUrl(field: string, text: string): string {
-  const isReadable = text.length <= MAX_URL_CHARACTERS && HTTP_URL.test(text) && URL.canParse(text)
-  const url = isReadable ? new URL(text) : undefined
-  if (!url || url.username !== '' || url.password !== '') throw invalid(`config.oauth2_config.${field}`)
+  const isEndpoint = text.length <= MAX_URL_CHARACTERS && ENDPOINT.test(text) && URL.canParse(text)
+  if (!isEndpoint) throw invalid(`config.oauth2_config.${field}`)
   return text
 }
 

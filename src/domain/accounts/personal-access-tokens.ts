@@ -1,5 +1,6 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { transaction } from '../../storage/database.ts'
 import {
   countTokens,
   deleteToken,
@@ -10,11 +11,11 @@ import {
   type OwnedToken,
   type PersonalAccessToken,
 } from '../../storage/personal-access-tokens.ts'
-import type { User } from '../../storage/users.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { Scopes } from './scopes.ts'
+import { requirePresent, type User } from './users.ts'
 
 export type { PersonalAccessToken }
 
@@ -57,7 +58,7 @@ export function looksLikeToken(text: string): boolean {
  * data is handed on.
  *
  * @returns the token, and its text, which cannot be read again.
- * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD
+ * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND
  */
 export async function createPersonalAccessToken(
   app: App,
@@ -73,15 +74,18 @@ export async function createPersonalAccessToken(
   }
   const now = app.clock.now()
   const text = newTokenText()
-  const token = await insertToken(app.db, {
-    uuid: randomUUID(),
-    user_id: caller.user.id,
-    token_hash: hashOf(text),
-    description: input.description,
-    scopes: scopes.text,
-    created_at: now,
-    expires_at: input.expiresInDays === 0 ? null : now + input.expiresInDays * DAY_MS,
-    last_used_at: null,
+  const token = await transaction(app.db, async (tx) => {
+    await requirePresent(tx, caller.user)
+    return insertToken(tx, {
+      uuid: randomUUID(),
+      user_id: caller.user.id,
+      token_hash: hashOf(text),
+      description: input.description,
+      scopes: scopes.text,
+      created_at: now,
+      expires_at: input.expiresInDays === 0 ? null : now + input.expiresInDays * DAY_MS,
+      last_used_at: null,
+    })
   })
   return { token, text }
 }

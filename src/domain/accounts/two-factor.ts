@@ -9,6 +9,7 @@ import { newRecoveryCodes, parseRecoveryCode, type RecoveryCode } from './recove
 import { open, seal } from './sealed-secrets.ts'
 import { newTotpSecret, otpauthUri, passcodeStep, totpSecretText } from './totp.ts'
 import { nameKey } from './user-fields.ts'
+import { requirePresent } from './users.ts'
 
 /** How far the second factor of an account is set up. Times are Unix seconds. */
 export interface TwoFactor {
@@ -76,7 +77,7 @@ export async function getTwoFactor(app: App, user: User): Promise<TwoFactor> {
  *
  * @param password needed where the account has one: whoever finds a session open must not lock its owner out.
  * @returns the secret as text and as URI, neither of which can be read again.
- * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED
+ * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED, USER_NOT_FOUND
  */
 export async function enrollTwoFactor(
   app: App,
@@ -86,9 +87,12 @@ export async function enrollTwoFactor(
   const { user } = caller
   await requirePassword(app, caller, password)
   const secret = newTotpSecret()
-  const pending = await rows.putPendingTwoFactor(app.db, user.id, {
-    secret: seal(app, SECRET_PURPOSE, secret),
-    create_time: nowSeconds(app.clock),
+  const pending = await transaction(app.db, async (tx) => {
+    await requirePresent(tx, user)
+    return rows.putPendingTwoFactor(tx, user.id, {
+      secret: seal(app, SECRET_PURPOSE, secret),
+      create_time: nowSeconds(app.clock),
+    })
   })
   if (!pending) throw new DomainError('TWO_FACTOR_ALREADY_ENABLED')
   return {

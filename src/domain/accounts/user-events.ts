@@ -10,6 +10,7 @@ import {
 } from '../../storage/user-events.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { isReadable } from '../memos/memo-access.ts'
 import type { MemoEvent } from '../memos/memo-events.ts'
 import type { User } from './users.ts'
 
@@ -69,11 +70,17 @@ const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
   'memo.deleted': 'MEMO_DELETED',
 }
 
-/** Records a change of a memo: for its creator, and a new comment for the creator of the memo commented on as well. */
+/**
+ * Records a change of a memo: for its creator, and a new comment for the creator of the memo commented on as well, as
+ * long as they can read it.
+ */
 export async function recordMemoEvents(app: App, tx: Tx, { type, view, commentedOn }: MemoEvent): Promise<void> {
   const { memo } = view
   await recordUserEvent(app, tx, memo.creator_id, MEMO_EVENT_TYPES[type], memo.uid)
-  if (commentedOn) await recordUserEvent(app, tx, commentedOn.memo.creator_id, 'MEMO_COMMENT_CREATED', memo.uid)
+  if (!commentedOn) return
+  const userId = commentedOn.memo.creator_id
+  if (!isReadable(memo, { userId, publicOnly: false })) return
+  await recordUserEvent(app, tx, userId, 'MEMO_COMMENT_CREATED', memo.uid)
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { Db } from '../../storage/database.ts'
+import { type Db, transaction } from '../../storage/database.ts'
 import { findUserSettings, putUserSettings, type UserSettings } from '../../storage/user-settings.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
-import type { User } from './users.ts'
+import { requirePresent, type User } from './users.ts'
 
 export type { UserSettings }
 
@@ -29,7 +29,7 @@ export async function getUserSettings(app: App, user: User): Promise<UserSetting
  * Changes the named preferences of an account, all or none. An empty text goes back to the default.
  *
  * @returns all of them, as they are now.
- * @throws INVALID_FIELD
+ * @throws INVALID_FIELD, USER_NOT_FOUND
  */
 export async function updateUserSettings(
   app: App,
@@ -42,7 +42,10 @@ export async function updateUserSettings(
     ...(fields.has('memo_visibility') && { memo_visibility: readVisibility(texts.memo_visibility) }),
     ...(fields.has('theme') && { theme: readTheme(texts.theme) }),
   }
-  return putUserSettings(app.db, user.id, changes, DEFAULTS)
+  return transaction(app.db, async (tx) => {
+    await requirePresent(tx, user)
+    return putUserSettings(tx, user.id, changes, DEFAULTS)
+  })
 }
 
 /** The visibility of a memo that an account makes without one. */

@@ -59,8 +59,7 @@ function displayTime({ settings }: App): rows.DisplayTime {
 
 /** Adds up what an account has in different visibilities. */
 function statsOf(owner: StatsOwner, { counts, tags, times, pinned }: rows.MemoFigures): UserStats {
-  const sum = (column: Exclude<keyof (typeof counts)[number], 'user_id'>) =>
-    counts.reduce((total, row) => total + row[column], 0)
+  const sum = (column: keyof rows.MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
   for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
   return {

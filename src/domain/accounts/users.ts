@@ -138,7 +138,11 @@ export async function updateUser(
     }
     // A higher version voids every access token that was made under the old password.
     const token_version = present.token_version + (fields.has('password') ? 1 : 0)
-    const updated = await rows.updateUser(tx, user.id, { ...changes, token_version })
+    const updated = await rows.updateUser(tx, user.id, {
+      ...changes,
+      token_version,
+      email_by_token: emailByToken(caller, present, changes),
+    })
     if (changes.username !== undefined) await rows.claimNames(tx, user.id, namesOf(updated))
     return updated
   })
@@ -211,8 +215,7 @@ function checkMayChange(
   fields: ReadonlySet<UserField>,
 ): void {
   const { settings } = app
-  const ownPassword = fields.has('password') && caller.user.id === user.id
-  if (ownPassword && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
+  if (fields.has('password') && isOwnToken(caller, user)) throw new DomainError('SESSION_REQUIRED')
   if (actsAsAdministrator(caller, 'write')) return
   if (fields.has('role') || fields.has('state')) throw new DomainError('PERMISSION_DENIED')
   const renames = fields.has('username') && values.username !== user.username
@@ -252,6 +255,18 @@ async function readChanges(
     ...(fields.has('password') && { password_hash: await app.passwords.hash(values.password) }),
     update_time: nowSeconds(app.clock),
   }
+}
+
+/** Whether the caller is a personal access token of the account, which may be in the hands of a thief. */
+function isOwnToken(caller: SignedIn, user: User): boolean {
+  return caller.user.id === user.id && caller.credential.kind === 'token'
+}
+
+/** 1 when it was a token of the account that wrote its address: a reset mail would hand the account to the token. */
+function emailByToken(caller: SignedIn, present: User, { email }: rows.UserChanges): number {
+  if (email === undefined) return present.email_by_token
+  if (!isOwnToken(caller, present)) return 0
+  return email === present.email ? present.email_by_token : 1
 }
 
 /**

@@ -1,8 +1,12 @@
 import type { MemoCondition, MemoFlag, MemoTerm, MemoVisibility } from '../../storage/memo-condition.ts'
 import { findUserIdsByNameKeys } from '../../storage/users.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
+import { type Condition, mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
+import { invalidFilter } from '../filters/limits.ts'
 import { accountField, choiceField, type Field, type FilterSchema } from '../filters/schema.ts'
+
+/** Strings that one filter may look for in contents: more than people search for at once, and each is work. */
+const MAX_CONTENT_TERMS = 8
 
 /** A term as it is written: creators by their names. */
 type WrittenTerm =
@@ -40,12 +44,18 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
 export async function readMemoFilter(app: App, filter: string): Promise<MemoCondition | undefined> {
   const written = readFilter(filter, MEMO_FILTER, nowSeconds(app.clock))
   if (!written) return undefined
+  if (contentTerms(written) > MAX_CONTENT_TERMS) throw invalidFilter(filter)
   const keys = termsOf(written).flatMap((term) => (term.kind === 'creator' ? term.keys : []))
   const ids = await findUserIdsByNameKeys(app.db, keys)
   return mapTerms(written, (term): MemoTerm => {
     if (term.kind !== 'creator') return term
     return { kind: 'creator', ids: term.keys.flatMap((key) => ids.get(key) ?? []) }
   })
+}
+
+/** How many strings a condition looks for in contents. */
+export function contentTerms(condition: Condition<{ readonly kind: string }>): number {
+  return termsOf(condition).filter(({ kind }) => kind === 'content').length
 }
 
 function time(column: 'create_time' | 'update_time'): Field<WrittenTerm> {

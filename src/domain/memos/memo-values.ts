@@ -90,17 +90,18 @@ export function readValues(
   fields: ReadonlySet<MemoField>,
   all: boolean,
 ): { readonly columns: MemoChanges; readonly tags: readonly string[] } {
+  const missing = (['visibility', 'create_time', 'update_time'] as const).find(
+    (field) => fields.has(field) && values[field] === undefined,
+  )
+  if (missing !== undefined && !all) throw new DomainError('INVALID_FIELD', { field: `memo.${missing}` })
+  const { visibility, create_time, update_time } = values
   const { columns, tags } = fields.has('content') ? readContent(app, values.content, 'memo') : { columns: {}, tags: [] }
-  const optional: MemoChanges = {}
-  for (const field of ['visibility', 'create_time', 'update_time'] as const) {
-    if (!fields.has(field)) continue
-    if (values[field] !== undefined) Object.assign(optional, { [field]: values[field] })
-    else if (!all) throw new DomainError('INVALID_FIELD', { field: `memo.${field}` })
-  }
   return {
     columns: {
       ...columns,
-      ...optional,
+      ...(fields.has('visibility') && visibility !== undefined && { visibility }),
+      ...(fields.has('create_time') && create_time !== undefined && { create_time }),
+      ...(fields.has('update_time') && update_time !== undefined && { update_time }),
       ...(fields.has('pinned') && { pinned: Number(values.pinned) }),
       ...(fields.has('state') && { state: values.state }),
     },

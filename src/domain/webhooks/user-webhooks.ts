@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Db, transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/user-webhooks.ts'
-import type { User } from '../../storage/users.ts'
 import { open, seal } from '../accounts/sealed-secrets.ts'
+import { requirePresent, type User } from '../accounts/users.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { OutboundError } from '../outbound/errors.ts'
@@ -53,7 +53,7 @@ export async function getUserWebhook(app: App, owner: User, uid: string, name: s
 /**
  * Adds a webhook to an account. With an empty secret, one is made.
  *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS, BLOCKED_ADDRESS
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS, BLOCKED_ADDRESS, USER_NOT_FOUND
  */
 export async function createUserWebhook(app: App, owner: User, values: UserWebhookValues): Promise<UserWebhook> {
   const { signing_secret: secret = newSigningSecret(), ...columns } = checkValues({
@@ -66,6 +66,7 @@ export async function createUserWebhook(app: App, owner: User, values: UserWebho
   await checkDestination(app, columns.url)
   const time = nowSeconds(app.clock)
   return transaction(app.db, async (tx) => {
+    await requirePresent(tx, owner)
     await checkRoom(tx, owner)
     return rows.insertUserWebhook(tx, {
       ...columns,

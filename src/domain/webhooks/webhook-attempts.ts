@@ -63,7 +63,7 @@ export async function attemptDelivery(
   const outcome = due.ownerState === 'NORMAL' ? await send(app, userAgent, due, until) : 'archived'
   if (outcome === 'given up') return
   await transaction(app.db, async (tx) => {
-    await rows.recordAttempt(tx, webhookId, due.delivery.id, await resultOf(app, tx, due, outcome))
+    await rows.recordAttempt(tx, webhookId, due.delivery, await resultOf(app, tx, due, outcome))
     await rows.pruneFinishedDeliveries(tx, webhookId, MAX_FINISHED_DELIVERIES)
   })
   const { uid: delivery } = due.delivery

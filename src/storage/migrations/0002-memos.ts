@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or an alias. */
+/** What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or a table. */
 const counted = (row: string) => `${row}.parent_id is null and ${row}.state = 'NORMAL'`
 
 /** Memos, their tags, and the figures about them. */
@@ -117,9 +117,9 @@ async function addTagCounting(db: Tx): Promise<void> {
       select memos.creator_id, memos.visibility, memo_tags.tag, 1
       from memo_tags join memos on memos.id = memo_tags.memo_id where ${counted('memos')} and ${condition}
       on conflict do update set memos = memo_tag_counts.memos + 1;`
-  const uncount = (memo: string, tags: string) => `update memo_tag_counts set memos = memos - 1
-      where user_id = ${memo}.creator_id and visibility = ${memo}.visibility and tag in (${tags});`
-  const allTags = (memo: string) => `select tag from memo_tags where memo_id = ${memo}.id`
+  const uncount = `update memo_tag_counts set memos = memos - 1
+      where user_id = old.creator_id and visibility = old.visibility
+        and tag in (select tag from memo_tags where memo_id = old.id);`
   const change = 'update of state, visibility'
   for (const trigger of [
     `memo_tag_counted after insert on memo_tags begin
@@ -129,9 +129,8 @@ async function addTagCounting(db: Tx): Promise<void> {
       update memo_tag_counts set memos = memo_tag_counts.memos - 1 from memos
       where memos.id = old.memo_id and ${counted('memos')} and memo_tag_counts.user_id = memos.creator_id
         and memo_tag_counts.visibility = memos.visibility and memo_tag_counts.tag = old.tag; end`,
-    `memo_tags_uncounted before delete on memos when ${counted('old')} begin ${uncount('old', allTags('old'))} end`,
-    `memo_tags_uncounted_before before ${change} on memos when ${counted('old')} begin
-      ${uncount('old', allTags('old'))} end`,
+    `memo_tags_uncounted before delete on memos when ${counted('old')} begin ${uncount} end`,
+    `memo_tags_uncounted_before before ${change} on memos when ${counted('old')} begin ${uncount} end`,
     `memo_tags_counted_after after ${change} on memos when ${counted('new')} begin
       ${count('memo_tags.memo_id = new.id')} end`,
     `memo_tag_counts_emptied after update on memo_tag_counts when new.memos = 0 begin

@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** Tokens that set a new password. */
+/** Tokens that set a new password, and which e-mail addresses they must not be sent to. */
 export async function up(db: Tx): Promise<void> {
+  await db.schema
+    .alterTable('users')
+    .addColumn('email_by_token', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
   await db.schema
     .createTable('password_resets')
     // One row for an account is one live token.
@@ -25,4 +29,5 @@ export async function up(db: Tx): Promise<void> {
 export async function down(db: Tx): Promise<void> {
   await sql`drop trigger password_reset_void`.execute(db)
   await db.schema.dropTable('password_resets').execute()
+  await db.schema.alterTable('users').dropColumn('email_by_token').execute()
 }

@@ -77,6 +77,11 @@ describe('createPersonalAccessToken', () => {
     expect(await listed(ada)).toEqual([])
   })
 
+  it('makes none for an account that was deleted meanwhile', async () => {
+    await transaction(app.db, (tx) => deleteUser(tx, ada.id))
+    await expect(mint(bySession(ada))).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
+  })
+
   it('counts characters of a description, not their parts', async () => {
     await expect(mint(bySession(ada), { description: '\u{1f40e}'.repeat(256) })).resolves.toBeDefined()
   })

@@ -12,7 +12,7 @@ import {
 } from '../../../src/domain/accounts/two-factor.ts'
 import type { User } from '../../../src/domain/accounts/users.ts'
 import { transaction } from '../../../src/storage/database.ts'
-import { updateUser } from '../../../src/storage/users.ts'
+import { deleteUser, updateUser } from '../../../src/storage/users.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
 
@@ -129,6 +129,11 @@ describe('setting a second factor up', () => {
       reason: 'TWO_FACTOR_ALREADY_ENABLED',
     })
     await expect(require(byPasscode(passcodeAt(secret, app.clock)))).resolves.toBeUndefined()
+  })
+
+  it('is not begun for an account that is deleted while its password is checked', async () => {
+    await transaction(app.db, (tx) => deleteUser(tx, ada.id))
+    await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
   })
 
   it('is confirmed by one of many requests at once, whose codes are those that work', async () => {

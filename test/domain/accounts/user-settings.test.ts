@@ -71,6 +71,7 @@ describe('settings', () => {
     await put({ locale: 'fr' })
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     expect(await app.db.selectFrom('user_settings').selectAll().execute()).toEqual([])
+    await expect(put({ locale: 'fr' })).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
   })
 })
 

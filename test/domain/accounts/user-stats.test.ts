@@ -128,7 +128,7 @@ describe('whatever happens to memos', () => {
 const PIECES = [
   '#a',
   '#a/b',
-  '#__proto__',
+  '#__proto__\u200b',
   '`code`',
   '<https://example.org>',
   '\n\n- [ ] open\n',

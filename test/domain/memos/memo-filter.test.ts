@@ -56,6 +56,12 @@ describe('readMemoFilter', () => {
     expect(await readMemoFilter(app, filter)).toEqual({ kind: 'term', term })
   })
 
+  it('looks for eight strings in contents, and no more', async () => {
+    const parts = Array.from({ length: 9 }, (_, i) => `!(pinned || content.contains("${i}"))`)
+    expect(await readMemoFilter(app, parts.slice(1).join(' && '))).toBeDefined()
+    await expect(readMemoFilter(app, parts.join(' && '))).rejects.toThrow('INVALID_FILTER')
+  })
+
   it.each([
     ['creator == "ada"', 'no resource name'],
     ['creator == "users/"', 'an empty name'],

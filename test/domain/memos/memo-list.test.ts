@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { User } from '../../../src/domain/accounts/users.ts'
 import { isReadable, type MemoReader } from '../../../src/domain/memos/memo-access.ts'
@@ -138,5 +139,69 @@ describe('a walk through a list', () => {
     } while (after)
     expect(seen).toEqual(before.filter((uid) => seen.includes(uid) || !gone.includes(uid)))
     expect(new Set(seen).size).toBe(seen.length)
+  })
+})
+
+describe('a search in contents', () => {
+  const COUNT = 5000
+  const EIGHT = Array.from({ length: 8 }, (_, i) => `content.contains("${i}")`).join(' && ')
+  let app: TestApp
+  let bob: User
+
+  beforeAll(async () => {
+    app = await testApp()
+    bob = await addUser(app, 'bob')
+    const ada = await addUser(app, 'ada')
+    await storeMemo(app, bob, { uid: 'oldest', content: 'x 01234567', create_time: 0 })
+    const { id, ...row } = await app.db.selectFrom('memos').selectAll().executeTakeFirstOrThrow()
+    for (let i = 1; i < COUNT; i += 500) {
+      const many = Array.from({ length: 500 }, (_, j) => i + j).filter((n) => n < COUNT)
+      const memos = many.map((n) => ({ ...row, creator_id: ada.id, uid: `m${n}`, create_time: n, content: `x ${n}` }))
+      await app.db.insertInto('memos').values(memos).execute()
+    }
+  })
+
+  function search(filter: string, after?: MemoPosition) {
+    return listMemos(app, reader(bob), 'NORMAL', filter, { order: readMemoOrder(''), after, limit: 10 })
+  }
+
+  it('goes through so many for a page, and goes on from there on the next', async () => {
+    const first = await search(EIGHT)
+    expect(first.memos).toEqual([])
+    expect(first.next).toBeDefined()
+    const second = await search(EIGHT, first.next)
+    expect(second.memos.map(({ memo }) => memo.uid)).toEqual(['oldest'])
+    expect(second.next).toBeUndefined()
+  })
+
+  it('goes through those only that meet the rest of the filter', async () => {
+    const { memos, next } = await search(`creator == "users/bob" && ${EIGHT}`)
+    expect(memos.map(({ memo }) => memo.uid)).toEqual(['oldest'])
+    expect(next).toBeUndefined()
+  })
+
+  it('fills pages where much is found, and finds each once', async () => {
+    const uids: string[] = []
+    let after: MemoPosition | undefined
+    do {
+      const { memos, next } = await search('content.contains("X 49")', after)
+      expect(memos.length).toBe(next ? 10 : 1)
+      uids.push(...memos.map(({ memo }) => memo.uid))
+      after = next
+    } while (after)
+    const found = Array.from({ length: COUNT }, (_, n) => n).filter((n) => String(n).startsWith('49'))
+    expect(uids).toEqual(found.reverse().map((n) => `m${n}`))
+  })
+
+  it('leaves out what becomes unreadable while it goes on', async () => {
+    const hide = (visibility: 'PRIVATE' | 'PUBLIC') =>
+      app.db.updateTable('memos').set({ content: 'needle', visibility }).where('uid', '=', 'm1').execute()
+    await hide('PUBLIC')
+    expect((await search('content.contains("needle")')).memos).toHaveLength(1)
+    const searching = search('content.contains("needle")')
+    // The search has its first step behind it, and m1 is in its last one.
+    await setImmediate()
+    await hide('PRIVATE')
+    expect((await searching).memos).toEqual([])
   })
 })

@@ -107,6 +107,11 @@ describe('createUserWebhook', () => {
     await expect(add({ url: 'http://0x7f.1/?key=secret' })).rejects.toMatchObject({ metadata: { host: '127.0.0.1' } })
   })
 
+  it('makes none for an account that is deleted while the host is looked up', async () => {
+    await transaction(app.db, (tx) => deleteUser(tx, ada.id))
+    await expect(add()).rejects.toEqual(refused('USER_NOT_FOUND'))
+  })
+
   it('makes 100 for an account, however many are asked for at once', async () => {
     const asked = await Promise.allSettled(Array.from({ length: 110 }, () => add()))
     const refusals = asked.filter(({ status }) => status === 'rejected')

@@ -297,6 +297,23 @@ describe('a delivery', () => {
     expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1)
   })
 
+  it('is made once more by hand though its last attempt fails just then', async () => {
+    const webhook = await add()
+    const { uid } = await queue(webhook)
+    answers = [[500], [500]]
+    for (const seconds of [0, 5]) await after(seconds)
+    const failing = await startReceiver(async (response) => {
+      app.clock.advance(1)
+      await updateUserWebhook(app, webhook, { url: receiver.url }, NAMES.webhook)
+      await redeliver(app, webhook, uid, NAMES)
+      response.writeHead(500).end()
+    })
+    await updateUserWebhook(app, webhook, { url: failing.url }, NAMES.webhook)
+    await after(300)
+    await failing.stop()
+    expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 4 })
+  })
+
   it('is forgotten once 100 later ones are done', async () => {
     const webhook = await add()
     const made = []
