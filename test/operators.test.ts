@@ -76,7 +76,6 @@ describe('the OpenAPI document', () => {
       [{ url: 'https://forge.example/base' }],
     ])
     expect(Object.keys(document.paths['/api/v1/users/{user}'] ?? {})).toEqual(['delete', 'get', 'patch'])
-    expect(Object.keys(document.paths)).not.toContain('/api/v1/users:stats')
   })
 })
 

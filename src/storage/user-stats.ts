@@ -36,6 +36,12 @@ export const MAX_LISTED_MEMOS = 1000
  */
 export const MAX_LISTED_TAGS = 10_000
 
+/**
+ * Most times, most pinned memos and most tags that are read for all accounts together, of one visibility. With more, an
+ * answer to anybody who asks would take seconds of the only thread, and a gigabyte.
+ */
+export const MAX_LISTED_OF_ALL = 50_000
+
 /** The time that a memo is shown at. */
 export type DisplayTime = 'create_time' | 'update_time'
 
@@ -149,7 +155,7 @@ export type AllMemoFigures = {
 
 /**
  * The figures about the memos of all accounts that have some, and those accounts, in as many queries however many there
- * are.
+ * are. What is listed of each is its share of `MAX_LISTED_OF_ALL`, if that is less than what is listed of one.
  *
  * @param ownId the account whose memos of every visibility count; undefined for none.
  */
@@ -169,22 +175,25 @@ export async function findAllMemoFigures(
     .select(['id', 'user_id', 'username'])
     .where('id', 'in', populations.select('memo_counts.user_id'))
     .execute()
+  const share = Math.ceil(MAX_LISTED_OF_ALL / Math.max(owners.length, 1))
+  const maxMemos = Math.min(MAX_LISTED_MEMOS, share)
+  const maxTags = Math.min(MAX_LISTED_TAGS, share)
   const counts = await populations.select(['memo_counts.user_id', ...COUNTS]).execute()
   const tags = await populations
     // Crossed, because SQLite keeps the order of such tables: it would rather go through all tags.
     .crossJoin('memo_tag_counts as counted')
     .whereRef('counted.user_id', '=', 'memo_counts.user_id')
     .whereRef('counted.visibility', '=', 'memo_counts.visibility')
-    .where('counted.tag', 'in', firstTags)
+    .where('counted.tag', 'in', (eb) => firstTags(eb, maxTags))
     .select(['counted.user_id', 'counted.tag', 'counted.memos'])
     .execute()
   const times = await populations
-    .innerJoin('memos', (join) => join.on('memos.id', 'in', (eb) => newestMemos(eb, time)))
+    .innerJoin('memos', (join) => join.on('memos.id', 'in', (eb) => newestMemos(eb, time, maxMemos)))
     .select(['memo_counts.user_id', `memos.${time} as time`])
     .execute()
   const pinned = await populations
     .innerJoin('memos', (join) =>
-      join.on('memos.id', 'in', (eb) => newestMemos(eb, 'create_time').where('newest.pinned', '=', 1)),
+      join.on('memos.id', 'in', (eb) => newestMemos(eb, 'create_time', maxMemos).where('newest.pinned', '=', 1)),
     )
     .select(['memo_counts.user_id', 'memos.id', 'memos.uid', 'memos.create_time'])
     .execute()
@@ -192,7 +201,7 @@ export async function findAllMemoFigures(
 }
 
 /** The newest memos of a row of `memo_counts`, by id. */
-function newestMemos(eb: ExpressionBuilder<Schema, 'memo_counts'>, time: DisplayTime) {
+function newestMemos(eb: ExpressionBuilder<Schema, 'memo_counts'>, time: DisplayTime, limit: number) {
   return eb
     .selectFrom('memos as newest')
     .select('newest.id')
@@ -202,16 +211,16 @@ function newestMemos(eb: ExpressionBuilder<Schema, 'memo_counts'>, time: Display
     .whereRef('newest.visibility', '=', 'memo_counts.visibility')
     .orderBy(`newest.${time}`, 'desc')
     .orderBy('newest.id', 'desc')
-    .limit(MAX_LISTED_MEMOS)
+    .limit(limit)
 }
 
 /** The first tags of a row of `memo_counts`. */
-function firstTags(eb: ExpressionBuilder<Schema, 'memo_counts'>) {
+function firstTags(eb: ExpressionBuilder<Schema, 'memo_counts'>, limit: number) {
   return eb
     .selectFrom('memo_tag_counts as first')
     .select('first.tag')
     .whereRef('first.user_id', '=', 'memo_counts.user_id')
     .whereRef('first.visibility', '=', 'memo_counts.visibility')
     .orderBy('first.tag')
-    .limit(MAX_LISTED_TAGS)
+    .limit(limit)
 }

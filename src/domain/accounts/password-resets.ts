@@ -111,12 +111,7 @@ async function findSubject(app: App, subject: ResetSubject): Promise<User | unde
 
 /** An address that a token wrote may be that of its thief. */
 function isMailable(user: User): boolean {
-  return (
-    user.state === 'NORMAL' &&
-    user.email !== '' &&
-    user.email_by_token === 0 &&
-    user.password_hash !== NO_PASSWORD
-  )
+  return user.state === 'NORMAL' && user.email !== '' && user.email_by_token === 0 && user.password_hash !== NO_PASSWORD
 }
 
 /**

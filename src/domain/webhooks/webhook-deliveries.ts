@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Tx, transaction } from '../../storage/database.ts'
+import { findUserWebhook } from '../../storage/user-webhooks.ts'
 import type { User } from '../../storage/users.ts'
 import * as rows from '../../storage/webhook-deliveries.ts'
 import type { App } from '../app.ts'
@@ -72,7 +73,7 @@ export async function redeliver(
   const found = await transaction(app.db, async (tx) => {
     const delivery = await rows.findDelivery(tx, webhook.id, uid)
     if (!delivery) throw new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', { name: names.delivery })
-    checkEnabled(webhook, names.webhook)
+    await requireEnabled(tx, webhook, names.webhook)
     await rows.requeueDelivery(tx, webhook.id, delivery.id, now)
     return delivery
   })
@@ -84,13 +85,13 @@ export async function redeliver(
  * Queues a delivery of the type `test`.
  *
  * @param name what an error calls the webhook.
- * @throws WEBHOOK_DISABLED
+ * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED
  */
 export async function testWebhook(app: App, owner: User, webhook: UserWebhook, name: string): Promise<WebhookDelivery> {
-  checkEnabled(webhook, name)
   const now = app.clock.now()
   const body = { type: 'test', timestamp: new Date(now).toISOString(), creator: nameOf(owner) }
   const delivery = await transaction(app.db, async (tx) => {
+    await requireEnabled(tx, webhook, name)
     const message = await rows.insertMessage(tx, {
       event_type: body.type,
       body: JSON.stringify(body),
@@ -121,8 +122,11 @@ async function queueMemo(app: App, tx: Tx, owner: User, type: EventType, view: M
   for (const id of webhookIds) await rows.insertDelivery(tx, id, message, newUid(), app.clock.now())
 }
 
-function checkEnabled(webhook: UserWebhook, name: string): void {
-  if (webhook.disabled) throw new DomainError('WEBHOOK_DISABLED', { name })
+/** Lets a webhook pass that is still there and switched on: it was read before the transaction. */
+async function requireEnabled(tx: Tx, { user_id, uid }: UserWebhook, name: string): Promise<void> {
+  const present = await findUserWebhook(tx, user_id, uid)
+  if (!present) throw new DomainError('WEBHOOK_NOT_FOUND', { name })
+  if (present.disabled) throw new DomainError('WEBHOOK_DISABLED', { name })
 }
 
 function newUid(): string {

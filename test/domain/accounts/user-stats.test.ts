@@ -6,7 +6,7 @@ import { analyzeMemo } from '../../../src/domain/memos/content.ts'
 import { isReadable, type MemoReader } from '../../../src/domain/memos/memo-access.ts'
 import type { MemoField } from '../../../src/domain/memos/memo-values.ts'
 import { createMemo, deleteMemo, updateMemo } from '../../../src/domain/memos/memos.ts'
-import { MAX_LISTED_MEMOS } from '../../../src/storage/user-stats.ts'
+import { MAX_LISTED_MEMOS, MAX_LISTED_OF_ALL } from '../../../src/storage/user-stats.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Random, seededRandom } from '../../transport/rest/random.ts'
@@ -92,6 +92,17 @@ describe('statistics', () => {
       expect(stats.displayTimes).toEqual(Array.from({ length: MAX_LISTED_MEMOS }, (_, i) => count - 1 - i))
       expect(stats.pinnedUids).toEqual(stats.displayTimes.map((time) => `m${time}`))
     }
+  })
+
+  it('of all accounts name no more than an equal share of each', async () => {
+    const share = MAX_LISTED_OF_ALL / 100
+    for (let i = 1; i < 100; i++) await storeMemo(app, await addUser(app, `u${i}`))
+    for (let i = 0; i <= share; i++) await storeMemo(app, bob, { create_time: i, pinned: 1, uid: `m${i}` })
+    const stats = (await listAllUserStats(app, ANONYMOUS)).find(({ owner }) => owner.username === 'bob')
+    expect(stats?.memoCount).toBe(share + 1)
+    expect(stats?.displayTimes).toEqual(Array.from({ length: share }, (_, i) => share - i))
+    expect(stats?.pinnedUids).toHaveLength(share)
+    expect((await getUserStats(app, ANONYMOUS, bob)).displayTimes).toHaveLength(share + 1)
   })
 
   it('are listed by name, of accounts with something to read', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { User } from '../../../src/domain/accounts/users.ts'
 import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
-import { createUserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
+import { createUserWebhook, deleteUserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
 import {
   listWebhookDeliveries,
   queueDeliveries,
@@ -178,12 +178,23 @@ describe('a webhook that is switched off', () => {
   it('is neither tested nor sent anything again', async () => {
     const webhook = await addWebhook(ada)
     const { uid } = await testWebhook(app, ada, webhook, NAMES.webhook)
-    const off = { ...webhook, disabled: 1 } as const
+    await transaction(app.db, (tx) => disableUserWebhook(tx, webhook.id, webhook.url))
     const refused = { reason: 'WEBHOOK_DISABLED', metadata: { name: NAMES.webhook } }
-    await expect(testWebhook(app, ada, off, NAMES.webhook)).rejects.toMatchObject(refused)
-    await expect(redeliver(app, off, uid, NAMES)).rejects.toMatchObject(refused)
-    const on = await updateUserWebhook(app, off, { url: webhook.url }, NAMES.webhook)
-    await expect(redeliver(app, on, uid, NAMES)).resolves.toBeDefined()
+    await expect(testWebhook(app, ada, webhook, NAMES.webhook)).rejects.toMatchObject(refused)
+    await expect(redeliver(app, webhook, uid, NAMES)).rejects.toMatchObject(refused)
+    await updateUserWebhook(app, webhook, { url: webhook.url }, NAMES.webhook)
+    await expect(redeliver(app, webhook, uid, NAMES)).resolves.toBeDefined()
+  })
+})
+
+describe('a webhook that is deleted just then', () => {
+  it('is not found', async () => {
+    const webhook = await addWebhook(ada)
+    const { uid } = await testWebhook(app, ada, webhook, NAMES.webhook)
+    await deleteUserWebhook(app, ada, webhook.uid)
+    const gone = { reason: 'WEBHOOK_NOT_FOUND', metadata: { name: NAMES.webhook } }
+    await expect(testWebhook(app, ada, webhook, NAMES.webhook)).rejects.toMatchObject(gone)
+    await expect(redeliver(app, webhook, uid, NAMES)).rejects.toMatchObject({ reason: 'WEBHOOK_DELIVERY_NOT_FOUND' })
   })
 })
 
