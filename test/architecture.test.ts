@@ -13,6 +13,7 @@ const rulesOfTransport = [
   'domain/accounts/credentials.ts',
   'domain/accounts/proxy-sign-in.ts',
   'domain/accounts/users.ts',
+  'domain/repos/git-services.ts',
 ]
 
 /**

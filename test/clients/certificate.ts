@@ -18,7 +18,7 @@ export function selfSigned(): SelfSigned {
   const folder = mkdtempSync(join(tmpdir(), 'branchline-tls-'))
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
+  const subject = ['-subj', '/CN=Branchline test', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
   execFileSync('openssl', ['req', '-x509', ...key, ...subject, '-out', certFile], { stdio: 'ignore' })
   return {
     cert: readFileSync(certFile),

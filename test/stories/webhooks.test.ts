@@ -1,6 +1,7 @@
 import { createClient } from '@connectrpc/connect'
 import { afterEach, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { selfSigned } from '../clients/certificate.ts'
 import { branchline, type ServerProcess, serveProcess, withFolder } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { PASSWORD, signIn, transportTo } from '../support/server.ts'
@@ -18,13 +19,16 @@ async function receiver(...args: Parameters<typeof startReceiver>): Promise<Rece
 }
 
 /** Runs a story with an instance whose only account is ada's. */
-async function withInstance(work: (start: (...args: string[]) => Promise<ServerProcess>) => Promise<void>) {
+async function withInstance(
+  work: (start: (...args: string[]) => Promise<ServerProcess>) => Promise<void>,
+  env: Record<string, string> = {},
+) {
   await withFolder(async (data) => {
     const running: ServerProcess[] = []
     await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], { input: PASSWORD })
     try {
       await work(async (...args) => {
-        const server = await serveProcess(data, args)
+        const server = await serveProcess(data, args, env)
         running.push(server)
         return server
       })
@@ -147,5 +151,34 @@ describe('a webhook to the inside', () => {
       expect(deliveries).toMatchObject([{ error: 'the host has a private or reserved address' }])
       expect(inside.received).toEqual([])
     })
+  })
+})
+
+describe('a target that speaks TLS', () => {
+  it('gets what is for the name in its certificate, and nothing for another one', async () => {
+    const certificate = selfSigned()
+    try {
+      await withInstance(
+        async (start) => {
+          const target = await receiver(undefined, 0, certificate)
+          const ada = await adaAt(await start('--webhook-allowed-hosts', '127.0.0.1,localhost'))
+          const add = (url: string) => ada.createUserWebhook({ parent: 'users/ada', webhook: { url } })
+          const mistaken = await add(target.url.replace('127.0.0.1', 'localhost'))
+          const right = await add(target.url)
+
+          await ada.testUserWebhook({ name: mistaken.name })
+          const delivery = await ada.testUserWebhook({ name: right.name })
+          expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([delivery]))
+          await expect
+            .poll(() => ada.listUserWebhookDeliveries({ parent: mistaken.name }))
+            .toMatchObject({ deliveries: [{ attemptCount: 1, responseStatus: 0, error: 'the connection failed' }] })
+          expect(target.received).toHaveLength(1)
+        },
+        // As an operator does whose targets have certificates of their own.
+        { NODE_EXTRA_CA_CERTS: certificate.certFile },
+      )
+    } finally {
+      certificate.remove()
+    }
   })
 })

@@ -11,6 +11,7 @@ import { createBackground } from '../../src/domain/background.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
 import { createSignal } from '../../src/domain/signal.ts'
+import { repositoriesIn } from '../../src/git/repositories.ts'
 import { memoPayload } from '../../src/services/memos.ts'
 import { openDatabase, transaction } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
@@ -56,6 +57,8 @@ export async function testApp(
   const outbound = createOutbound({ allowedHosts: parseAllowedHosts('127.0.0.1'), ownAddresses: () => [] })
   return {
     db,
+    // Nothing is there: tests that need repositories bring their own.
+    git: repositoriesIn('/nonexistent'),
     log,
     keys: await loadInstanceKeys(db, clock),
     passwords: createPasswordHasher(),

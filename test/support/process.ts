@@ -44,9 +44,14 @@ export interface ServerProcess {
 }
 
 /** Starts `serve` on a free port and waits for its ready line. */
-export async function serveProcess(data: string, args: readonly string[] = []): Promise<ServerProcess> {
+export async function serveProcess(
+  data: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<ServerProcess> {
   const child = spawn(process.execPath, [MAIN, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
   })
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code))

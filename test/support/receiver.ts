@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
@@ -26,26 +27,29 @@ export interface Receiver {
  * Starts a receiver on a free port.
  *
  * @param answer answers a request, 204 by default. It may leave it unanswered.
+ * @param tls speaks TLS with this certificate.
  */
 export async function startReceiver(
   answer: (response: ServerResponse, request: Received) => void = (response) => response.writeHead(204).end(),
   port = 0,
+  tls?: { cert: Buffer; key: Buffer },
 ): Promise<Receiver> {
   const received: Received[] = []
   let taken = 0
   const arrivals = new EventEmitter()
-  const server = createServer(async (request, response) => {
+  const listener: RequestListener = async (request, response) => {
     const { method = '', url: path = '', headers } = request
     const whole = { method, path, headers, body: await text(request) }
     received.push(whole)
     arrivals.emit('arrival')
     answer(response, whole)
-  })
+  }
+  const server = tls ? createSecureServer(tls, listener) : createServer(listener)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   return {
-    url: `http://127.0.0.1:${bound}/in`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${bound}/in`,
     port: bound,
     received,
     async next() {

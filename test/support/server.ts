@@ -43,6 +43,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       webhookAllowedHosts: parseAllowedHosts(''),
       corsOrigins: [],
       maxMessageBytes: 4 * 1024 * 1024,
+      maxPushBytes: 64 * 1024 * 1024,
       reflection: true,
       logLevel: 'debug',
       ...config,

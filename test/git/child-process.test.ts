@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { runGit, spawnGit } from '../../src/git/child-process.ts'
+import { createRepository, repositoryPath } from '../../src/git/repositories.ts'
+import { scratchFolder, testRepositories } from './fixture.ts'
+
+async function emptyRepository(): Promise<string> {
+  const repositories = await testRepositories()
+  await createRepository(repositories, 1, 'main')
+  return repositoryPath(repositories, 1)
+}
+
+/** Arguments that make git run a program of the shell. */
+const shell = (program: string) => ['-c', `alias.x=!${program}`, 'x']
+
+describe('a git of ours', () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  it('reads nobody else’s configuration or environment', async () => {
+    vi.stubEnv('GIT_CONFIG_PARAMETERS', "'user.name=environment'")
+    vi.stubEnv('GIT_DIR', '/elsewhere')
+    vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
+    const repository = await emptyRepository()
+    const { stdout } = await runGit(['config', '--list', '--show-scope'], { repository })
+    expect(new Set(stdout.match(/^\w+/gm))).toEqual(new Set(['command', 'local']))
+    const environment = await runGit(shell('env'), { repository })
+    expect(environment.stdout).not.toMatch(/SECRET|elsewhere|user\.name/)
+  })
+
+  it('takes input and says how it ended', async () => {
+    const repository = await emptyRepository()
+    const good = await runGit(['hash-object', '--stdin'], { repository }, 'hello\n')
+    expect(good).toEqual({ code: 0, stdout: 'ce013625030ba8dba906f756967f9e9ca394464a\n', stderr: '' })
+    const bad = await runGit(['cat-file', '-t', 'nothing'], { repository })
+    expect(bad).toMatchObject({ code: 128, stdout: '', stderr: expect.stringContaining('nothing') })
+  })
+
+  it('may end before it has read its input', async () => {
+    const repository = await emptyRepository()
+    const { code } = await runGit(['rev-parse', '--is-bare-repository'], { repository }, 'x'.repeat(1_000_000))
+    expect(code).toBe(0)
+  })
+
+  it('may complain at any length, of which the beginning is kept', async () => {
+    const repository = await emptyRepository()
+    const { stderr } = await runGit(shell('yes | head -c 1000000 >&2'), { repository })
+    expect(stderr).toHaveLength(8192)
+  })
+
+  it('is stopped with everything that it started', async () => {
+    const repository = await emptyRepository()
+    const git = spawnGit(shell('sleep 1000 & echo started; wait'), { repository })
+    await once(git.stdout, 'data')
+    git.stop()
+    // It has not ended before its output has, and a helper that lived on would hold that open.
+    expect((await git.exited).code).not.toBe(0)
+  })
+
+  it('can be stopped when it has ended', async () => {
+    const repository = await emptyRepository()
+    const git = spawnGit(['version'], { repository })
+    git.stdout.resume()
+    await git.exited
+    expect(() => git.stop()).not.toThrow()
+  })
+
+  it('talks to the server over descriptor 3 where hooks are to', async () => {
+    const repository = await emptyRepository()
+    const git = spawnGit(shell('read -r question <&3; echo "no $question" >&3'), { repository, hooks: true })
+    git.hooks?.write('way\n')
+    expect(String((await once(git.hooks ?? git.stdout, 'data'))[0])).toBe('no way\n')
+    git.stdout.resume()
+    expect((await git.exited).code).toBe(0)
+  })
+
+  it('does not start in a folder that is not there', async () => {
+    const repository = `${await scratchFolder()}/nothing`
+    await expect(runGit(['version'], { repository })).rejects.toThrow('ENOENT')
+  })
+})

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { storeFirstCommit } from '../../src/git/commits.ts'
+import { updateRefs } from '../../src/git/refs.ts'
+import {
+  closeRepositories,
+  createRepository,
+  prepareRepositories,
+  type Repositories,
+  repositoriesIn,
+  repositoryPath,
+} from '../../src/git/repositories.ts'
+
+/** A folder that is gone when the test is over. */
+export async function scratchFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'branchline-git-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Repositories of one test. */
+export async function testRepositories(): Promise<Repositories> {
+  const folder = await scratchFolder()
+  const repositories = repositoriesIn(folder)
+  await prepareRepositories(repositories)
+  onTestFinished(() => closeRepositories(repositories))
+  return repositories
+}
+
+/** Who commits in tests. */
+export const ADA = { name: 'Ada', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: 60 }
+
+/** Stores a commit with one file. */
+export function storeCommit(repositories: Repositories, id: number, message = 'first'): Promise<string> {
+  const files = new Map([['README.md', Buffer.from(`# ${message}\n`)]])
+  return storeFirstCommit(repositories, id, { files, author: ADA, message })
+}
+
+/** Makes repository `id` with one commit on `main`, and returns the id of the commit. */
+export async function createFilledRepository(repositories: Repositories, id: number): Promise<string> {
+  await createRepository(repositories, id, 'main')
+  const commit = await storeCommit(repositories, id)
+  await updateRefs(repositories, id, [{ name: 'refs/heads/main', from: undefined, to: commit }])
+  return commit
+}
+
+/** What the git of this machine prints about a repository, without the line end; throws when it fails. */
+export function git(repositories: Repositories, id: number, ...args: string[]): string {
+  return execFileSync('git', ['-C', repositoryPath(repositories, id), ...args], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  }).trimEnd()
+}

@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { pino } from 'pino'
+import { onTestFinished } from 'vitest'
+import { type GitProcess, spawnGit } from '../../../src/git/child-process.ts'
+import { startReceivePack, startUploadPack } from '../../../src/git/pack-services.ts'
+import type { ProposedPush, PushVerdict } from '../../../src/git/push-review.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories.ts'
+import type { AuthorizeGit, GitService, PackRequest } from '../../../src/transport/git-http/git-access.ts'
+import { createGitHttp, type GitHttpOptions, gitHttpLimits } from '../../../src/transport/git-http/index.ts'
+import { listen } from '../../../src/transport/listener.ts'
+import { scratchFolder, testRepositories } from '../../git/fixture.ts'
+
+/** The one repository there is, `ada/engine`. */
+export const ENGINE = 1
+
+export interface GitServer {
+  readonly url: string
+  readonly repositories: Repositories
+  /** Processes that were started, in order. */
+  readonly started: readonly GitProcess[]
+  /** The first of them, when it is. */
+  readonly firstStart: Promise<GitProcess>
+}
+
+export interface GitServerOptions {
+  readonly authorize?: AuthorizeGit
+  readonly limits?: Partial<GitHttpOptions['limits']>
+  /** Decides about pushes; all are accepted without it. */
+  readonly review?: (push: ProposedPush) => Promise<PushVerdict>
+  /** Program of the shell to run in place of the pack services. */
+  readonly program?: string
+}
+
+/** Serves Git to everybody, or to whom `authorize` lets pass. */
+export async function startGitServer(options: GitServerOptions = {}): Promise<GitServer> {
+  const repositories = await testRepositories()
+  const started: GitProcess[] = []
+  let onStart = (_: GitProcess) => {}
+  const firstStart = new Promise<GitProcess>((resolve) => {
+    onStart = resolve
+  })
+  const remember = (process: GitProcess) => {
+    started.push(process)
+    onStart(process)
+    return process
+  }
+  const start = (service: GitService, request: PackRequest): GitProcess => {
+    const { program, review = async () => undefined } = options
+    if (program !== undefined) {
+      return spawnGit(['-c', `alias.x=!${program}`, 'x'], {
+        repository: repositoryPath(repositories, ENGINE),
+        env: { GIT_PROTOCOL: request.protocol },
+      })
+    }
+    if (service === 'git-upload-pack') return startUploadPack(repositories, ENGINE, request)
+    return startReceivePack(repositories, ENGINE, request, review)
+  }
+  const grant: AuthorizeGit = async (_, { owner, name, service }) => {
+    if (`${owner}/${name}`.toLowerCase() !== 'ada/engine') {
+      return { outcome: 'refused', status: 404, message: 'Repository not found' }
+    }
+    return { outcome: 'granted', start: (request) => remember(start(service, request)) }
+  }
+  const handle = createGitHttp({
+    authorize: async (request, target) => {
+      const decision = await options.authorize?.(request, target)
+      return decision ?? grant(request, target)
+    },
+    log: pino({ level: 'silent' }),
+    limits: { ...gitHttpLimits(64 * 1024 * 1024), ...options.limits },
+  })
+  const listener = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    handler: (request, response) => {
+      if (handle(request, response)) return
+      response.writeHead(404)
+      response.end()
+    },
+  })
+  onTestFinished(() => listener.close(0))
+  return { url: listener.url, repositories, started, firstStart }
+}
+
+const run = promisify(execFile)
+
+/** An unmodified git with settings of its own, for one test. */
+export async function gitClient() {
+  const home = await scratchFolder()
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_AUTHOR_NAME: 'Bob',
+    GIT_AUTHOR_EMAIL: 'bob@example.org',
+    GIT_COMMITTER_NAME: 'Bob',
+    GIT_COMMITTER_EMAIL: 'bob@example.org',
+    LC_ALL: 'C',
+  }
+  return {
+    home,
+    /** Runs it in a folder below `home`; resolves with what it printed, rejects with `stderr` when it fails. */
+    async git(folder: string, ...args: string[]): Promise<string> {
+      const { stdout } = await run('git', ['-C', `${home}/${folder}`, ...args], { env, maxBuffer: 64 * 1024 * 1024 })
+      return stdout.trimEnd()
+    },
+  }
+}
