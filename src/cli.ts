@@ -126,7 +126,7 @@ function userCommand(): Command {
       const db = await openData(flags.data)
       try {
         const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
-        const app = await createApp(db, settings, createLog(flags.logLevel))
+        const app = await createApp(db, flags.data, settings, createLog(flags.logLevel))
         const user = await createUserAsOperator(app, {
           username: flags.username,
           userId: '',

@@ -23,6 +23,8 @@ export interface Config {
   /** Origins, as browsers send them, that may use credentials. */
   readonly corsOrigins: readonly string[]
   readonly maxMessageBytes: number
+  /** Of one push. */
+  readonly maxPushBytes: number
   readonly reflection: boolean
   readonly logLevel: LogLevel
 }
@@ -80,6 +82,7 @@ export interface ServeFlags {
   proxyAuthNameHeader?: string
   corsOrigins: string[]
   maxMessageBytes: number
+  maxPushBytes: number
   reflection: boolean
   logLevel: LogLevel
 }
@@ -144,6 +147,7 @@ export function serveOptions(): Option[] {
     setting('--proxy-auth-name-header <name>', 'header with the display name of new accounts', undefined, headerName),
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
+    setting('--max-push-bytes <size>', 'largest push', '2GiB', byteSize),
     setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
     logLevelOption(),
   ]
@@ -188,6 +192,7 @@ export function readConfig(flags: ServeFlags): Config {
     webhookAllowedHosts: flags.webhookAllowedHosts,
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
+    maxPushBytes: flags.maxPushBytes,
     reflection: flags.reflection,
     logLevel: flags.logLevel,
   }

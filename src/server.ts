@@ -12,6 +12,7 @@ import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { comments } from '#gen/comments.ts'
@@ -29,8 +30,10 @@ import { createBackground } from './domain/background.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
+import { healPendingUpdates } from './domain/repos/ref-updates.ts'
 import { createSignal } from './domain/signal.ts'
 import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
+import { closeRepositories, prepareRepositories, repositoriesIn } from './git/repositories.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
 import { memoPayload } from './services/memos.ts'
@@ -42,6 +45,8 @@ import { contextValuesOf } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
 import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
+import { authorizeGit } from './transport/git-http/authorize.ts'
+import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
 import { type Listener, listen } from './transport/listener.ts'
@@ -54,14 +59,16 @@ import { createRest } from './transport/rest/index.ts'
 import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
 import { VERSION } from './version.ts'
 
-/** Name of the database file in the data folder. */
+/** Names in the data folder. */
 const DATABASE_FILE = 'branchline.db'
+const REPOSITORIES_FOLDER = 'repositories'
 
 const SERVICES = [
   AuthService,
   EventService,
   IdentityProviderService,
   MemoService,
+  RepositoryService,
   TwoFactorService,
   UserService,
   Health,
@@ -128,10 +135,12 @@ async function openFolder(folder: string): Promise<Db> {
 /**
  * Puts the application together over an open database.
  *
+ * @param folder the data folder, absolute.
  * @param outside what only a server has, and the command line does without.
  */
 export async function createApp(
   db: Db,
+  folder: string,
   settings: Settings,
   log: Logger,
   clock: Clock = systemClock,
@@ -143,6 +152,7 @@ export async function createApp(
 ): Promise<App> {
   return {
     db,
+    git: repositoriesIn(join(folder, REPOSITORIES_FOLDER)),
     clock,
     settings,
     log,
@@ -173,7 +183,13 @@ export async function startServer(config: Config, log: Logger, clock: Clock = sy
       allowedHosts: config.webhookAllowedHosts,
       ownAddresses: () => boundAddresses(config.listen.host),
     })
-    const app = await createApp(db, config.settings, log, clock, { mail, outbound, publicUrl: () => base.url })
+    const app = await createApp(db, config.data, config.settings, log, clock, {
+      mail,
+      outbound,
+      publicUrl: () => base.url,
+    })
+    await prepareRepositories(app.git)
+    await healPendingUpdates(app)
     const { listener, stopServing } = await serve(config, app, base)
     const deliveries = startDeliveries(app, `branchline-webhook/${VERSION}`)
     app.background.run('forget old events', () => forgetOldEvents(app))
@@ -183,6 +199,7 @@ export async function startServer(config: Config, log: Logger, clock: Clock = sy
       await listener.close(graceMs)
       await deliveries.stop()
       await app.background.settled()
+      closeRepositories(app.git)
       await db.destroy()
     }
     return {
@@ -256,10 +273,15 @@ async function serve(
     openApi: () => openApi,
   })
   const cors = createCors(trustedOrigins)
+  const git = createGitHttp({
+    authorize: authorizeGit(app),
+    log: app.log,
+    limits: gitHttpLimits(config.maxPushBytes),
+  })
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
-    handler: createDispatch({ cors, pages, rpcPaths, rpcs, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
+    handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   base.url ||= listener.url

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Repositories } from '../git/repositories.ts'
 import type { Db } from '../storage/database.ts'
 import type { GuessLimits } from './accounts/guess-limits.ts'
 import type { InstanceKeys } from './accounts/instance-keys.ts'
@@ -14,6 +15,7 @@ import type { Signal } from './signal.ts'
 /** What every use case works with, built once by the server and passed as first argument. */
 export interface App {
   readonly db: Db
+  readonly git: Repositories
   readonly clock: Clock
   readonly settings: Settings
   readonly log: Logger

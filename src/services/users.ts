@@ -130,7 +130,7 @@ export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<str
   message.username = user.username
   message.email = seesEmail(user, viewer) ? user.email : ''
   message.displayName = user.display_name
-  message.avatarUrl = user.avatar_url === UPLOADED ? `/file/${name}/avatar` : user.avatar_url
+  message.avatarUrl = avatarUrl(user)
   message.description = user.description
   message.state = State[user.state]
   if (user.create_time > 0) message.createTime = timestamp(user.create_time)
@@ -200,4 +200,9 @@ function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
   context.responseHeader.set('cache-control', AVATAR_CACHE_CONTROL)
   context.responseHeader.set('x-content-type-options', 'nosniff')
   context.responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
+}
+
+/** Where the picture of an account is; empty without one. */
+export function avatarUrl(user: Pick<User, 'avatar_url' | 'user_id' | 'username'>): string {
+  return user.avatar_url === UPLOADED ? `/file/${userName(user)}/avatar` : user.avatar_url
 }

@@ -1,5 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { type Expression, Kysely, type SqlBool, SqliteDialect, sql, type Transaction } from 'kysely'
+import type { BranchesTable, PendingRefUpdatesTable } from './branches.ts'
 import type { IdentityProvidersTable } from './identity-providers.ts'
 import type { InstanceKeysTable } from './instance-keys.ts'
 import type { LinkedIdentitiesTable } from './linked-identities.ts'
@@ -8,6 +9,7 @@ import type { NotificationsTable } from './notifications.ts'
 import type { PasswordResetsTable } from './password-resets.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import { openReader, type Reader } from './reader.ts'
+import type { RepositoriesTable, RepositoryRedirectsTable } from './repositories.ts'
 import type { SessionsTable } from './sessions.ts'
 import type { RecoveryCodesTable, TwoFactorsTable } from './two-factor.ts'
 import type { UserEventLogsTable, UserEventsTable } from './user-events.ts'
@@ -20,6 +22,7 @@ import type { WebhookDeliveriesTable, WebhookMessagesTable } from './webhook-del
 /** The tables, each typed in the file that holds its queries. */
 export interface Schema {
   account_names: AccountNamesTable
+  branches: BranchesTable
   create_requests: CreateRequestsTable
   identity_providers: IdentityProvidersTable
   instance_keys: InstanceKeysTable
@@ -30,8 +33,11 @@ export interface Schema {
   memos: MemosTable
   notifications: NotificationsTable
   password_resets: PasswordResetsTable
+  pending_ref_updates: PendingRefUpdatesTable
   personal_access_tokens: PersonalAccessTokensTable
   recovery_codes: RecoveryCodesTable
+  repositories: RepositoriesTable
+  repository_redirects: RepositoryRedirectsTable
   sessions: SessionsTable
   two_factors: TwoFactorsTable
   user_avatars: UserAvatarsTable

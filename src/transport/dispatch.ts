@@ -12,12 +12,14 @@ export interface Destinations {
   /** Paths of the RPCs that are served. */
   readonly rpcPaths: ReadonlySet<string>
   readonly rpcs: RequestHandler
+  /** Answers what is a request of git, and says whether it was one. */
+  readonly git: (request: HttpRequest, response: HttpResponse) => boolean
   /** Gets everything that has no other place. Sets `answerHeaders` by itself. */
   readonly rest: RequestHandler
 }
 
 /** Sends each request where it belongs. No template of REST can take the path of an RPC away. */
-export function createDispatch({ cors, pages, rpcPaths, rpcs, rest }: Destinations, log: Logger): RequestHandler {
+export function createDispatch({ cors, pages, rpcPaths, rpcs, git, rest }: Destinations, log: Logger): RequestHandler {
   return (request, response) => {
     if (cors.apply(request, response)) return
     const path = pathOf(request)
@@ -31,7 +33,7 @@ export function createDispatch({ cors, pages, rpcPaths, rpcs, rest }: Destinatio
     } else if (rpcPaths.has(path)) {
       setAnswerHeaders(request, response)
       rpcs(request, response)
-    } else {
+    } else if (!git(request, response)) {
       rest(request, response)
     }
   }

@@ -23,6 +23,8 @@ interface Refusal {
   readonly restStatus?: number
   /** Path of the request field at fault, where it is always the same one. */
   readonly field?: string
+  /** Path to go to instead, over REST. */
+  readonly location?: (metadata: Metadata) => string
   /** Name and value of a header of the answer, metadata over gRPC. */
   readonly header?: readonly [string, string]
 }
@@ -103,6 +105,12 @@ const REFUSALS: Readonly<
     field: 'user.avatar_url',
   },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'the cursor does not belong to this stream', field: 'cursor' },
+  INVALID_DEFAULT_BRANCH: {
+    code: Code.InvalidArgument,
+    message: ({ branch }) => `"${branch}" cannot be the default branch`,
+    restStatus: 422,
+    field: 'default_branch',
+  },
   INVALID_EMAIL: { code: Code.InvalidArgument, message: 'this is not an e-mail address', field: 'user.email' },
   INVALID_EXPIRY: {
     code: Code.InvalidArgument,
@@ -147,6 +155,12 @@ const REFUSALS: Readonly<
     code: Code.InvalidArgument,
     message: 'the page token does not belong to this list',
     field: 'page_token',
+  },
+  INVALID_REPOSITORY_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `a repository cannot be called "${name}"`,
+    restStatus: 422,
+    field: 'name',
   },
   INVALID_REQUEST_ID: {
     code: Code.InvalidArgument,
@@ -211,6 +225,20 @@ const REFUSALS: Readonly<
     message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
   },
   REGISTRATION_CLOSED: { code: Code.PermissionDenied, message: 'this instance is not open for registration' },
+  REPOSITORY_ACCESS_DENIED: {
+    code: Code.PermissionDenied,
+    message: ({ needed }) =>
+      `this takes the right to ${needed === 'write' ? 'write to' : `act as ${needed} of`} the repository`,
+  },
+  REPOSITORY_ARCHIVED: { code: Code.FailedPrecondition, message: 'the repository is archived', restStatus: 423 },
+  REPOSITORY_EXISTS: { code: Code.AlreadyExists, message: 'The repository with the same name already exists.' },
+  REPOSITORY_MOVED: {
+    code: Code.NotFound,
+    message: ({ owner, name }) => `the repository is ${owner}/${name} now`,
+    restStatus: 301,
+    location: ({ owner, name }) => `/api/v1/repos/${owner}/${name}`,
+  },
+  REPOSITORY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REQUEST_ID_REUSED: {
     code: Code.InvalidArgument,
     message: 'this request id was used for a different request',
@@ -287,7 +315,7 @@ export const CHALLENGE = 'Bearer realm="branchline"'
  */
 export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}): ConnectError {
   const row: Refusal & Partial<SharedRefusal> = REFUSALS[reason]
-  const { code, message, field, restStatus, header, reason: publicReason = reason } = row
+  const { code, message, field, restStatus, location, header, reason: publicReason = reason } = row
   const text = typeof message === 'string' ? message : message(metadata)
   const error = new ConnectError(text, code)
   error.details.push({
@@ -307,7 +335,8 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
     error.metadata.set('retry-after', metadata.retry_after_seconds)
   }
   if (restStatus !== undefined) {
-    error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, { status: restStatus }) })
+    const headers: Record<string, string> = location ? { Location: location(metadata) } : {}
+    error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, { status: restStatus, headers }) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
   if (header) error.metadata.set(...header)

@@ -1321,7 +1321,8 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The statistics of every account with at least one memo that the caller may read, by name.
+   * The statistics of every account with at least one memo that the caller may read, by name. Counts are whole; of times,
+   * pinned memos and tags at most 50,000 are listed for all accounts together, an equal share of each.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous and the instance private.

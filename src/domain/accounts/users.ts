@@ -1,5 +1,7 @@
+import { deleteRepository } from '../../git/repositories.ts'
 import { type Db, type Tx, transaction } from '../../storage/database.ts'
 import { deleteMemosOf, ownsMemos } from '../../storage/memos.ts'
+import { repositoryIdsOf } from '../../storage/repositories.ts'
 import * as rows from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
@@ -151,19 +153,23 @@ export async function updateUser(
 /**
  * Deletes an account with its sessions, tokens and settings.
  *
- * @param force deletes what others may rely on too: its memos and comments, with all comments below them.
+ * @param force deletes what others may rely on too: its repositories, its memos and comments, with all comments below them.
  * @throws LAST_ADMIN, and HAS_ASSOCIATED_DATA without `force`
  */
 export async function deleteUser(app: App, user: User, force: boolean): Promise<void> {
-  await transaction(app.db, async (tx) => {
+  const repositories = await transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
     await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })
-    if (!force && (await ownsMemos(tx, user.id))) {
+    const owned = await repositoryIdsOf(tx, user.id)
+    if (!force && (owned.length > 0 || (await ownsMemos(tx, user.id)))) {
       throw new DomainError('HAS_ASSOCIATED_DATA', { name: `users/${present.user_id ?? present.username}` })
     }
     await deleteMemosOf(tx, user.id)
     await rows.deleteUser(tx, user.id)
+    return owned
   })
+  // A crash in between leaves folders that nothing leads to: no id is given a second time.
+  for (const id of repositories) await deleteRepository(app.git, id)
 }
 
 /** The names that lead to an account: its username, and the id that its creator chose. */

@@ -8,6 +8,7 @@ import * as twoFactor from './0006-two-factor.ts'
 import * as identityProviders from './0007-identity-providers.ts'
 import * as passwordResets from './0008-password-resets.ts'
 import * as userSettings from './0009-user-settings.ts'
+import * as repositories from './0010-repositories.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   { name: '0007-identity-providers', ...identityProviders },
   { name: '0008-password-resets', ...passwordResets },
   { name: '0009-user-settings', ...userSettings },
+  { name: '0010-repositories', ...repositories },
 ]

@@ -179,14 +179,14 @@ function unreadContent(request: NodeServerRequest, maxSkipBytes: number): 'none'
  * complete answer that is NO_ERROR (RFC 9113 8.1). Asking at once can overtake the end of the answer, and clients such
  * as curl then report a broken stream instead of the answer.
  */
-function closeStreamAfter(stream: ServerHttp2Stream): void {
+export function closeStreamAfter(stream: ServerHttp2Stream): void {
   stream.resume()
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS)
   stream.once('close', () => clearTimeout(timer))
 }
 
 /** Sends the answer, then reads and forgets what comes until the client stops or the time is up (RFC 9112 9.6). */
-function linger(
+export function linger(
   request: NodeServerRequest,
   response: NodeServerResponse,
   content: string | Uint8Array | undefined,

@@ -101,6 +101,7 @@ describe('the document', () => {
       'EventService',
       'IdentityProviderService',
       'MemoService',
+      'RepositoryService',
       'TwoFactorService',
       'UserService',
     ])

@@ -1,0 +1,83 @@
+import type { GitProcess } from '../../git/child-process.ts'
+import { type PackRequest, startReceivePack, startUploadPack } from '../../git/pack-services.ts'
+import type { ProposedPush, PushVerdict } from '../../git/push-review.ts'
+import type { RefUpdate } from '../../git/refs.ts'
+import type { Repository } from '../../storage/repositories.ts'
+import { type Caller, holdsScope } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { checkNotArchived, openRepository } from './permissions.ts'
+import { noteUpdates, recordUpdates, reviewUpdates } from './ref-updates.ts'
+
+/** To fetch, or to push. */
+export type GitService = 'git-upload-pack' | 'git-receive-pack'
+
+/** Starts the service that was allowed, on the repository that it was allowed on. */
+export type StartGitService = (request: PackRequest) => GitProcess
+
+/**
+ * Lets a caller fetch from a repository or push to it, or not.
+ *
+ * Anonymous callers are told to sign in wherever that could help, whether the repository exists or not.
+ *
+ * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ */
+export async function openGitService(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  service: GitService,
+): Promise<StartGitService> {
+  const level = service === 'git-receive-pack' ? 'write' : 'read'
+  if (caller.kind === 'anonymous' && level === 'write') throw new DomainError('UNAUTHENTICATED')
+  const scope = `${level}:repository`
+  if (caller.kind === 'user' && !holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
+  const { repository } = await openRepository(app, caller, ownerName, name, level).catch((error: unknown) => {
+    const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
+    throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
+  })
+  if (level === 'read') return (request) => startUploadPack(app.git, repository.id, request)
+  checkNotArchived(repository)
+  return (request) => startPush(app, repository, request)
+}
+
+/** A push that has been accepted: Git may be moving its refs. */
+interface AcceptedPush {
+  readonly note: number
+  readonly updates: readonly RefUpdate[]
+}
+
+/**
+ * Starts the half that clients push to, as a process that has ended when everything is recorded. Once its refs move it is not
+ * stopped any more: then nothing of it is in the client's hands.
+ */
+function startPush(app: App, repository: Repository, request: PackRequest): GitProcess {
+  let accepted: AcceptedPush | undefined
+  const review = async ({ updates }: ProposedPush): Promise<PushVerdict> => {
+    const refusals = reviewUpdates(updates)
+    if (refusals === undefined) accepted = { note: await noteUpdates(app, repository.id), updates }
+    return refusals
+  }
+  const git = startReceivePack(app.git, repository.id, request, async (push) => {
+    try {
+      return await review(push)
+    } catch (err) {
+      app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
+      throw err
+    }
+  })
+  const recorded = git.exited.then(async (exit) => {
+    if (accepted) await recordUpdates(app, repository.id, accepted.note, accepted.updates)
+    return exit
+  })
+  // Whether or not the client waits, the server does before it closes the database.
+  app.background.run('push', () => recorded)
+  return {
+    ...git,
+    exited: recorded,
+    stop() {
+      if (!accepted) git.stop()
+    },
+  }
+}

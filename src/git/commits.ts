@@ -1,0 +1,96 @@
+import nodegit, { type Oid, type Repository, type Signature } from 'nodegit'
+import { explained, found, GitError } from './errors.ts'
+import { type Repositories, repositoryPath } from './repositories.ts'
+
+/** Who made a commit, and when. */
+export interface Signer {
+  readonly name: string
+  readonly email: string
+  /** Unix seconds. */
+  readonly time: number
+  /** Minutes east of UTC. */
+  readonly offsetMinutes: number
+}
+
+export interface Commit {
+  readonly id: string
+  readonly treeId: string
+  readonly parentIds: readonly string[]
+  readonly author: Signer
+  readonly committer: Signer
+  readonly message: string
+}
+
+/** A commit that is the first of its history. */
+export interface FirstCommit {
+  /** Content by name of files in the top folder. */
+  readonly files: ReadonlyMap<string, Buffer>
+  /** Author and committer. */
+  readonly author: Signer
+  readonly message: string
+}
+
+const REGULAR_FILE = 0o100644
+
+/** Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c). */
+const IDENTITY_DELIMITERS = /[<>\n\0]/g
+
+/** Reads a commit by its full id; undefined when there is none, or when the id is that of another kind of object. */
+export async function readCommit(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<Commit | undefined> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const commit = await found(nodegit.Commit.lookup(repository, oidOf(commitId)))
+    if (!commit) return undefined
+    const parents = Array.from({ length: commit.parentcount() }, (_, index) => commit.parentId(index).toString())
+    return {
+      id: commit.id().toString(),
+      treeId: commit.treeId().toString(),
+      parentIds: parents,
+      author: signerOf(commit.author()),
+      committer: signerOf(commit.committer()),
+      message: commit.message(),
+    }
+  })
+}
+
+/**
+ * Stores a commit without parents. No ref names it yet.
+ *
+ * @returns its id.
+ */
+export async function storeFirstCommit(repositories: Repositories, id: number, commit: FirstCommit): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const treeId = await storeTree(repository, commit.files)
+    const tree = await explained(nodegit.Tree.lookup(repository, treeId))
+    const author = signatureOf(commit.author)
+    const { message } = commit
+    return (await nodegit.Commit.create(repository, null, author, author, null, message, tree, 0, [])).toString()
+  })
+}
+
+async function storeTree(repository: Repository, files: FirstCommit['files']): Promise<Oid> {
+  const builder = await nodegit.Treebuilder.create(repository, null)
+  for (const [name, content] of files) {
+    const blob = await nodegit.Blob.createFromBuffer(repository, content, content.length)
+    await builder.insert(name, blob, REGULAR_FILE)
+  }
+  return builder.write()
+}
+
+function oidOf(hex: string): Oid {
+  if (!/^[0-9a-f]{40}$/.test(hex)) throw new GitError('INVALID_NAME', `no object id: ${hex}`)
+  return nodegit.Oid.fromString(hex)
+}
+
+function signerOf(signature: Signature): Signer {
+  const when = signature.when()
+  return { name: signature.name(), email: signature.email(), time: when.time(), offsetMinutes: when.offset() }
+}
+
+function signatureOf({ name, email, time, offsetMinutes }: Signer): Signature {
+  const clean = (text: string) => text.replace(IDENTITY_DELIMITERS, '').trim()
+  return nodegit.Signature.create(clean(name) || 'unknown', clean(email), time, offsetMinutes)
+}

@@ -1,0 +1,83 @@
+/** The part of nodegit 0.28 that this room uses; the package has no types of its own. */
+declare module 'nodegit' {
+  export interface Oid {
+    toString(): string
+  }
+  export interface Time {
+    time(): number
+    offset(): number
+  }
+  export interface Signature {
+    name(): string
+    email(): string
+    when(): Time
+  }
+  export interface Commit {
+    id(): Oid
+    treeId(): Oid
+    parentcount(): number
+    parentId(index: number): Oid
+    author(): Signature
+    committer(): Signature
+    message(): string
+  }
+  export type Tree = object
+  export interface Treebuilder {
+    insert(filename: string, id: Oid, filemode: number): Promise<unknown>
+    write(): Promise<Oid>
+  }
+  export interface GitObject {
+    id(): Oid
+    peel(type: number): Promise<GitObject>
+  }
+  export interface Reference {
+    symbolicTarget(): string
+  }
+  export interface Repository {
+    setHead(reference: string): Promise<void>
+    cleanup(): Promise<void>
+  }
+  export interface RepositoryInitOptions {
+    flags: number
+    initialHead: string
+  }
+
+  interface NodeGit {
+    readonly Blob: { createFromBuffer(repository: Repository, content: Buffer, bytes: number): Promise<Oid> }
+    readonly Commit: {
+      create(
+        repository: Repository,
+        updateRef: string | null,
+        author: Signature,
+        committer: Signature,
+        encoding: string | null,
+        message: string,
+        tree: Tree,
+        parentCount: number,
+        parents: readonly Commit[],
+      ): Promise<Oid>
+      lookup(repository: Repository, id: Oid): Promise<Commit>
+    }
+    readonly Libgit2: {
+      readonly OPT: { readonly ENABLE_FSYNC_GITDIR: number; readonly SET_OWNER_VALIDATION: number }
+      opts(option: number, value: number): void
+    }
+    readonly Object: { readonly TYPE: { readonly COMMIT: number } }
+    readonly Oid: { fromString(hex: string): Oid }
+    readonly Reference: {
+      lookup(repository: Repository, name: string): Promise<Reference>
+      nameToId(repository: Repository, name: string): Promise<Oid>
+    }
+    readonly Repository: {
+      readonly INIT_FLAG: { readonly BARE: number; readonly NO_REINIT: number; readonly MKPATH: number }
+      initExt(path: string, options: RepositoryInitOptions): Promise<Repository>
+      openBare(path: string): Promise<Repository>
+    }
+    readonly Revparse: { single(repository: Repository, spec: string): Promise<GitObject> }
+    readonly Signature: { create(name: string, email: string, time: number, offset: number): Signature }
+    readonly Tree: { lookup(repository: Repository, id: Oid): Promise<Tree> }
+    readonly Treebuilder: { create(repository: Repository, source: Tree | null): Promise<Treebuilder> }
+  }
+  const nodegit: NodeGit
+  export default nodegit
+}

@@ -1,0 +1,60 @@
+import { type GitProcess, spawnGit } from './child-process.ts'
+import { answerHook, type ProposedPush, type PushVerdict } from './push-review.ts'
+import { hooksFolder, type Repositories, repositoryPath } from './repositories.ts'
+
+/** One request to a half of the smart protocol (gitprotocol-http(5)). */
+export interface PackRequest {
+  /** Says which refs there are, and reads nothing; otherwise answers one request on stdin. */
+  readonly advertise: boolean
+  /** Value of the client's `Git-Protocol` header, empty if it sent none. Whoever passes it on has looked at its form. */
+  readonly protocol: string
+}
+
+const UPLOAD_CONFIG = [
+  // Partial clones, and the single objects that they ask for later.
+  'uploadpack.allowFilter=true',
+  'uploadpack.allowAnySHA1InWant=true',
+]
+
+const RECEIVE_CONFIG = [
+  // Objects that break clients, or attack them by their names, stay out.
+  'receive.fsckObjects=true',
+  'receive.advertisePushOptions=true',
+  // Names of files end up on the disks of people whose file systems fold case and Unicode (git-config(1), core.protectNTFS).
+  'core.protectHFS=true',
+  'core.protectNTFS=true',
+]
+
+/** Starts the half that clients fetch from. */
+export function startUploadPack(repositories: Repositories, id: number, request: PackRequest): GitProcess {
+  const repository = repositoryPath(repositories, id)
+  return spawnGit(argumentsOf('upload-pack', UPLOAD_CONFIG, request), { repository, env: environmentOf(request) })
+}
+
+/**
+ * Starts the half that clients push to.
+ *
+ * @param review asked once, when all objects have arrived and before a ref moves; not asked when the push does not get so far.
+ */
+export function startReceivePack(
+  repositories: Repositories,
+  id: number,
+  request: PackRequest,
+  review: (push: ProposedPush) => Promise<PushVerdict>,
+): GitProcess {
+  const repository = repositoryPath(repositories, id)
+  const config = [...RECEIVE_CONFIG, `core.hooksPath=${hooksFolder(repositories)}`]
+  const options = { repository, env: environmentOf(request), hooks: true }
+  const git = spawnGit(argumentsOf('receive-pack', config, request), options)
+  if (git.hooks) answerHook(git.hooks, review)
+  return git
+}
+
+function argumentsOf(command: string, config: readonly string[], { advertise }: PackRequest): string[] {
+  const flags = advertise ? ['--stateless-rpc', '--http-backend-info-refs'] : ['--stateless-rpc']
+  return [...config.flatMap((entry) => ['-c', entry]), command, ...flags, '.']
+}
+
+function environmentOf({ protocol }: PackRequest): Record<string, string> {
+  return protocol === '' ? {} : { GIT_PROTOCOL: protocol }
+}

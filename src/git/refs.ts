@@ -1,0 +1,185 @@
+import { createInterface } from 'node:readline'
+import nodegit, { type GitObject, type Repository } from 'nodegit'
+import { runGit, spawnGit } from './child-process.ts'
+import { explained, found, GitError } from './errors.ts'
+import { type Repositories, repositoryPath } from './repositories.ts'
+
+/** A ref that holds an object id. */
+export interface Ref {
+  /** In full, as `refs/heads/main`. */
+  readonly name: string
+  /** Of the object it names: for an annotated tag the tag object. */
+  readonly id: string
+}
+
+/** A change of one ref. */
+export interface RefUpdate {
+  /** In full, as `refs/heads/main`. */
+  readonly name: string
+  /** What it holds now; undefined where it must not exist. */
+  readonly from: string | undefined
+  /** What it shall hold; undefined to delete it. */
+  readonly to: string | undefined
+}
+
+/** What git-check-ref-format(1) allows between two slashes. */
+const REF_COMPONENT = /^(?!\.)(?!.*\.lock$)[^\p{Cc}\p{Cs} ~^:?*[\\]+$/u
+
+/** Longest component in bytes: a file name of Linux, with room for `.lock`. */
+const MAX_COMPONENT_BYTES = 250
+
+/** Longest name in characters: a path of Linux (PATH_MAX), in UTF-8, with room for the folder of the repository. */
+const MAX_REF_CHARACTERS = 1024
+
+const OBJECT_ID = /^[0-9a-f]{40}$/
+
+/** Abbreviated and full ids; Git's own minimum is four digits. */
+const ABBREVIATED_ID = /^[0-9a-f]{4,40}$/
+
+/** Ancestors by count, as in `main~3` and `v1^2`. Everything else of gitrevisions(7) searches, or reads reflogs. */
+const ANCESTRY = /((?:[~^][0-9]{0,4}){1,8})$/
+
+/** Whether Git allows a name for a branch or a tag. Stricter than Git in two points: no leading dash, and a bounded length. */
+export function isRefName(name: string): boolean {
+  if (name === '@' || name === 'HEAD' || name.length > MAX_REF_CHARACTERS) return false
+  if (/^-|\.\.|@\{|\.$/.test(name)) return false
+  return name
+    .split('/')
+    .every((component) => REF_COMPONENT.test(component) && Buffer.byteLength(component) <= MAX_COMPONENT_BYTES)
+}
+
+/** The object id that a ref holds, by its name in full; undefined when there is none. HEAD gives that of its branch. */
+export async function readRef(repositories: Repositories, id: number, name: string): Promise<string | undefined> {
+  return repositories.handles.use(repositoryPath(repositories, id), (repository) => lookUp(repository, name))
+}
+
+async function lookUp(repository: Repository, name: string): Promise<string | undefined> {
+  return (await found(nodegit.Reference.nameToId(repository, name)))?.toString()
+}
+
+/**
+ * All refs below some prefixes, in the order of their names. Read as one snapshot from the ref files and never held as a whole, so
+ * that a hundred thousand of them cost time, not memory.
+ *
+ * @param prefixes as `refs/heads/`.
+ */
+export async function* listRefs(
+  repositories: Repositories,
+  id: number,
+  prefixes: readonly string[],
+): AsyncGenerator<Ref, void, undefined> {
+  const args = ['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]
+  const git = spawnGit(args, { repository: repositoryPath(repositories, id) })
+  git.stdin.end()
+  try {
+    for await (const line of createInterface({ input: git.stdout, crlfDelay: Number.POSITIVE_INFINITY })) {
+      const space = line.indexOf(' ')
+      yield { id: line.slice(0, space), name: line.slice(space + 1) }
+    }
+    const { code, stderr } = await git.exited
+    if (code !== 0) throw new Error(`git for-each-ref failed: ${stderr}`)
+  } finally {
+    git.stop()
+  }
+}
+
+/** Name of the branch that HEAD names, without `refs/heads/`, whether it exists or not. */
+export async function readDefaultBranch(repositories: Repositories, id: number): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const head = await explained(nodegit.Reference.lookup(repository, 'HEAD'))
+    return head.symbolicTarget().replace(/^refs\/heads\//, '')
+  })
+}
+
+/** Makes HEAD name a branch, by its name without `refs/heads/`. The branch need not exist. */
+export async function setDefaultBranch(repositories: Repositories, id: number, branch: string): Promise<void> {
+  if (!isRefName(branch)) throw new GitError('INVALID_NAME', `no name for a branch: ${branch}`)
+  await repositories.handles.use(repositoryPath(repositories, id), (repository) =>
+    explained(repository.setHead(`refs/heads/${branch}`)),
+  )
+}
+
+/**
+ * The id of the commit that a text of a client names: HEAD, a ref in full, a branch, a tag or an object id, in this order, each with
+ * an optional count of ancestors (`main~3`). A branch comes before a tag of its name, unlike in gitrevisions(7): these are questions
+ * about branches.
+ *
+ * @returns undefined when it names no commit.
+ */
+export async function resolveCommit(repositories: Repositories, id: number, text: string): Promise<string | undefined> {
+  const ancestry = ANCESTRY.exec(text)?.[1] ?? ''
+  const name = text.slice(0, text.length - ancestry.length)
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const base = await baseOf(repository, name)
+    // The text is one that `ANCESTRY` or `OBJECT_ID` describes: nothing of it is a search.
+    if (base === undefined) return undefined
+    const object = await found(nodegit.Revparse.single(repository, `${base}${ancestry}`))
+    return object && (await peelToCommit(object))?.id().toString()
+  })
+}
+
+async function baseOf(repository: Repository, name: string): Promise<string | undefined> {
+  if (name !== 'HEAD' && !isRefName(name)) return undefined
+  const candidates = name === 'HEAD' || name.startsWith('refs/') ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`]
+  for (const candidate of candidates) {
+    const id = await lookUp(repository, candidate)
+    if (id !== undefined) return id
+  }
+  return ABBREVIATED_ID.test(name) ? name : undefined
+}
+
+/** Trees and blobs are no commits; the error says nothing that its absence does not. */
+function peelToCommit(object: GitObject): Promise<GitObject | undefined> {
+  return object.peel(nodegit.Object.TYPE.COMMIT).catch(() => undefined)
+}
+
+/**
+ * Changes refs, all of them or none, each only if it holds what the caller saw.
+ *
+ * By git-update-ref(1): libgit2 1.9 checks a name against packed refs on one of its two ways only, deletes on the event loop, and in
+ * nodegit gives locks back when the garbage collector runs. Objects have to be stored before.
+ *
+ * @throws GitError STALE when a ref holds something else, NAME_COLLISION, LOCKED, INVALID_NAME; NOT_FOUND for an object that is not
+ *   there.
+ */
+export async function updateRefs(repositories: Repositories, id: number, updates: readonly RefUpdate[]): Promise<void> {
+  for (const update of updates) checkUpdate(update)
+  const instructions = updates.map(instructionOf).join('')
+  const repository = repositoryPath(repositories, id)
+  const { code, stderr } = await runGit(['update-ref', '--stdin', '-z'], { repository }, instructions)
+  if (code !== 0) throw await failureOf(repositories, id, updates, stderr)
+}
+
+function checkUpdate({ name, from, to }: RefUpdate): void {
+  const ids = [from, to].filter((value) => value !== undefined)
+  if (!name.startsWith('refs/') || !isRefName(name) || !ids.every((value) => OBJECT_ID.test(value))) {
+    throw new GitError('INVALID_NAME', `no ref or no object id: ${name}`)
+  }
+}
+
+/** In the format of `-z`, where an empty old value of `update` would mean any: zeros say that the ref must not exist. */
+function instructionOf({ name, from, to }: RefUpdate): string {
+  if (to === undefined) return from === undefined ? `verify ${name}\0\0` : `delete ${name}\0${from}\0`
+  return from === undefined ? `create ${name}\0${to}\0` : `update ${name}\0${to}\0${from}\0`
+}
+
+/** Finds out why a transaction failed: first from the refs themselves, then from what Git says. */
+async function failureOf(
+  repositories: Repositories,
+  id: number,
+  updates: readonly RefUpdate[],
+  stderr: string,
+): Promise<Error> {
+  for (const { name, from } of updates) {
+    if ((await readRef(repositories, id, name)) !== from) return new GitError('STALE', `${name} has changed`)
+  }
+  const kind = MESSAGES.find(([pattern]) => pattern.test(stderr))?.[1]
+  return kind ? new GitError(kind, stderr) : new Error(`git update-ref failed: ${stderr}`)
+}
+
+/** What Git says about locks, names and objects (refs.c and refs/files-backend.c of Git 2.39; `LC_ALL` is C). */
+const MESSAGES: readonly (readonly [RegExp, GitError['kind']])[] = [
+  [/cannot create '|at the same time|there are still refs under/, 'NAME_COLLISION'],
+  [/\.lock': File exists/, 'LOCKED'],
+  [/nonexistent object|trying to write non-commit object/, 'NOT_FOUND'],
+]

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import nodegit from 'nodegit'
+import { explained, GitError } from './errors.ts'
+import { installHooks } from './push-review.ts'
+import { RepositoryHandles } from './repository-handles.ts'
+
+/** All repositories of an instance. */
+export interface Repositories {
+  /** Absolute path. */
+  readonly folder: string
+  /** For this room only: what is behind the handles is nodegit's. */
+  readonly handles: RepositoryHandles
+  /** Last work under the lock of each repository that is locked. For this room only. */
+  readonly locks: Map<number, Promise<unknown>>
+}
+
+/** Folders by the last two hexadecimal digits of the id, so that none of them gets huge. */
+const SHARDS = 256
+
+/** Repositories that are being made or removed. Whatever a crash leaves in there belongs to nobody. */
+const SCRATCH_FOLDER = 'scratch'
+
+/** The repositories of a folder, of which nothing is touched yet. */
+export function repositoriesIn(folder: string): Repositories {
+  return { folder, handles: new RepositoryHandles(), locks: new Map() }
+}
+
+/**
+ * Makes the folder when it is missing, and removes what a crash left half made or half removed. Only for the one server whose
+ * repositories these are.
+ */
+export async function prepareRepositories(repositories: Repositories): Promise<void> {
+  const scratch = join(repositories.folder, SCRATCH_FOLDER)
+  await rm(scratch, { recursive: true, force: true })
+  await mkdir(scratch, { recursive: true, mode: 0o700 })
+  await installHooks(hooksFolder(repositories))
+}
+
+/** Closes what is open. */
+export function closeRepositories(repositories: Repositories): void {
+  repositories.handles.dropAll()
+}
+
+/** Where the hooks of all repositories are. */
+export function hooksFolder({ folder }: Repositories): string {
+  return join(folder, 'hooks')
+}
+
+/** Where a repository is or would be. An id leads to the same path for ever, whatever the repository is called. */
+export function repositoryPath({ folder }: Repositories, id: number): string {
+  const shard = (id % SHARDS).toString(16).padStart(2, '0')
+  return join(folder, shard, `${id}.git`)
+}
+
+/**
+ * Makes an empty bare repository. It is there in whole, or not at all.
+ *
+ * @param defaultBranch name of the branch that HEAD names, a valid one; the branch itself is not made.
+ * @throws GitError EXISTS
+ */
+export async function createRepository(repositories: Repositories, id: number, defaultBranch: string): Promise<void> {
+  const draft = scratchPath(repositories)
+  const { BARE, NO_REINIT, MKPATH } = nodegit.Repository.INIT_FLAG
+  const options = { flags: BARE | NO_REINIT | MKPATH, initialHead: defaultBranch }
+  await explained(nodegit.Repository.initExt(draft, options))
+  try {
+    const path = repositoryPath(repositories, id)
+    await mkdir(join(path, '..'), { recursive: true })
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    // rename(2) replaces a directory only when that is empty.
+    if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw new GitError('EXISTS', `repository ${id} exists`)
+    throw error
+  }
+}
+
+/** Removes a repository, which is gone at once for everybody who opens it from now on. One that is not there is no error. */
+export async function deleteRepository(repositories: Repositories, id: number): Promise<void> {
+  const path = repositoryPath(repositories, id)
+  const remains = scratchPath(repositories)
+  try {
+    await rename(path, remains)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return
+    throw error
+  }
+  repositories.handles.drop(path)
+  await rm(remains, { recursive: true, force: true })
+}
+
+/** Whether there is a repository. */
+export async function repositoryExists(repositories: Repositories, id: number): Promise<boolean> {
+  return stat(repositoryPath(repositories, id)).then(
+    () => true,
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return false
+      throw error
+    },
+  )
+}
+
+/**
+ * Runs work alone among all work under the lock of a repository, in the order of asking. Pushes do not take it: Git locks each ref
+ * that it moves.
+ */
+export async function withRepositoryLock<T>({ locks }: Repositories, id: number, work: () => Promise<T>): Promise<T> {
+  const before = locks.get(id)
+  const mine = (before ?? Promise.resolve()).then(work)
+  // A failure is for who asked for the work, not for those behind.
+  const done = mine.catch(() => {})
+  locks.set(id, done)
+  try {
+    return await mine
+  } finally {
+    if (locks.get(id) === done) locks.delete(id)
+  }
+}
+
+function scratchPath({ folder }: Repositories): string {
+  return join(folder, SCRATCH_FOLDER, randomUUID())
+}
+
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}

@@ -1,0 +1,124 @@
+import type { Logger } from 'pino'
+import type { HttpRequest, HttpResponse } from '../connection.ts'
+import { abort, answerText } from './answers.ts'
+import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
+import { type GitRoute, readGitRoute } from './routes.ts'
+import { advertise, exchange, type SessionLimits } from './session.ts'
+
+export interface GitHttpOptions {
+  readonly authorize: AuthorizeGit
+  readonly log: Logger
+  readonly limits: SessionLimits & {
+    /** Requests that run git at the same time. */
+    readonly maxSessions: number
+  }
+}
+
+/** Lines of 50 bytes for a million refs, and some more. */
+const MAX_FETCH_REQUEST_BYTES = 64 * 1024 * 1024
+
+// Git says every five seconds that it is still at work (receive.keepAlive and uploadpack.keepAlive of git-config(1)); before the first
+// word it may have to index a large pack, or count the objects of a large history.
+const IDLE_TIMEOUT_MS = 10 * 60_000
+
+// The largest push over a line of 200 KB/s.
+const TOTAL_TIMEOUT_MS = 3 * 3_600_000
+
+// Two processes each. A crowd that clones the same repository still fits.
+const MAX_SESSIONS = 128
+
+/** Seconds after which a client that found no place should come again. */
+const RETRY_AFTER_SECONDS = '10'
+
+/** Limits of a server on the open net. */
+export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
+  return {
+    maxPushBytes,
+    maxFetchRequestBytes: MAX_FETCH_REQUEST_BYTES,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+    totalTimeoutMs: TOTAL_TIMEOUT_MS,
+    maxSessions: MAX_SESSIONS,
+  }
+}
+
+/**
+ * Git over HTTP, the smart protocol (gitprotocol-http(5)), in either version of HTTP.
+ *
+ * @returns a handler that says whether a request was one of Git's; only then it answers.
+ */
+export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, response: HttpResponse) => boolean {
+  let sessions = 0
+  const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute) => {
+    const { authorize, limits, log } = options
+    if (route.kind === 'unknown service') {
+      return answerText(request, response, 400, 'only the smart protocol of Git is spoken here')
+    }
+    if (refuseMalformed(request, response, route)) return
+    const { kind, target } = route
+    const decision = await authorize(request, target)
+    if (decision.outcome === 'refused') return answerText(request, response, decision.status, decision.message)
+    if (decision.outcome === 'moved') return redirect(request, response, decision)
+    if (sessions >= limits.maxSessions) {
+      const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+      return answerText(request, response, 503, 'too many people use git here at the moment', headers)
+    }
+    // The client may have left while it was looked up: then nothing would tell that nobody waits for the process.
+    if (isClosed(request)) return
+    sessions += 1
+    try {
+      const serve: Serve = kind === 'request' ? exchange : advertise
+      await serve(request, response, target, decision, limits, log)
+    } finally {
+      sessions -= 1
+    }
+  }
+  return (request, response) => {
+    const route = readGitRoute(request.url ?? '')
+    if (!route) return false
+    handle(request, response, route).catch((err: unknown) => {
+      options.log.error({ err }, 'a git request failed')
+      if (response.headersSent) abort(response)
+      else answerText(request, response, 500, 'the server failed')
+    })
+    return true
+  }
+}
+
+type Serve = (
+  request: HttpRequest,
+  response: HttpResponse,
+  target: GitTarget,
+  grant: GitGrant,
+  limits: SessionLimits,
+  log: Logger,
+) => Promise<void>
+
+/** Answers a request that is none to this path, whoever sends it. Returns whether it has. */
+function refuseMalformed(
+  request: HttpRequest,
+  response: HttpResponse,
+  { kind, target }: Exclude<GitRoute, { kind: 'unknown service' }>,
+): boolean {
+  const method = kind === 'request' ? 'POST' : 'GET'
+  if (request.method !== method) {
+    answerText(request, response, 405, `this path takes ${method}`, { allow: method })
+    return true
+  }
+  const contentType = `application/x-${target.service}-request`
+  if (kind === 'request' && request.headers['content-type'] !== contentType) {
+    answerText(request, response, 400, `the content type has to be ${contentType}`)
+    return true
+  }
+  return false
+}
+
+/** To the same place under the repository's new name. */
+function redirect(request: HttpRequest, response: HttpResponse, { owner, name }: GitMove): void {
+  const [, , , ...endpoint] = (request.url ?? '').split('/')
+  const location = `/${encodeURIComponent(owner)}/${encodeURIComponent(name)}.git/${endpoint.join('/')}`
+  answerText(request, response, 301, `the repository is at ${location}`, { location })
+}
+
+function isClosed(request: HttpRequest): boolean {
+  return 'stream' in request ? request.stream.destroyed : request.socket.destroyed
+}

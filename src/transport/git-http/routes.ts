@@ -1,0 +1,39 @@
+import type { GitService, GitTarget } from './git-access.ts'
+
+/** What a path and its query ask of Git over HTTP (gitprotocol-http(5)). */
+export type GitRoute =
+  /** Which refs there are. */
+  | { readonly kind: 'advertisement'; readonly target: GitTarget }
+  /** One request to a service. */
+  | { readonly kind: 'request'; readonly target: GitTarget }
+  /** A path of Git's, but no service that there is; dumb clients ask for none. */
+  | { readonly kind: 'unknown service' }
+
+const PATH = /^\/([^/]+)\/([^/]+)\/(info\/refs|git-upload-pack|git-receive-pack)$/
+
+const SERVICES: readonly string[] = ['git-upload-pack', 'git-receive-pack'] satisfies GitService[]
+
+/**
+ * Reads a request target; undefined when it is none of Git's.
+ *
+ * @param url path and query, as in the request line.
+ */
+export function readGitRoute(url: string): GitRoute | undefined {
+  const queryStart = url.indexOf('?')
+  const path = queryStart < 0 ? url : url.slice(0, queryStart)
+  const [, owner, repository, endpoint] = PATH.exec(path) ?? []
+  if (owner === undefined || repository === undefined || endpoint === undefined) return undefined
+  const name = repository.replace(/\.git$/i, '')
+  if (endpoint !== 'info/refs') {
+    // The pattern lets nothing else through.
+    return { kind: 'request', target: { owner, name, service: endpoint as GitService } }
+  }
+  const services = new URLSearchParams(queryStart < 0 ? '' : url.slice(queryStart)).getAll('service')
+  const [service = ''] = services
+  if (services.length !== 1 || !isService(service)) return { kind: 'unknown service' }
+  return { kind: 'advertisement', target: { owner, name, service } }
+}
+
+function isService(text: string): text is GitService {
+  return SERVICES.includes(text)
+}
