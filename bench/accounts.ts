@@ -41,14 +41,16 @@ const FIRST_CREATE_TIME_S = 1_700_000_000
 /** Puts accounts into a database file, beside the server that has it open: the API would hash a password for each. */
 export function insertAccounts(database: string, count: number): void {
   const sqlite = new Sqlite(database)
-  const insertUser = sqlite.prepare(`insert into users (username, email, email_key, display_name, avatar_url,
+  const insertAccount = sqlite.prepare(`insert into accounts (kind) values ('USER')`)
+  const insertUser = sqlite.prepare(`insert into users (id, username, email, email_key, display_name, avatar_url,
     description, password_hash, role, state, create_time, update_time)
-    values (?, '', '', 'Somebody with a name', '', 'Writes software.', '', 'USER', 'NORMAL', ?, ?)`)
-  const insertName = sqlite.prepare('insert into account_names (name_key, user_id) values (?, ?)')
+    values (?, ?, '', '', 'Somebody with a name', '', 'Writes software.', '', 'USER', 'NORMAL', ?, ?)`)
+  const insertName = sqlite.prepare('insert into account_names (name_key, account_id) values (?, ?)')
   sqlite.transaction(() => {
     for (let i = 0; i < count; i++) {
       const time = FIRST_CREATE_TIME_S + i
-      const { lastInsertRowid } = insertUser.run(usernameOf(i), time, time)
+      const { lastInsertRowid } = insertAccount.run()
+      insertUser.run(lastInsertRowid, usernameOf(i), time, time)
       insertName.run(usernameOf(i), lastInsertRowid)
     }
   })()

@@ -26,7 +26,7 @@ interface Row {
 
 const sqlite = new Sqlite(database, { readonly: true })
 const columns = `coalesce(users.user_id, username) as name, role, username, display_name, avatar_url, description, state,
-  create_time, update_time from account_names join users on users.id = account_names.user_id`
+  create_time, update_time from account_names join users on users.id = account_names.account_id`
 const readUser = sqlite.prepare<[string], Row>(`select ${columns} where name_key = ?`)
 const readUsers = sqlite.prepare<string[], Row>(
   `select ${columns} where name_key in (${Array(100).fill('?').join(', ')})`,

@@ -1,21 +1,22 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
+import { measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { type ServerProcess, startServer } from './processes.ts'
-import { type MemoryReading, printReport, type Section, withReport } from './report.ts'
+import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
 
 /**
  * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and gives, before the
  * arguments of the user, the bundles of the server and of the bare servers, and the document to write to.
  */
-const [server = '', baseline = '', document = '', ...args] = process.argv.slice(2)
+const [server = '', baseline = '', gitBaseline = '', document = '', ...args] = process.argv.slice(2)
 const { values: flags, positionals: selection } = parseArgs({
   args,
   allowPositionals: true,
@@ -46,14 +47,11 @@ try {
 async function bench(): Promise<void> {
   const servers = await startServers()
   const memory: MemoryReading[] = [reading('started, idle', servers)]
-  const groups = selectGroups(
-    groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers)),
-  )
-  for (const group of groups) await checkAnswers(group)
-  const sections: Section[] = []
-  for (const group of groups) {
-    process.stderr.write(`${group.name} …\n`)
-    sections.push({ group, results: await measureGroup(group) })
+  const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
+  const sections: string[] = []
+  for (const { name, measure } of selectSubjects([...groups.map(requestsOf), gitOf(servers)])) {
+    process.stderr.write(`${name} …\n`)
+    sections.push(await measure())
   }
   memory.push(reading('after everything above', servers))
   await new Promise((resolve) => setTimeout(resolve, REST_MS))
@@ -113,11 +111,41 @@ async function answerOf({ http }: Servers, requests: readonly Request[]): Promis
   return (await http1.ask(http.url, first)).body.toString()
 }
 
-function selectGroups(groups: readonly Group[]): readonly Group[] {
-  const known = groups.map(({ name }) => name)
+/** What can be chosen on the command line. */
+interface Subject {
+  readonly name: string
+  /** Returns the figures as Markdown. */
+  measure(): Promise<string>
+}
+
+function requestsOf(group: Group): Subject {
+  return {
+    name: group.name,
+    async measure() {
+      await checkAnswers(group)
+      return printSection({ group, results: await measureGroup(group) })
+    },
+  }
+}
+
+function gitOf({ branchline, credentials }: Servers): Subject {
+  return {
+    name: 'git',
+    async measure() {
+      const [backendFolder, workFolder] = [join(folder, 'backend'), join(folder, 'clones')]
+      for (const path of [backendFolder, workFolder]) await mkdir(path)
+      const backend = await start(gitBaseline, backendFolder)
+      const token = credentials.personalAccessToken
+      return measureGit({ branchline, token, backend, backendFolder, workFolder })
+    },
+  }
+}
+
+function selectSubjects(subjects: readonly Subject[]): readonly Subject[] {
+  const known = subjects.map(({ name }) => name)
   const unknown = selection.find((name) => !known.includes(name))
   if (unknown !== undefined) throw new Error(`there is no "${unknown}": choose from ${known.join(', ')}`)
-  return selection.length === 0 ? groups : groups.filter(({ name }) => selection.includes(name))
+  return selection.length === 0 ? subjects : subjects.filter(({ name }) => selection.includes(name))
 }
 
 function reading(moment: string, { branchline }: Servers): MemoryReading {

@@ -111,7 +111,8 @@ function summarize({ answered, elapsedMs, latenciesMs }: LoadResult) {
   }
 }
 
-function median(values: readonly number[]): number {
+/** The middle one of some values. */
+export function median(values: readonly number[]): number {
   return quantile(Float64Array.from(values).sort(), 0.5)
 }
 

@@ -21,12 +21,13 @@ export function machineLine(): string {
 }
 
 /** Everything as Markdown, with columns that line up in a terminal too. */
-export function printReport(sections: readonly Section[], memory: readonly MemoryReading[]): string {
-  const parts = [`Machine: ${machineLine()}.`, ...sections.map(printSection), printMemory(memory)]
+export function printReport(sections: readonly string[], memory: readonly MemoryReading[]): string {
+  const parts = [`Machine: ${machineLine()}.`, ...sections, printMemory(memory)]
   return `${parts.join('\n\n')}\n`
 }
 
-function printSection({ group, results }: Section): string {
+/** The results of a group, as Markdown. */
+export function printSection({ group, results }: Section): string {
   const head = [group.title, 'requests/s', 'ratio', 'of', 'CPU µs', 'p50 ms', 'p99 ms', 'MiB after']
   const rows = results.map((result) => [
     result.name,
@@ -46,11 +47,13 @@ function printMemory(memory: readonly MemoryReading[]): string {
   return table(['Memory of the server', 'MiB'], rows)
 }
 
-function mebibytes(bytes: number | undefined): string {
+/** Bytes for people; empty where they are not known. */
+export function mebibytes(bytes: number | undefined): string {
   return bytes === undefined ? '' : (bytes / 2 ** 20).toFixed(0)
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table of Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0), 3))
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, i) => (isText(head, i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`

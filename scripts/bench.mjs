@@ -12,7 +12,7 @@ const { build } = await import('esbuild')
 const outdir = join(root, 'dist', 'bench')
 await build({
   absWorkingDir: root,
-  entryPoints: ['bench/main.ts', 'bench/baseline.ts'],
+  entryPoints: ['bench/main.ts', 'bench/baseline.ts', 'bench/git-baseline.ts'],
   outdir,
   bundle: true,
   format: 'esm',
@@ -27,6 +27,7 @@ const { code } = await run(
     join(outdir, 'main.js'),
     bundlePath,
     join(outdir, 'baseline.js'),
+    join(outdir, 'git-baseline.js'),
     join(root, 'docs', 'performance.md'),
     ...process.argv.slice(2),
   ],

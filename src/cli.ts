@@ -1,38 +1,19 @@
-import { buffer } from 'node:stream/consumers'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
-import {
-  dataOption,
-  type LogLevel,
-  logLevelOption,
-  minPasswordLengthOption,
-  readConfig,
-  type ServeFlags,
-  serveOptions,
-  unknownVariable,
-} from './config.ts'
-import { createUserAsOperator } from './domain/accounts/create-user.ts'
+import { backupCommand, restoreCommand } from './cli/backup.ts'
+import { doctorCommand } from './cli/doctor.ts'
+import { print } from './cli/print.ts'
+import { userCommand } from './cli/user.ts'
+import { dataOption, readConfig, type ServeFlags, serveOptions, unknownVariable } from './config.ts'
+import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/errors.ts'
 import { createLog } from './log.ts'
-import { createApp, migrateData, openData, type Server, startServer } from './server.ts'
+import { type Server, startServer } from './server.ts'
 import { refusal } from './transport/errors.ts'
 import { VERSION } from './version.ts'
 
 /** How long calls in flight may take to finish after SIGTERM; service managers commonly kill after 30 seconds. */
 const SHUTDOWN_GRACE_MS = 20_000
-
-/** Settings of the rules that an operator at the command line is not bound by. */
-const OPERATOR_SETTINGS = {
-  registration: 'closed',
-  passwordSignIn: true,
-  basicPassword: true,
-  privateInstance: false,
-  usernameChange: true,
-  displayNameChange: true,
-  statsBy: 'create',
-  memoContentBytes: 8192,
-  webhookRetryScheduleMs: [],
-} as const
 
 /**
  * Runs a command line, and sets the exit code: 0 when it did what it was told, 1 when it could not, with a sentence on
@@ -59,6 +40,9 @@ function program(): Command {
     .showHelpAfterError('(--help lists the commands and options)')
   root.addCommand(serveCommand())
   root.addCommand(userCommand())
+  root.addCommand(backupCommand())
+  root.addCommand(restoreCommand())
+  root.addCommand(doctorCommand())
   root.addCommand(migrateCommand())
   root
     .command('version')
@@ -74,8 +58,9 @@ function serveCommand(): Command {
     const config = readConfig(flags)
     const log = createLog(config.logLevel)
     const server = await startServer(config, log)
-    print(`branchline listening on ${server.url}`)
+    // Whoever reads that it listens may stop it.
     stopOnSignal(server, log)
+    print(`branchline listening on ${server.url}`)
   })
 }
 
@@ -99,53 +84,6 @@ function stopOnSignal(server: Server, log: Logger): void {
   for (const name of STOP_SIGNALS) process.on(name, stop)
 }
 
-interface UserFlags {
-  data: string
-  username: string
-  role: 'admin' | 'user'
-  email: string
-  displayName: string
-  minPasswordLength: number
-  passwordStdin: boolean
-  logLevel: LogLevel
-}
-
-function userCommand(): Command {
-  const create = new Command('create')
-    .description('make an account in a data folder, whether or not a server is running on it')
-    .addOption(dataOption())
-    .requiredOption('--username <name>', 'name to sign in with')
-    .addOption(new Option('--role <role>', 'what the account may do').choices(['admin', 'user']).default('user'))
-    .option('--email <address>', 'e-mail address', '')
-    .option('--display-name <text>', 'name to show', '')
-    .requiredOption('--password-stdin', 'read the password from standard input, without the line break at its end')
-    .addOption(minPasswordLengthOption())
-    .addOption(logLevelOption())
-    .action(async (flags: UserFlags) => {
-      const password = (await buffer(process.stdin)).toString('utf8').replace(/\r?\n$/, '')
-      const db = await openData(flags.data)
-      try {
-        const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
-        const app = await createApp(db, flags.data, settings, createLog(flags.logLevel))
-        const user = await createUserAsOperator(app, {
-          username: flags.username,
-          userId: '',
-          email: flags.email,
-          display_name: flags.displayName,
-          avatar_url: '',
-          description: '',
-          password,
-          role: flags.role === 'admin' ? 'ADMIN' : 'USER',
-          state: 'NORMAL',
-        })
-        print(`created users/${user.username} (${flags.role})`)
-      } finally {
-        await db.destroy()
-      }
-    })
-  return new Command('user').description('manage accounts').addCommand(create)
-}
-
 function migrateCommand(): Command {
   return new Command('migrate')
     .description('bring the database to the version of this program; `serve` does so by itself')
@@ -164,10 +102,6 @@ function migrateCommand(): Command {
 function version(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }
 
 /** What went wrong, for the person at the terminal. */

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Settings } from './domain/app.ts'
 import { type AllowedHosts, parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
+import { MERGE_STYLES, type MergeStyle } from './domain/repos/merge-styles.ts'
 
 /** Everything that an operator can set, parsed and checked. */
 export interface Config {
@@ -23,8 +24,6 @@ export interface Config {
   /** Origins, as browsers send them, that may use credentials. */
   readonly corsOrigins: readonly string[]
   readonly maxMessageBytes: number
-  /** Of one push. */
-  readonly maxPushBytes: number
   readonly reflection: boolean
   readonly logLevel: LogLevel
 }
@@ -71,6 +70,7 @@ export interface ServeFlags {
   memoContentBytes: number
   webhookAllowedHosts: AllowedHosts
   webhookRetrySchedule: number[]
+  defaultMergeStyle: MergeStyle
   mailDir?: string
   proxyAuth: boolean
   proxyAuthHeader: string
@@ -132,8 +132,11 @@ export function serveOptions(): Option[] {
     setting('--display-name-change <on|off>', 'off: only administrators change display names', 'on', onOff),
     setting('--stats-by <create|update>', 'time that statistics show memos at', 'create').choices(['create', 'update']),
     setting('--memo-content-bytes <bytes>', 'longest memo, at least 8192', '8192', wholeNumber(8192, 1_048_576)),
-    setting('--webhook-allowed-hosts <hosts>', 'private hosts, addresses and CIDRs for webhooks', '', allowedHosts),
+    setting('--webhook-allowed-hosts <hosts>', 'private hosts, addresses and CIDRs to reach', '', allowedHosts),
     setting('--webhook-retry-schedule <waits>', 'waits after failed deliveries', DEFAULT_RETRY_SCHEDULE, durations),
+    setting('--default-merge-style <style>', 'how pull requests of new repositories are merged', 'merge').choices(
+      MERGE_STYLES,
+    ),
     setting('--mail-dir <folder>', 'folder that outgoing mail is written to; no mail without it', undefined, (text) =>
       resolve(text),
     ),
@@ -147,7 +150,7 @@ export function serveOptions(): Option[] {
     setting('--proxy-auth-name-header <name>', 'header with the display name of new accounts', undefined, headerName),
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
-    setting('--max-push-bytes <size>', 'largest push', '2GiB', byteSize),
+    setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
     setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
     logLevelOption(),
   ]
@@ -185,14 +188,15 @@ export function readConfig(flags: ServeFlags): Config {
       displayNameChange: flags.displayNameChange,
       statsBy: flags.statsBy,
       memoContentBytes: flags.memoContentBytes,
+      maxPushBytes: flags.maxPushBytes,
       webhookRetryScheduleMs: flags.webhookRetrySchedule,
+      defaultMergeStyle: flags.defaultMergeStyle,
     },
     mailDir: flags.mailDir,
     proxyAuth: readProxyAuth(flags),
     webhookAllowedHosts: flags.webhookAllowedHosts,
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
-    maxPushBytes: flags.maxPushBytes,
     reflection: flags.reflection,
     logLevel: flags.logLevel,
   }

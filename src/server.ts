@@ -1,24 +1,43 @@
 import { setMaxListeners } from 'node:events'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
 import type { Logger } from 'pino'
 import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
+import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
+import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
+import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
+import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import type { Config } from './config.ts'
+import { lockData, openData, repositoriesOf } from './data-folder.ts'
 import { createGuessLimits } from './domain/accounts/guess-limits.ts'
 import { loadInstanceKeys } from './domain/accounts/instance-keys.ts'
 import { createOAuth2Client } from './domain/accounts/oauth2.ts'
@@ -30,15 +49,18 @@ import { createBackground } from './domain/background.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
-import { healPendingUpdates } from './domain/repos/ref-updates.ts'
+import { forgetUnpublishedCopies } from './domain/repos/copies.ts'
+import { createCopyPlaces } from './domain/repos/copy-places.ts'
+import { startMirrors } from './domain/repos/mirrors.ts'
+import { healPendingUpdates } from './domain/repos/ref-index.ts'
 import { createSignal } from './domain/signal.ts'
 import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
-import { closeRepositories, prepareRepositories, repositoriesIn } from './git/repositories.ts'
+import { closeRepositories, prepareRepositories } from './git/repositories.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
 import { memoPayload } from './services/memos.ts'
-import { checkDatabase, type Db, openDatabase } from './storage/database.ts'
-import { type MigrationRun, migrate } from './storage/migrate.ts'
+import type { DataLock } from './storage/data-lock.ts'
+import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf } from './transport/connection.ts'
@@ -59,16 +81,32 @@ import { createRest } from './transport/rest/index.ts'
 import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
 import { VERSION } from './version.ts'
 
-/** Names in the data folder. */
-const DATABASE_FILE = 'branchline.db'
-const REPOSITORIES_FOLDER = 'repositories'
-
 const SERVICES = [
+  AccessTokenService,
+  AccountService,
+  AdminService,
   AuthService,
+  CollaboratorService,
+  CommitService,
+  CommitStatusService,
+  ContentService,
+  DeployKeyService,
   EventService,
+  GitObjectService,
+  GpgKeyService,
+  ForkService,
   IdentityProviderService,
+  LabelService,
   MemoService,
+  MilestoneService,
+  OrganizationService,
+  PublicKeyService,
+  MirrorService,
   RepositoryService,
+  ServerService,
+  TagProtectionService,
+  TagService,
+  TeamService,
   TwoFactorService,
   UserService,
   Health,
@@ -97,42 +135,6 @@ export interface Server {
 }
 
 /**
- * Opens the database of a data folder, up to date, making both when they are missing.
- *
- * @throws NewerDatabaseError
- */
-export async function openData(folder: string): Promise<Db> {
-  const db = await openFolder(folder)
-  try {
-    await migrate(db)
-    return db
-  } catch (error) {
-    await db.destroy()
-    throw error
-  }
-}
-
-/**
- * Brings the database of a data folder to a version.
- *
- * @throws RangeError for a version that does not exist, NewerDatabaseError
- */
-export async function migrateData(folder: string, version: number | undefined): Promise<MigrationRun> {
-  const db = await openFolder(folder)
-  try {
-    return await migrate(db, version)
-  } finally {
-    await db.destroy()
-  }
-}
-
-async function openFolder(folder: string): Promise<Db> {
-  // Nobody but the server's own user has any business in there: it holds keys and password hashes.
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  return openDatabase(join(folder, DATABASE_FILE))
-}
-
-/**
  * Puts the application together over an open database.
  *
  * @param folder the data folder, absolute.
@@ -152,7 +154,7 @@ export async function createApp(
 ): Promise<App> {
   return {
     db,
-    git: repositoriesIn(join(folder, REPOSITORIES_FOLDER)),
+    git: repositoriesOf(folder),
     clock,
     settings,
     log,
@@ -160,7 +162,8 @@ export async function createApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
-    signals: { deliveries: createSignal(), events: createSignal() },
+    signals: { deliveries: createSignal(), events: createSignal(), mirrors: createSignal() },
+    copies: createCopyPlaces(),
     payloads: { memo: memoPayload },
     resetRequests: createResetRequests(),
     oauth2: createOAuth2Client({ outbound: outside.outbound, userAgent: `branchline/${VERSION}` }),
@@ -174,6 +177,17 @@ export async function createApp(
  * @throws Error with a sentence for the operator when the data, the schema or the address is unfit.
  */
 export async function startServer(config: Config, log: Logger, clock: Clock = systemClock): Promise<Server> {
+  const lock = await lockData(config.data)
+  try {
+    return await startLocked(config, log, clock, lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+/** Starts a server on a data folder that is its own; gives it back when it is closed. */
+async function startLocked(config: Config, log: Logger, clock: Clock, lock: DataLock): Promise<Server> {
   const db = await openData(config.data)
   try {
     // Known once the port is: until then nobody can ask.
@@ -189,18 +203,21 @@ export async function startServer(config: Config, log: Logger, clock: Clock = sy
       publicUrl: () => base.url,
     })
     await prepareRepositories(app.git)
+    await forgetUnpublishedCopies(app)
     await healPendingUpdates(app)
     const { listener, stopServing } = await serve(config, app, base)
     const deliveries = startDeliveries(app, `branchline-webhook/${VERSION}`)
+    const mirrors = startMirrors(app)
     app.background.run('forget old events', () => forgetOldEvents(app))
     let closing: Promise<void> | undefined
     const close = async (graceMs: number) => {
       stopServing()
       await listener.close(graceMs)
-      await deliveries.stop()
+      await Promise.all([deliveries.stop(), mirrors.stop()])
       await app.background.settled()
       closeRepositories(app.git)
       await db.destroy()
+      lock.release()
     }
     return {
       url: listener.url,
@@ -276,7 +293,7 @@ async function serve(
   const git = createGitHttp({
     authorize: authorizeGit(app),
     log: app.log,
-    limits: gitHttpLimits(config.maxPushBytes),
+    limits: gitHttpLimits(config.settings.maxPushBytes),
   })
   listener = await listen({
     ...config.listen,

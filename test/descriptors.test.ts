@@ -79,7 +79,7 @@ describe('every method', () => {
       const isAboutOwner = audience === Audience.SELF || audience === Audience.SELF_OR_ADMIN
       return [
         ...(audience === Audience.AUDIENCE_UNSPECIFIED ? ['no audience'] : []),
-        ...(scope !== '' && !isScope(scope) ? [`"${scope}" is no scope that a method can need`] : []),
+        ...(scope !== '' && !scope.split(' ').every(isScope) ? [`"${scope}" is no scope that a method can need`] : []),
         ...(isAboutOwner !== (owner !== '') ? ['an owner, or none, against its audience'] : []),
         ...(owner !== '' && !isStringField(method, owner) ? [`${owner} is no string field of the request`] : []),
       ]

@@ -57,3 +57,12 @@ export function holdsScope(caller: SignedIn, scope: string): boolean {
 export function seesPublicDataOnly(caller: Caller): boolean {
   return caller.kind === 'user' && caller.credential.kind === 'token' && caller.credential.scopes.publicOnly
 }
+
+/**
+ * Lets nobody make private what they could not see any more.
+ *
+ * @throws PUBLIC_ONLY_TOKEN
+ */
+export function checkSeesPrivate(caller: Caller): void {
+  if (seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
+}

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Repositories } from '../git/repositories.ts'
 import type { Db } from '../storage/database.ts'
+import type { MergeStyle } from '../storage/repositories.ts'
 import type { GuessLimits } from './accounts/guess-limits.ts'
 import type { InstanceKeys } from './accounts/instance-keys.ts'
 import type { OAuth2Client } from './accounts/oauth2.ts'
@@ -10,6 +11,7 @@ import type { Background } from './background.ts'
 import type { MailTransport } from './mail.ts'
 import type { MemoView } from './memos/memo-view.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import type { CopyPlaces } from './repos/copy-places.ts'
 import type { Signal } from './signal.ts'
 
 /** What every use case works with, built once by the server and passed as first argument. */
@@ -27,6 +29,7 @@ export interface App {
   readonly payloads: Payloads
   readonly outbound: Outbound
   readonly oauth2: OAuth2Client
+  readonly copies: CopyPlaces
   /** Undefined where no mail is sent. */
   readonly mail: MailTransport | undefined
   readonly resetRequests: ResetRequests
@@ -38,6 +41,8 @@ export interface App {
 export interface Signals {
   /** There are webhook deliveries to send. */
   readonly deliveries: Signal
+  /** There are mirrors to synchronise, or at another time. */
+  readonly mirrors: Signal
   /** There are events to watch. */
   readonly events: Signal
 }
@@ -67,8 +72,12 @@ export interface Settings {
   readonly statsBy: 'create' | 'update'
   /** Most bytes of UTF-8 in a memo. */
   readonly memoContentBytes: number
+  /** Most bytes of one push, and of what is fetched at once from another server. */
+  readonly maxPushBytes: number
   /** Milliseconds from each failed attempt of a webhook delivery to the next one; behind the last, it is given up. */
   readonly webhookRetryScheduleMs: readonly number[]
+  /** How pull requests of new repositories are merged unless told otherwise. */
+  readonly defaultMergeStyle: MergeStyle
 }
 
 /** Whole Unix seconds of a clock. */

@@ -54,6 +54,8 @@ const CONFIG = [
   'maintenance.auto=false',
   'receive.autogc=false',
   'core.hooksPath=/dev/null',
+  // Whoever pushes below `refs/replace/` must not decide what others are shown for an object.
+  'core.useReplaceRefs=false',
 ]
 
 /**

@@ -35,6 +35,9 @@ const REGULAR_FILE = 0o100644
 /** Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c). */
 const IDENTITY_DELIMITERS = /[<>\n\0]/g
 
+/** What libgit2 cuts off at both ends of them, and Git at least in part; it refuses what is nothing else (is_crud in signature.c). */
+const IDENTITY_CRUD = /^[\0- ,:;"\\']+|[\0- ,:;"\\']+$/g
+
 /** Reads a commit by its full id; undefined when there is none, or when the id is that of another kind of object. */
 export async function readCommit(
   repositories: Repositories,
@@ -80,7 +83,8 @@ async function storeTree(repository: Repository, files: FirstCommit['files']): P
   return builder.write()
 }
 
-function oidOf(hex: string): Oid {
+/** @throws GitError INVALID_NAME */
+export function oidOf(hex: string): Oid {
   if (!/^[0-9a-f]{40}$/.test(hex)) throw new GitError('INVALID_NAME', `no object id: ${hex}`)
   return nodegit.Oid.fromString(hex)
 }
@@ -90,7 +94,13 @@ function signerOf(signature: Signature): Signer {
   return { name: signature.name(), email: signature.email(), time: when.time(), offsetMinutes: when.offset() }
 }
 
-function signatureOf({ name, email, time, offsetMinutes }: Signer): Signature {
-  const clean = (text: string) => text.replace(IDENTITY_DELIMITERS, '').trim()
-  return nodegit.Signature.create(clean(name) || 'unknown', clean(email), time, offsetMinutes)
+/** A person as Git writes them down: without what delimits names and addresses, and nameless for nobody. */
+export function cleanSigner(signer: Signer): Signer {
+  const clean = (text: string) => text.replace(IDENTITY_DELIMITERS, '').replace(IDENTITY_CRUD, '') || 'unknown'
+  return { ...signer, name: clean(signer.name), email: clean(signer.email) }
+}
+
+export function signatureOf(signer: Signer): Signature {
+  const { name, email, time, offsetMinutes } = cleanSigner(signer)
+  return nodegit.Signature.create(name, email, time, offsetMinutes)
 }

@@ -14,6 +14,10 @@ export type GitErrorKind =
   | 'INVALID_NAME'
   /** An abbreviated object id that several objects begin with. */
   | 'AMBIGUOUS'
+  /** As many processes read already as there may be. */
+  | 'BUSY'
+  /** Reading took longer than it may. */
+  | 'TIMEOUT'
 
 /** A situation in a repository. Everything else that Git throws is a fault and passes as it is. */
 export class GitError extends Error {

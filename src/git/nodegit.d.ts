@@ -21,8 +21,16 @@ declare module 'nodegit' {
     committer(): Signature
     message(): string
   }
-  export type Tree = object
+  export interface TreeEntry {
+    sha(): string
+    filemode(): number
+  }
+  export interface Tree {
+    entryByPath(path: string): Promise<TreeEntry>
+  }
   export interface Treebuilder {
+    entrycount(): number
+    remove(filename: string): number
     insert(filename: string, id: Oid, filemode: number): Promise<unknown>
     write(): Promise<Oid>
   }
@@ -62,7 +70,10 @@ declare module 'nodegit' {
       readonly OPT: { readonly ENABLE_FSYNC_GITDIR: number; readonly SET_OWNER_VALIDATION: number }
       opts(option: number, value: number): void
     }
-    readonly Object: { readonly TYPE: { readonly COMMIT: number } }
+    readonly Object: {
+      readonly TYPE: { readonly COMMIT: number }
+      lookup(repository: Repository, id: Oid, type: number): Promise<GitObject>
+    }
     readonly Oid: { fromString(hex: string): Oid }
     readonly Reference: {
       lookup(repository: Repository, name: string): Promise<Reference>
@@ -75,6 +86,15 @@ declare module 'nodegit' {
     }
     readonly Revparse: { single(repository: Repository, spec: string): Promise<GitObject> }
     readonly Signature: { create(name: string, email: string, time: number, offset: number): Signature }
+    readonly Tag: {
+      annotationCreate(
+        repository: Repository,
+        name: string,
+        target: GitObject,
+        tagger: Signature,
+        message: string,
+      ): Promise<Oid>
+    }
     readonly Tree: { lookup(repository: Repository, id: Oid): Promise<Tree> }
     readonly Treebuilder: { create(repository: Repository, source: Tree | null): Promise<Treebuilder> }
   }

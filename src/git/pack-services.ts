@@ -8,6 +8,8 @@ export interface PackRequest {
   readonly advertise: boolean
   /** Value of the client's `Git-Protocol` header, empty if it sent none. Whoever passes it on has looked at its form. */
   readonly protocol: string
+  /** Of a push: whether it is too large for its few objects to be written one by one, as Git would. */
+  readonly isLarge: boolean
 }
 
 const UPLOAD_CONFIG = [
@@ -24,6 +26,12 @@ const RECEIVE_CONFIG = [
   'core.protectHFS=true',
   'core.protectNTFS=true',
 ]
+
+/**
+ * Keeps the objects in the pack that they came in, however few they are. Written one by one each would be compressed anew, which
+ * takes half a minute for a gibibyte, and again for the first who clones.
+ */
+const KEEP_PACK = 'receive.unpackLimit=1'
 
 /** Starts the half that clients fetch from. */
 export function startUploadPack(repositories: Repositories, id: number, request: PackRequest): GitProcess {
@@ -43,7 +51,11 @@ export function startReceivePack(
   review: (push: ProposedPush) => Promise<PushVerdict>,
 ): GitProcess {
   const repository = repositoryPath(repositories, id)
-  const config = [...RECEIVE_CONFIG, `core.hooksPath=${hooksFolder(repositories)}`]
+  const config = [
+    ...RECEIVE_CONFIG,
+    `core.hooksPath=${hooksFolder(repositories)}`,
+    ...(request.isLarge ? [KEEP_PACK] : []),
+  ]
   const options = { repository, env: environmentOf(request), hooks: true }
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
   if (git.hooks) answerHook(git.hooks, review)

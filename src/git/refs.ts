@@ -57,19 +57,43 @@ async function lookUp(repository: Repository, name: string): Promise<string | un
   return (await found(nodegit.Reference.nameToId(repository, name)))?.toString()
 }
 
+/** Names that are looked up one by one: beyond that, reading all refs is faster, however many there are. */
+const MAX_SINGLE_LOOKUPS = 200
+
+/** The object ids that refs hold, by their names in full; those that do not exist are left out. */
+export async function readRefs(
+  repositories: Repositories,
+  id: number,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const held = new Map<string, string>()
+  if (names.length > MAX_SINGLE_LOOKUPS) {
+    const asked = new Set(names)
+    for await (const ref of listRefs(repositories, id, ['refs/'])) if (asked.has(ref.name)) held.set(ref.name, ref.id)
+    return held
+  }
+  const ids = await Promise.all(names.map((name) => readRef(repositories, id, name)))
+  for (const [i, name] of names.entries()) if (ids[i] !== undefined) held.set(name, ids[i])
+  return held
+}
+
 /**
  * All refs below some prefixes, in the order of their names. Read as one snapshot from the ref files and never held as a whole, so
  * that a hundred thousand of them cost time, not memory.
  *
  * @param prefixes as `refs/heads/`.
  */
-export async function* listRefs(
+export function listRefs(
   repositories: Repositories,
   id: number,
   prefixes: readonly string[],
 ): AsyncGenerator<Ref, void, undefined> {
-  const args = ['for-each-ref', '--format=%(objectname) %(refname)', ...prefixes]
-  const git = spawnGit(args, { repository: repositoryPath(repositories, id) })
+  return listRefsAt(repositoryPath(repositories, id), prefixes)
+}
+
+/** The same for the repository at a path, which need not have an id. */
+export async function* listRefsAt(path: string, prefixes: readonly string[]): AsyncGenerator<Ref, void, undefined> {
+  const git = spawnGit(['for-each-ref', '--format=%(objectname) %(refname)', '--', ...prefixes], { repository: path })
   git.stdin.end()
   try {
     for await (const line of createInterface({ input: git.stdout, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -100,15 +124,14 @@ export async function setDefaultBranch(repositories: Repositories, id: number, b
 }
 
 /**
- * The id of the commit that a text of a client names: HEAD, a ref in full, a branch, a tag or an object id, in this order, each with
- * an optional count of ancestors (`main~3`). A branch comes before a tag of its name, unlike in gitrevisions(7): these are questions
+ * The id of the commit that a text of a client names: HEAD, an object id in full, a ref in full, a branch, a tag or an abbreviated id,
+ * in this order, each with an optional count of ancestors (`main~3`). A branch comes before a tag of its name, unlike in gitrevisions(7): these are questions
  * about branches.
  *
  * @returns undefined when it names no commit.
  */
 export async function resolveCommit(repositories: Repositories, id: number, text: string): Promise<string | undefined> {
-  const ancestry = ANCESTRY.exec(text)?.[1] ?? ''
-  const name = text.slice(0, text.length - ancestry.length)
+  const { name, ancestry } = splitRevision(text)
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const base = await baseOf(repository, name)
     // The text is one that `ANCESTRY` or `OBJECT_ID` describes: nothing of it is a search.
@@ -118,8 +141,21 @@ export async function resolveCommit(repositories: Repositories, id: number, text
   })
 }
 
+/** Whether a text has a form that `resolveCommit` understands. */
+export function isRevision(text: string): boolean {
+  const { name } = splitRevision(text)
+  return name === 'HEAD' || isRefName(name)
+}
+
+function splitRevision(text: string): { name: string; ancestry: string } {
+  const ancestry = ANCESTRY.exec(text)?.[1] ?? ''
+  return { name: text.slice(0, text.length - ancestry.length), ancestry }
+}
+
 async function baseOf(repository: Repository, name: string): Promise<string | undefined> {
   if (name !== 'HEAD' && !isRefName(name)) return undefined
+  // As for Git itself: a branch must not stand in for a commit whose id somebody gives it as a name.
+  if (OBJECT_ID.test(name)) return name
   const candidates = name === 'HEAD' || name.startsWith('refs/') ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`]
   for (const candidate of candidates) {
     const id = await lookUp(repository, candidate)

@@ -3,7 +3,10 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import nodegit from 'nodegit'
 import { explained, GitError } from './errors.ts'
+import { Gate } from './gate.ts'
+import type { LastChanges } from './history.ts'
 import { installHooks } from './push-review.ts'
+import { Recent } from './recent.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
 /** All repositories of an instance. */
@@ -14,7 +17,27 @@ export interface Repositories {
   readonly handles: RepositoryHandles
   /** Last work under the lock of each repository that is locked. For this room only. */
   readonly locks: Map<number, Promise<unknown>>
+  /** Processes that read and end by themselves. For this room only. */
+  readonly readers: Gate
+  /** Processes that last as long as the clients that they print for. For this room only. */
+  readonly streams: Gate
+  /** What `history.ts` has found out before. */
+  readonly counts: Recent<number>
+  readonly lastChanges: Recent<LastChanges>
 }
+
+/** Readers at a time, which are short and busy, and those that may wait for a place. */
+const MAX_READERS = 16
+const MAX_WAITING_READERS = 500
+
+/** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes. */
+const MAX_STREAMS = 32
+
+/** A key and a number each. */
+const MAX_KEPT_COUNTS = 10_000
+
+/** Up to a thousand paths each. */
+const MAX_KEPT_LAST_CHANGES = 200
 
 /** Folders by the last two hexadecimal digits of the id, so that none of them gets huge. */
 const SHARDS = 256
@@ -24,7 +47,15 @@ const SCRATCH_FOLDER = 'scratch'
 
 /** The repositories of a folder, of which nothing is touched yet. */
 export function repositoriesIn(folder: string): Repositories {
-  return { folder, handles: new RepositoryHandles(), locks: new Map() }
+  return {
+    folder,
+    handles: new RepositoryHandles(),
+    locks: new Map(),
+    readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
+    streams: new Gate(MAX_STREAMS, 0),
+    counts: new Recent(MAX_KEPT_COUNTS),
+    lastChanges: new Recent(MAX_KEPT_LAST_CHANGES),
+  }
 }
 
 /**
@@ -61,20 +92,43 @@ export function repositoryPath({ folder }: Repositories, id: number): string {
  * @throws GitError EXISTS
  */
 export async function createRepository(repositories: Repositories, id: number, defaultBranch: string): Promise<void> {
+  await publishDraft(repositories, await createDraft(repositories, defaultBranch), id)
+}
+
+/**
+ * Makes an empty bare repository that has no id yet, so that nobody finds it before it is published. A crash leaves nothing of it.
+ *
+ * @returns its path.
+ */
+export async function createDraft(repositories: Repositories, defaultBranch: string): Promise<string> {
   const draft = scratchPath(repositories)
   const { BARE, NO_REINIT, MKPATH } = nodegit.Repository.INIT_FLAG
   const options = { flags: BARE | NO_REINIT | MKPATH, initialHead: defaultBranch }
   await explained(nodegit.Repository.initExt(draft, options))
+  return draft
+}
+
+/**
+ * Turns a draft into the repository of an id. When that fails the draft is gone too.
+ *
+ * @throws GitError EXISTS
+ */
+export async function publishDraft(repositories: Repositories, draft: string, id: number): Promise<void> {
   try {
     const path = repositoryPath(repositories, id)
     await mkdir(join(path, '..'), { recursive: true })
     await rename(draft, path)
   } catch (error) {
-    await rm(draft, { recursive: true, force: true })
+    await discardDraft(draft)
     // rename(2) replaces a directory only when that is empty.
     if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw new GitError('EXISTS', `repository ${id} exists`)
     throw error
   }
+}
+
+/** Removes a draft. One that was published, or removed before, is no error. */
+export async function discardDraft(draft: string): Promise<void> {
+  await rm(draft, { recursive: true, force: true })
 }
 
 /** Removes a repository, which is gone at once for everybody who opens it from now on. One that is not there is no error. */
@@ -123,6 +177,7 @@ function scratchPath({ folder }: Repositories): string {
   return join(folder, SCRATCH_FOLDER, randomUUID())
 }
 
-function hasCode(error: unknown, ...codes: string[]): boolean {
+/** Whether an error is one of these of the system, such as ENOENT. */
+export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -23,6 +23,11 @@ export const proxyUserKey: ContextKey<() => Promise<User | undefined>> = createC
 /** Whether the request came over https. */
 export const secureKey: ContextKey<boolean> = createContextKey(false, { description: 'secure' })
 
+/** Status of success over REST where it depends on the call. The RPC protocols have none. */
+export const restStatusKey: ContextKey<number | undefined> = createContextKey<number | undefined>(undefined, {
+  description: 'REST status',
+})
+
 /** Who makes the call. */
 export function callerOf(context: Pick<HandlerContext, 'values'>): Caller {
   const caller = context.values.get(callerKey)

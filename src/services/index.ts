@@ -1,20 +1,62 @@
 import type { ConnectRouter } from '@connectrpc/connect'
+import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
+import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
+import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
+import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
+import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { App } from '../domain/app.ts'
+import { accessTokenService } from './access-tokens.ts'
+import { accountMethods } from './accounts.ts'
+import { adminService } from './admin.ts'
 import { authService } from './auth.ts'
+import { blockMethods } from './blocks.ts'
+import { collaboratorService } from './collaborators.ts'
+import { commitStatusService } from './commit-statuses.ts'
+import { commitService } from './commits.ts'
+import { contentChangeMethods } from './content-changes.ts'
+import { contentMethods } from './contents.ts'
+import { deployKeyService } from './deploy-keys.ts'
 import { eventService } from './events.ts'
+import { forkService } from './forks.ts'
+import { gitObjectService } from './git-objects.ts'
+import { gpgKeyService } from './gpg-keys.ts'
 import { identityProviderService } from './identity-providers.ts'
+import { labelService } from './labels.ts'
 import { linkedIdentityMethods } from './linked-identities.ts'
 import { memoService } from './memos.ts'
+import { milestoneService } from './milestones.ts'
+import { mirrorService } from './mirrors.ts'
 import { notificationMethods } from './notifications.ts'
+import { organizationService } from './organizations.ts'
 import { personalAccessTokenMethods } from './personal-access-tokens.ts'
+import { publicKeyService } from './public-keys.ts'
 import { repositoryService } from './repositories.ts'
+import { serverService } from './server-version.ts'
+import { tagProtectionService } from './tag-protections.ts'
+import { tagService } from './tags.ts'
+import { teamService } from './teams.ts'
 import { twoFactorService } from './two-factor.ts'
 import { userSettingMethods } from './user-settings.ts'
 import { userStatsMethods } from './user-stats.ts'
@@ -23,11 +65,31 @@ import { userMethods } from './users.ts'
 
 /** Registers everything that this server implements. Every service is whole: a method that is missing does not compile. */
 export function registerServices(router: ConnectRouter, app: App): void {
+  router.service(AccessTokenService, accessTokenService(app))
+  router.service(AccountService, { ...accountMethods(app), ...blockMethods(app) })
+  router.service(AdminService, adminService(app))
   router.service(AuthService, authService(app))
+  router.service(CollaboratorService, collaboratorService(app))
+  router.service(CommitService, commitService(app))
+  router.service(CommitStatusService, commitStatusService(app))
+  router.service(ContentService, { ...contentMethods(app), ...contentChangeMethods(app) })
+  router.service(DeployKeyService, deployKeyService(app))
   router.service(EventService, eventService(app))
+  router.service(GitObjectService, gitObjectService(app))
+  router.service(GpgKeyService, gpgKeyService(app))
+  router.service(ForkService, forkService(app))
   router.service(IdentityProviderService, identityProviderService(app))
+  router.service(LabelService, labelService(app))
   router.service(MemoService, memoService(app))
+  router.service(MilestoneService, milestoneService(app))
+  router.service(OrganizationService, organizationService(app))
+  router.service(PublicKeyService, publicKeyService(app))
+  router.service(MirrorService, mirrorService(app))
   router.service(RepositoryService, repositoryService(app))
+  router.service(ServerService, serverService())
+  router.service(TagProtectionService, tagProtectionService(app))
+  router.service(TagService, tagService(app))
+  router.service(TeamService, teamService(app))
   router.service(TwoFactorService, twoFactorService(app))
   router.service(UserService, {
     ...userMethods(app),

@@ -1,57 +1,65 @@
-import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type Repository as RepositoryMessage, RepositorySchema } from '#gen/branchline/v1/repository_pb.ts'
-import type { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
-import { signedIn } from '../domain/access.ts'
-import { getUser } from '../domain/accounts/users.ts'
+import type { EditRepositoryRequest, RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { type Caller, signedIn } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
-import { suffices } from '../domain/repos/permissions.ts'
+import { createRepository } from '../domain/repos/create-repository.ts'
+import { deleteRepository, getRepository, getRepositoryById } from '../domain/repos/repositories.ts'
 import {
-  createRepository,
-  deleteRepository,
-  editRepository,
-  getRepository,
-  listRepositories,
-  type RepositoryPage,
-  type RepositoryView,
-} from '../domain/repos/repositories.ts'
+  listMyRepositories,
+  listOrganizationRepositories,
+  listRepositoriesOf,
+  searchRepositories,
+} from '../domain/repos/repository-search.ts'
+import { editRepository, type RepositoryEdit } from '../domain/repos/repository-settings.ts'
+import type { RepositoryPage } from '../domain/repos/repository-views.ts'
+import { acceptTransfer, rejectTransfer, transferRepository } from '../domain/repos/transfers.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
-import { avatarUrl } from './users.ts'
+import { repositoryMessage } from './repository-message.ts'
+
+type RepositoryMethods = ServiceImpl<typeof RepositoryService>
 
 /** Implements RepositoryService. */
-export function repositoryService(app: App): ServiceImpl<typeof RepositoryService> {
-  const listMessage = ({ repositories, total }: RepositoryPage, limit: number) => ({
-    repositories: repositories.map((view) => repositoryMessage(app, view)),
-    total: BigInt(total),
-    limit,
-  })
+export function repositoryService(app: App): RepositoryMethods {
+  return { ...singleMethods(app), ...listMethods(app), ...transferMethods(app) }
+}
+
+function singleMethods(
+  app: App,
+): Pick<
+  RepositoryMethods,
+  | 'createUserRepository'
+  | 'createOrganizationRepository'
+  | 'getRepository'
+  | 'getRepositoryById'
+  | 'editRepository'
+  | 'deleteRepository'
+> {
   return {
     async createUserRepository(request, context) {
-      return repositoryMessage(app, await createRepository(app, signedIn(callerOf(context)), request))
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await createRepository(app, caller, '', request))
+    },
+
+    async createOrganizationRepository({ org, ...draft }, context) {
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await createRepository(app, caller, org, draft))
     },
 
     async getRepository({ owner, repo }, context) {
-      return repositoryMessage(app, await getRepository(app, callerOf(context), owner, repo))
+      const caller = callerOf(context)
+      return repositoryMessage(app, caller, await getRepository(app, caller, owner, repo))
     },
 
-    async listMyRepositories(request, context) {
-      const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(request)
-      return listMessage(await listRepositories(app, caller, caller.user, offset, limit), limit)
-    },
-
-    async listUserRepositories(request, context) {
-      const owner = await getUser(app, request.username)
-      const { offset, limit } = readNumberedPage(request)
-      return listMessage(await listRepositories(app, callerOf(context), owner, offset, limit), limit)
+    async getRepositoryById({ id }, context) {
+      const caller = callerOf(context)
+      return repositoryMessage(app, caller, await getRepositoryById(app, caller, Number(id)))
     },
 
     async editRepository(request, context) {
-      const { owner, repo, name, description, website, defaultBranch, archived } = request
-      const edit = { name, description, website, private: request.private, defaultBranch, archived }
-      return repositoryMessage(app, await editRepository(app, callerOf(context), owner, repo, edit))
+      const caller = callerOf(context)
+      const { owner, repo } = request
+      return repositoryMessage(app, caller, await editRepository(app, caller, owner, repo, readEdit(request)))
     },
 
     async deleteRepository({ owner, repo }, context) {
@@ -61,39 +69,97 @@ export function repositoryService(app: App): ServiceImpl<typeof RepositoryServic
   }
 }
 
-/** A repository as a caller sees it. */
-function repositoryMessage(app: App, { repository, owner, access, branchCount }: RepositoryView): RepositoryMessage {
-  const fullName = `${owner.username}/${repository.name}`
-  const base = app.publicUrl()
-  return create(RepositorySchema, {
-    id: BigInt(repository.id),
-    owner: {
-      id: BigInt(owner.id),
-      login: owner.username,
-      username: owner.username,
-      fullName: owner.display_name,
-      avatarUrl: avatarUrl(owner),
-    },
-    name: repository.name,
-    fullName,
-    description: repository.description,
-    website: repository.website,
-    empty: branchCount === 0,
-    private: repository.private === 1,
-    archived: repository.archive_time !== null,
-    defaultBranch: repository.default_branch,
-    branchCount: BigInt(branchCount),
-    createdAt: timestampFromMs(repository.create_time * 1000),
-    updatedAt: timestampFromMs(repository.update_time * 1000),
-    archivedAt: timestampFromMs((repository.archive_time ?? 0) * 1000),
-    permissions: {
-      admin: suffices(access, 'admin'),
-      push: suffices(access, 'write'),
-      pull: suffices(access, 'read'),
-    },
-    url: `${base}/api/v1/repos/${fullName}`,
-    htmlUrl: `${base}/${fullName}`,
-    cloneUrl: `${base}/${fullName}.git`,
-    objectFormatName: 'sha1',
+function listMethods(
+  app: App,
+): Pick<
+  RepositoryMethods,
+  'searchRepositories' | 'listMyRepositories' | 'listUserRepositories' | 'listOrganizationRepositories'
+> {
+  const messages = (caller: Caller, { repositories }: RepositoryPage) =>
+    repositories.map((view) => repositoryMessage(app, caller, view))
+  const listMessage = (caller: Caller, page: RepositoryPage, limit: number) => ({
+    repositories: messages(caller, page),
+    total: BigInt(page.total),
+    limit,
   })
+  return {
+    async searchRepositories(request, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(request)
+      const query = {
+        ...request,
+        uid: Number(request.uid),
+        priorityOwnerId: Number(request.priorityOwnerId),
+        teamId: Number(request.teamId),
+        starredBy: Number(request.starredBy),
+      }
+      const found = await searchRepositories(app, caller, query, page)
+      const results = { ok: true, data: messages(caller, found) }
+      return { results, total: BigInt(found.total), limit: page.limit }
+    },
+
+    async listMyRepositories(request, context) {
+      const caller = signedIn(callerOf(context))
+      const page = readNumberedPage(request)
+      return listMessage(caller, await listMyRepositories(app, caller, page), page.limit)
+    },
+
+    async listUserRepositories(request, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(request)
+      return listMessage(caller, await listRepositoriesOf(app, caller, request.username, page), page.limit)
+    },
+
+    async listOrganizationRepositories(request, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(request)
+      return listMessage(caller, await listOrganizationRepositories(app, caller, request.org, page), page.limit)
+    },
+  }
+}
+
+function transferMethods(
+  app: App,
+): Pick<RepositoryMethods, 'transferRepository' | 'acceptRepositoryTransfer' | 'rejectRepositoryTransfer'> {
+  return {
+    async transferRepository({ owner, repo, newOwner, teamIds }, context) {
+      const caller = signedIn(callerOf(context))
+      const draft = { newOwner, teamIds: teamIds.map(Number) }
+      return repositoryMessage(app, caller, await transferRepository(app, caller, owner, repo, draft))
+    },
+
+    async acceptRepositoryTransfer({ owner, repo }, context) {
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await acceptTransfer(app, caller, owner, repo))
+    },
+
+    async rejectRepositoryTransfer({ owner, repo }, context) {
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await rejectTransfer(app, caller, owner, repo))
+    },
+  }
+}
+
+function readEdit(request: EditRepositoryRequest): RepositoryEdit {
+  return {
+    ...request,
+    switches: {
+      template: request.template,
+      has_issues: request.hasIssues,
+      has_pull_requests: request.hasPullRequests,
+      has_releases: request.hasReleases,
+      ignore_whitespace_conflicts: request.ignoreWhitespaceConflicts,
+      allow_merge_commits: request.allowMergeCommits,
+      allow_rebase: request.allowRebase,
+      allow_rebase_explicit: request.allowRebaseExplicit,
+      allow_squash_merge: request.allowSquashMerge,
+      allow_fast_forward_only_merge: request.allowFastForwardOnlyMerge,
+      allow_merge_update: request.allowMergeUpdate,
+      allow_rebase_update: request.allowRebaseUpdate,
+      allow_manual_merge: request.allowManualMerge,
+      autodetect_manual_merge: request.autodetectManualMerge,
+      default_delete_branch_after_merge: request.defaultDeleteBranchAfterMerge,
+      default_allow_maintainer_edit: request.defaultAllowMaintainerEdit,
+    },
+  }
 }

@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely'
-import type { Db, Tx } from './database.ts'
+import { containsSql, type Db, type Tx } from './database.ts'
+import { prepareFirst, prepareQuery } from './prepared.ts'
 
 /** What the branches of a repository point to. Git is the truth; this follows, and answers lists without opening Git. */
 export interface BranchesTable {
@@ -12,61 +13,104 @@ export interface BranchesTable {
   commit_time: number
 }
 
-/** Updates of refs that were about to be made. A row that is left over means that branches have to be read from Git. */
+/** Updates of refs that were about to be made. A row that is left over means that refs have to be read from Git. */
 export interface PendingRefUpdatesTable {
   id: Generated<number>
   repository_id: number
+  /** Unix seconds. */
+  create_time: Generated<number>
 }
 
 export type Branch = Selectable<BranchesTable>
+export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
 
-/** The numbers of branches of repositories, by id; those without any are left out. */
-export async function countBranchesOf(db: Db, repositoryIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
-  if (repositoryIds.length === 0) return new Map()
-  const rows = await db
+const branchByName = prepareFirst((db, repositoryId: number, name: string) =>
+  db.selectFrom('branches').selectAll().where('repository_id', '=', repositoryId).where('name', '=', name),
+)
+
+const pendingByRepository = prepareQuery((db, repositoryId: number) =>
+  db.selectFrom('pending_ref_updates').selectAll().where('repository_id', '=', repositoryId),
+)
+
+/** The branch of a name. */
+export function findBranch(db: Db, repositoryId: number, name: string): Promise<Branch | undefined> {
+  return branchByName(db, repositoryId, name)
+}
+
+/** Branches whose names have a part, in any case of its letters; latest commit first, then by name. */
+export function pageOfBranches(
+  db: Db,
+  repositoryId: number,
+  part: string,
+  offset: number,
+  limit: number,
+): Promise<Branch[]> {
+  return db
     .selectFrom('branches')
-    .select(['repository_id', (eb) => eb.fn.countAll<number>().as('count')])
-    .where('repository_id', 'in', repositoryIds)
-    .groupBy('repository_id')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .$if(part !== '', (query) => query.where((eb) => containsSql(eb.ref('name'), part)))
+    .orderBy('commit_time', 'desc')
+    .orderBy('name')
+    .limit(limit)
+    .offset(offset)
     .execute()
-  return new Map(rows.map(({ repository_id, count }) => [repository_id, count]))
 }
 
-/** All branches of a repository, by name. */
-export function listBranches(db: Db, repositoryId: number): Promise<Branch[]> {
-  return db.selectFrom('branches').selectAll().where('repository_id', '=', repositoryId).orderBy('name').execute()
+/** How many there are in that list. */
+export async function countBranches(db: Db, repositoryId: number, part: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('branches')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('repository_id', '=', repositoryId)
+    .$if(part !== '', (query) => query.where((eb) => containsSql(eb.ref('name'), part)))
+    .executeTakeFirstOrThrow()
+  return count
 }
 
-/** Stores what a branch points to. */
-export async function putBranch(tx: Tx, branch: Branch): Promise<void> {
-  const { commit_id, commit_time } = branch
+/** Stores what branches point to. */
+export async function putBranches(tx: Tx, branches: readonly Branch[]): Promise<void> {
+  if (branches.length === 0) return
   await tx
     .insertInto('branches')
-    .values(branch)
-    .onConflict((conflict) => conflict.columns(['repository_id', 'name']).doUpdateSet({ commit_id, commit_time }))
+    .values(branches)
+    .onConflict((conflict) =>
+      conflict.columns(['repository_id', 'name']).doUpdateSet((eb) => ({
+        commit_id: eb.ref('excluded.commit_id'),
+        commit_time: eb.ref('excluded.commit_time'),
+      })),
+    )
     .execute()
 }
 
-/** Forgets a branch; one that is not known is no error. */
-export async function deleteBranch(tx: Tx, repositoryId: number, name: string): Promise<void> {
-  await tx.deleteFrom('branches').where('repository_id', '=', repositoryId).where('name', '=', name).execute()
+/** Forgets branches; one that is not known is no error. */
+export async function deleteBranches(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx.deleteFrom('branches').where('repository_id', '=', repositoryId).where('name', 'in', names).execute()
 }
 
 /** Notes that refs are about to be updated, and returns the number of the note. */
-export async function insertPendingRefUpdate(tx: Tx, repositoryId: number): Promise<number> {
+export async function insertPendingRefUpdate(tx: Tx, repositoryId: number, createTime: number): Promise<number> {
   const { id } = await tx
     .insertInto('pending_ref_updates')
-    .values({ repository_id: repositoryId })
+    .values({ repository_id: repositoryId, create_time: createTime })
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
 }
 
-export async function deletePendingRefUpdate(tx: Tx, id: number): Promise<void> {
-  await tx.deleteFrom('pending_ref_updates').where('id', '=', id).execute()
+export async function deletePendingRefUpdates(tx: Tx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.deleteFrom('pending_ref_updates').where('id', 'in', ids).execute()
 }
 
-/** All notes, oldest first. */
-export function listPendingRefUpdates(db: Db): Promise<Selectable<PendingRefUpdatesTable>[]> {
-  return db.selectFrom('pending_ref_updates').selectAll().orderBy('id').execute()
+/** The notes of a repository. */
+export function pendingRefUpdatesOf(db: Db, repositoryId: number): Promise<PendingRefUpdate[]> {
+  return pendingByRepository(db, repositoryId)
+}
+
+/** The repositories that there are notes of. */
+export async function repositoriesWithPendingRefUpdates(db: Db): Promise<number[]> {
+  const rows = await db.selectFrom('pending_ref_updates').select('repository_id').distinct().execute()
+  return rows.map(({ repository_id }) => repository_id)
 }

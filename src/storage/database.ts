@@ -1,46 +1,92 @@
 import Sqlite from 'better-sqlite3'
 import { type Expression, Kysely, type SqlBool, SqliteDialect, sql, type Transaction } from 'kysely'
 import type { BranchesTable, PendingRefUpdatesTable } from './branches.ts'
+import type { CollaboratorsTable } from './collaborators.ts'
+import type { CommitStatusContextsTable, CommitStatusesTable } from './commit-statuses.ts'
+import type { DeployKeysTable } from './deploy-keys.ts'
+import type { GpgCertificatesTable, GpgKeysTable } from './gpg-keys.ts'
 import type { IdentityProvidersTable } from './identity-providers.ts'
 import type { InstanceKeysTable } from './instance-keys.ts'
+import type { LabelsTable } from './labels.ts'
 import type { LinkedIdentitiesTable } from './linked-identities.ts'
 import type { MemosTable, MemoTagsTable } from './memos.ts'
+import type { MilestonesTable } from './milestones.ts'
+import type { MirrorsTable } from './mirrors.ts'
 import type { NotificationsTable } from './notifications.ts'
+import type { OrganizationMembersTable, OrganizationsTable } from './organizations.ts'
 import type { PasswordResetsTable } from './password-resets.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
+import type { PublicKeysTable } from './public-keys.ts'
 import { openReader, type Reader } from './reader.ts'
 import type { RepositoriesTable, RepositoryRedirectsTable } from './repositories.ts'
+import type { RepositoryTransfersTable } from './repository-transfers.ts'
 import type { SessionsTable } from './sessions.ts'
+import type { TagProtectionsTable, TagProtectionTeamsTable, TagProtectionUsersTable } from './tag-protections.ts'
+import type { TagsTable } from './tags.ts'
+import type { TeamMembersTable } from './team-members.ts'
+import type { TeamRepositoriesTable, TeamsTable } from './teams.ts'
 import type { RecoveryCodesTable, TwoFactorsTable } from './two-factor.ts'
+import type { UserBlocksTable } from './user-blocks.ts'
 import type { UserEventLogsTable, UserEventsTable } from './user-events.ts'
 import type { UserSettingsTable } from './user-settings.ts'
 import type { MemoCountsTable, MemoTagCountsTable } from './user-stats.ts'
 import type { UserWebhooksTable } from './user-webhooks.ts'
-import type { AccountNamesTable, CreateRequestsTable, UserAvatarsTable, UserCountsTable, UsersTable } from './users.ts'
+import type {
+  AccountNamesTable,
+  AccountRedirectsTable,
+  AccountsTable,
+  CreateRequestsTable,
+  UserAvatarsTable,
+  UserCountsTable,
+  UsersTable,
+} from './users.ts'
 import type { WebhookDeliveriesTable, WebhookMessagesTable } from './webhook-deliveries.ts'
 
 /** The tables, each typed in the file that holds its queries. */
 export interface Schema {
   account_names: AccountNamesTable
+  account_redirects: AccountRedirectsTable
+  accounts: AccountsTable
   branches: BranchesTable
+  collaborators: CollaboratorsTable
+  commit_status_contexts: CommitStatusContextsTable
+  commit_statuses: CommitStatusesTable
   create_requests: CreateRequestsTable
+  deploy_keys: DeployKeysTable
+  gpg_certificates: GpgCertificatesTable
+  gpg_keys: GpgKeysTable
   identity_providers: IdentityProvidersTable
   instance_keys: InstanceKeysTable
+  labels: LabelsTable
   linked_identities: LinkedIdentitiesTable
   memo_counts: MemoCountsTable
   memo_tag_counts: MemoTagCountsTable
   memo_tags: MemoTagsTable
   memos: MemosTable
+  milestones: MilestonesTable
+  mirrors: MirrorsTable
   notifications: NotificationsTable
+  organization_members: OrganizationMembersTable
+  organizations: OrganizationsTable
   password_resets: PasswordResetsTable
   pending_ref_updates: PendingRefUpdatesTable
   personal_access_tokens: PersonalAccessTokensTable
+  public_keys: PublicKeysTable
   recovery_codes: RecoveryCodesTable
   repositories: RepositoriesTable
   repository_redirects: RepositoryRedirectsTable
+  repository_transfers: RepositoryTransfersTable
   sessions: SessionsTable
+  tag_protection_teams: TagProtectionTeamsTable
+  tag_protection_users: TagProtectionUsersTable
+  tag_protections: TagProtectionsTable
+  tags: TagsTable
+  team_members: TeamMembersTable
+  team_repositories: TeamRepositoriesTable
+  teams: TeamsTable
   two_factors: TwoFactorsTable
   user_avatars: UserAvatarsTable
+  user_blocks: UserBlocksTable
   user_counts: UserCountsTable
   user_event_logs: UserEventLogsTable
   user_events: UserEventsTable

@@ -10,6 +10,8 @@ export interface PersonalAccessTokensTable {
   user_id: number
   /** SHA-256 of the whole token text, in hex. The text itself is stored nowhere. */
   token_hash: string
+  /** The last characters of the text, by which people tell their tokens; empty for one made before they were kept. */
+  last_eight: Generated<string>
   description: string
   /** Normalised scopes, separated by blanks. */
   scopes: string
@@ -86,6 +88,54 @@ export function listTokens(db: Db, userId: number, afterId: number, limit: numbe
     .where('user_id', '=', userId)
     .where('id', '>', afterId)
     .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** A part of the same list. */
+export function listTokensFrom(db: Db, userId: number, offset: number, limit: number): Promise<PersonalAccessToken[]> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** The token of an account with a number. */
+export function findTokenById(db: Db, userId: number, id: number): Promise<PersonalAccessToken | undefined> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** The token of an account with the last segment of its resource name. */
+export function findTokenByUuid(db: Db, userId: number, uuid: string): Promise<PersonalAccessToken | undefined> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('uuid', '=', uuid)
+    .executeTakeFirst()
+}
+
+/** The tokens of an account with a description, at most `limit`. */
+export function findTokensByDescription(
+  db: Db,
+  userId: number,
+  description: string,
+  limit: number,
+): Promise<PersonalAccessToken[]> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('description', '=', description)
     .limit(limit)
     .execute()
 }

@@ -1,10 +1,11 @@
-import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
-import { prepareFirst, prepareQuery } from './prepared.ts'
+import { prepareFirst } from './prepared.ts'
 
 export interface RepositoriesTable {
   /** Names the folder of its Git repository; never given a second time. */
   id: Generated<number>
+  /** Of a user or an organisation. */
   owner_id: number
   name: string
   /** The name folded for comparison. */
@@ -21,7 +22,49 @@ export interface RepositoriesTable {
   create_time: number
   /** Unix seconds. */
   update_time: number
+  /** The repository that it was forked from; null when it was not, or when that is gone. One owner has one fork of it at most. */
+  parent_id: Generated<number | null>
+  /** 0 or 1: whether it follows another one elsewhere, which `mirrors` knows. */
+  mirror: Generated<number>
+  /** Where it was copied from, without credentials; empty when it began here. */
+  original_url: Generated<string>
+  /** 0 or 1, as are all settings below that are not texts. */
+  template: Generated<number>
+  /** Units that can be switched off. */
+  has_issues: Generated<number>
+  has_pull_requests: Generated<number>
+  has_releases: Generated<number>
+  ignore_whitespace_conflicts: Generated<number>
+  allow_merge_commits: Generated<number>
+  allow_rebase: Generated<number>
+  allow_rebase_explicit: Generated<number>
+  allow_squash_merge: Generated<number>
+  allow_fast_forward_only_merge: Generated<number>
+  allow_merge_update: Generated<number>
+  allow_rebase_update: Generated<number>
+  allow_manual_merge: Generated<number>
+  autodetect_manual_merge: Generated<number>
+  default_delete_branch_after_merge: Generated<number>
+  default_allow_maintainer_edit: Generated<number>
+  default_merge_style: Generated<MergeStyle>
+  default_update_style: Generated<UpdateStyle>
+  /** Branch that pull requests go to unless they say otherwise; empty for the default branch. */
+  default_target_branch: Generated<string>
+  /** Of the folder on disk, as last measured. */
+  size_kib: Generated<number>
+  /** Kept by triggers on `branches`. */
+  branch_count: Generated<number>
+  /** Kept by triggers on `parent_id`. */
+  forks_count: Generated<number>
+  open_pulls_count: Generated<number>
+  releases_count: Generated<number>
 }
+
+/** How the commits of a pull request come to its base. */
+export type MergeStyle = 'merge' | 'rebase' | 'rebase-merge' | 'squash' | 'fast-forward-only'
+
+/** How the commits of its base come to a pull request. */
+export type UpdateStyle = 'merge' | 'rebase'
 
 /** Names that repositories had before. */
 export interface RepositoryRedirectsTable {
@@ -33,8 +76,10 @@ export interface RepositoryRedirectsTable {
 export type Repository = Selectable<RepositoriesTable>
 export type NewRepository = Insertable<RepositoriesTable>
 
-/** What may change of a repository, besides its name. */
-export type RepositoryChanges = Partial<Omit<Repository, 'id' | 'name' | 'name_key' | 'create_time'>>
+/** What may change of a repository, besides its name and owner. */
+export type RepositoryChanges = Partial<
+  Omit<Repository, 'id' | 'owner_id' | 'name' | 'name_key' | 'create_time' | 'branch_count' | 'forks_count'>
+>
 
 const repositoryByName = prepareFirst((db, ownerId: number, key: string) =>
   db.selectFrom('repositories').selectAll().where('owner_id', '=', ownerId).where('name_key', '=', key),
@@ -51,27 +96,6 @@ const redirectByName = prepareFirst((db, ownerId: number, key: string) =>
     .where('repository_redirects.name_key', '=', key),
 )
 
-const publicOf = prepareQuery((db, ownerId: number, offset: number, limit: number) =>
-  db
-    .selectFrom('repositories')
-    .selectAll()
-    .where('owner_id', '=', ownerId)
-    .where('private', '=', sql.lit(0))
-    .orderBy('name_key')
-    .limit(limit)
-    .offset(offset),
-)
-
-const allOf = prepareQuery((db, ownerId: number, offset: number, limit: number) =>
-  db
-    .selectFrom('repositories')
-    .selectAll()
-    .where('owner_id', '=', ownerId)
-    .orderBy('name_key')
-    .limit(limit)
-    .offset(offset),
-)
-
 /** The repository with a folded name. */
 export function findRepository(db: Db, ownerId: number, nameKey: string): Promise<Repository | undefined> {
   return repositoryByName(db, ownerId, nameKey)
@@ -86,26 +110,11 @@ export function findRenamedRepository(db: Db, ownerId: number, nameKey: string):
   return redirectByName(db, ownerId, nameKey)
 }
 
-/** Repositories of an owner by name; only those that are not private unless `withPrivate`. */
-export function listRepositories(
-  db: Db,
-  ownerId: number,
-  withPrivate: boolean,
-  offset: number,
-  limit: number,
-): Promise<Repository[]> {
-  return (withPrivate ? allOf : publicOf)(db, ownerId, offset, limit)
-}
-
-/** How many there are in that list. */
-export async function countRepositories(db: Db, ownerId: number, withPrivate: boolean): Promise<number> {
-  const { count } = await db
-    .selectFrom('repositories')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('owner_id', '=', ownerId)
-    .$if(!withPrivate, (query) => query.where('private', '=', sql.lit(0)))
-    .executeTakeFirstOrThrow()
-  return count
+/** The repositories with these ids, by id. */
+export async function findRepositoriesByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, Repository>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.selectFrom('repositories').selectAll().where('id', 'in', ids).execute()
+  return new Map(found.map((repository) => [repository.id, repository]))
 }
 
 /** The ids of all repositories of an owner. */
@@ -132,15 +141,45 @@ export async function updateRepository(tx: Tx, id: number, changes: RepositoryCh
 }
 
 /**
- * Gives a repository another name. Its old one leads to it from now on.
+ * Gives a repository another name, another owner, or both. What it was called leads to it from now on.
  *
- * @throws a unique violation when the owner has another one of that name.
+ * @returns false when it is not there any more.
+ * @throws a unique violation when the owner has another one of that name, or another fork of the same parent.
  */
-export async function renameRepository(tx: Tx, { id, owner_id, name_key }: Repository, name: string, key: string) {
-  await tx.updateTable('repositories').set({ name, name_key: key }).where('id', '=', id).execute()
-  await deleteRedirect(tx, owner_id, key)
-  if (key === name_key) return
+export async function moveRepository(
+  tx: Tx,
+  id: number,
+  to: Pick<Repository, 'owner_id' | 'name' | 'name_key'>,
+): Promise<boolean> {
+  const from = await findRepositoryById(tx, id)
+  if (!from) return false
+  await tx.updateTable('repositories').set(to).where('id', '=', id).execute()
+  await deleteRedirect(tx, to.owner_id, to.name_key)
+  if (from.owner_id === to.owner_id && from.name_key === to.name_key) return true
+  const { owner_id, name_key } = from
   await tx.insertInto('repository_redirects').values({ owner_id, name_key, repository_id: id }).execute()
+  return true
+}
+
+/** Makes the forks of a repository private, and theirs, and so on. */
+export async function makeForksPrivate(tx: Tx, id: number): Promise<void> {
+  await tx
+    .withRecursive('descendants(id)', (db) =>
+      db
+        .selectFrom('repositories')
+        .select('repositories.id')
+        .where('parent_id', '=', id)
+        .union(
+          db
+            .selectFrom('repositories')
+            .innerJoin('descendants', 'descendants.id', 'repositories.parent_id')
+            .select('repositories.id'),
+        ),
+    )
+    .updateTable('repositories')
+    .set({ private: 1 })
+    .where('id', 'in', (db) => db.selectFrom('descendants').select('descendants.id'))
+    .execute()
 }
 
 /** Deletes a repository with every row that hangs off it. */

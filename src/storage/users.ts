@@ -1,10 +1,11 @@
 import { type Generated, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import type { Visibility } from './organizations.ts'
 import { prepareFirst } from './prepared.ts'
 
 export interface UsersTable {
-  /** Internal number. It never leaves the process, except as the subject of access tokens. */
-  id: Generated<number>
+  /** Number of the account: subject of access tokens, and what clients of the forge know it by. */
+  id: number
   /** The id that the creator chose; null when the resource name follows the username. */
   user_id: string | null
   username: string
@@ -21,6 +22,10 @@ export interface UsersTable {
   password_hash: string
   role: 'ADMIN' | 'USER'
   state: 'NORMAL' | 'ARCHIVED'
+  /** Who may know of the user and of what the user owns: everybody, whoever is signed in, or nobody else. */
+  visibility: Generated<Visibility>
+  /** 1 when the user sees only what was opened to them by name. */
+  restricted: Generated<number>
   /** Access tokens carry the version they were made under; a higher one here voids them. */
   token_version: Generated<number>
   /** Unix seconds. */
@@ -36,10 +41,22 @@ export interface UserAvatarsTable {
   data: Buffer
 }
 
-/** Every name that leads to an account, folded: its username and the id that its creator chose. */
+/** Everybody who may own something: users and organisations, in one space of numbers. */
+export interface AccountsTable {
+  id: Generated<number>
+  kind: 'USER' | 'ORGANIZATION'
+}
+
+/** Every name that leads to an account, folded: of a user the username and the id that its creator chose. */
 export interface AccountNamesTable {
   name_key: string
-  user_id: number
+  account_id: number
+}
+
+/** Names that led to an account before, until another one takes them. */
+export interface AccountRedirectsTable {
+  name_key: string
+  account_id: number
 }
 
 /** How many accounts are in a state, kept by triggers. */
@@ -62,14 +79,14 @@ export interface CreateRequestsTable {
 }
 
 export type User = Selectable<UsersTable>
-export type NewUser = Insertable<UsersTable>
+export type NewUser = Omit<Insertable<UsersTable>, 'id'>
 export type UserChanges = Updateable<UsersTable>
 export type CreateRequest = Selectable<CreateRequestsTable>
 
 const userByNameKey = prepareFirst((db, key: string) =>
   db
     .selectFrom('account_names')
-    .innerJoin('users', 'users.id', 'account_names.user_id')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
     .selectAll('users')
     .where('account_names.name_key', '=', key),
 )
@@ -86,7 +103,7 @@ const userByEmailKey = prepareFirst((db, key: string) =>
 
 const userById = prepareFirst((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
 
-/** The account that a folded name leads to. */
+/** The user that a folded name leads to. */
 export function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
   return userByNameKey(db, key)
 }
@@ -100,6 +117,20 @@ export function findUserByEmailKey(db: Db, key: string): Promise<User | undefine
   return userByEmailKey(db, key)
 }
 
+/** The accounts, active or not, with folded e-mail addresses that no token wrote, by address. */
+export async function findUsersByEmailKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, User>> {
+  if (keys.length === 0) return new Map()
+  const found = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', 'in', keys)
+    // As in `userByEmailKey`.
+    .where('email_key', '<>', sql.lit(''))
+    .where('email_by_token', '=', 0)
+    .execute()
+  return new Map(found.map((user) => [user.email_key, user]))
+}
+
 /** The accounts with these ids, active or not, by id. */
 export async function findUsersByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
   if (ids.length === 0) return new Map()
@@ -111,7 +142,7 @@ export async function findUsersByIds(db: Db, ids: readonly number[]): Promise<Re
 export async function findActiveUsersByUsernameKeys(db: Db, keys: readonly string[]): Promise<User[]> {
   const named = await db
     .selectFrom('account_names')
-    .innerJoin('users', 'users.id', 'account_names.user_id')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
     .selectAll('users')
     .where('account_names.name_key', 'in', keys)
     .execute()
@@ -122,8 +153,23 @@ export async function findActiveUsersByUsernameKeys(db: Db, keys: readonly strin
 /** The ids of the accounts, active or not, that some folded names lead to, by name. */
 export async function findUserIdsByNameKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (keys.length === 0) return new Map()
-  const found = await db.selectFrom('account_names').selectAll().where('name_key', 'in', keys).execute()
-  return new Map(found.map(({ name_key, user_id }) => [name_key, user_id]))
+  const found = await db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
+    .select(['name_key', 'users.id'])
+    .where('name_key', 'in', keys)
+    .execute()
+  return new Map(found.map(({ name_key, id }) => [name_key, id]))
+}
+
+/** The number of the account, of either kind, that a folded name leads to. */
+export async function findNameHolder(db: Db, key: string): Promise<number | undefined> {
+  const holder = await db
+    .selectFrom('account_names')
+    .select('account_id')
+    .where('name_key', '=', key)
+    .executeTakeFirst()
+  return holder?.account_id
 }
 
 /** Whether the e-mail key belongs to an account other than `exceptId`. */
@@ -181,7 +227,7 @@ function selectUsers(db: Db, filter: UserListFilter) {
     .$if(!filter.includeArchived, (query) => query.where('users.state', '=', 'NORMAL'))
     .$if(filter.usernameKey !== undefined, (query) =>
       query
-        .innerJoin('account_names', 'account_names.user_id', 'users.id')
+        .innerJoin('account_names', 'account_names.account_id', 'users.id')
         .where('account_names.name_key', '=', filter.usernameKey ?? '')
         // The same name may be the chosen id of somebody else's account.
         .where((eb) => eb(eb.fn<string>('lower', ['users.username']), '=', filter.usernameKey ?? '')),
@@ -207,8 +253,19 @@ export async function anotherAdministratorExists(tx: Tx, id: number): Promise<bo
 }
 
 /** Stores an account. Its names are claimed by `claimNames`, in the same transaction. */
-export function insertUser(tx: Tx, user: NewUser): Promise<User> {
-  return tx.insertInto('users').values(user).returningAll().executeTakeFirstOrThrow()
+export async function insertUser(tx: Tx, user: NewUser): Promise<User> {
+  const id = await insertAccount(tx, 'USER')
+  return tx
+    .insertInto('users')
+    .values({ ...user, id })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Draws the number of an account that is about to be stored. */
+export async function insertAccount(tx: Tx, kind: AccountsTable['kind']): Promise<number> {
+  const { id } = await tx.insertInto('accounts').values({ kind }).returning('id').executeTakeFirstOrThrow()
+  return id
 }
 
 /** Changes an account that exists. */
@@ -216,21 +273,35 @@ export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<Us
   return tx.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Deletes an account and every row that hangs off it. */
+/** Deletes a user and every row that hangs off the account. */
 export async function deleteUser(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('users').where('id', '=', id).execute()
 }
 
 /**
- * Makes `keys` the names of an account, in place of those that it had.
+ * Makes `keys` the names of an account, in place of those that it had, which lead to it still where nothing else is found.
  *
  * @throws a unique violation when one of them leads to another account.
  */
-export async function claimNames(tx: Tx, userId: number, keys: ReadonlySet<string>): Promise<void> {
-  await tx.deleteFrom('account_names').where('user_id', '=', userId).execute()
+export async function claimNames(tx: Tx, accountId: number, keys: ReadonlySet<string>): Promise<void> {
+  const former = await tx
+    .deleteFrom('account_names')
+    .where('account_id', '=', accountId)
+    .returning('name_key')
+    .execute()
   await tx
     .insertInto('account_names')
-    .values([...keys].map((name_key) => ({ name_key, user_id: userId })))
+    .values([...keys].map((name_key) => ({ name_key, account_id: accountId })))
+    .execute()
+  await tx
+    .deleteFrom('account_redirects')
+    .where('name_key', 'in', [...keys])
+    .execute()
+  const left = former.filter(({ name_key }) => !keys.has(name_key))
+  if (left.length === 0) return
+  await tx
+    .insertInto('account_redirects')
+    .values(left.map(({ name_key }) => ({ name_key, account_id: accountId })))
     .execute()
 }
 

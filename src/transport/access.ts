@@ -15,7 +15,8 @@ import type { ProxySignIn } from './proxy-sign-in.ts'
 /** The access option of a method, compiled. */
 interface Rule {
   readonly audience: Audience
-  readonly scope: string
+  /** Of which a token needs every one. */
+  readonly scopes: readonly string[]
   /** Level of the scope, which acting on somebody else needs of the category `admin`. */
   readonly level: 'read' | 'write'
   /** Reads the resource name that names the owner. */
@@ -23,10 +24,8 @@ interface Rule {
   readonly sessionOnly: boolean
   readonly privateData: boolean
   readonly ignoresCredentials: boolean
+  readonly passwordOnly: boolean
 }
-
-/** The scope of a method whose option gives none. */
-const NO_SCOPE = ''
 
 /**
  * Checks who may call, for every method of every protocol, before its handler runs: the access option decides, and a
@@ -111,20 +110,22 @@ function compileRule(method: DescMethod): Rule {
   const name = `${method.parent.typeName}.${method.name}`
   const option = hasOption(method, access) ? getOption(method, access) : undefined
   if (!option || option.audience === Audience.AUDIENCE_UNSPECIFIED) throw new Error(`${name} has no access option`)
-  if (option.scope !== NO_SCOPE && !/^(read|write):[a-z]+$/.test(option.scope)) {
-    throw new Error(`${name}: "${option.scope}" is no scope`)
+  const scopes = option.scope === '' ? [] : option.scope.split(' ')
+  for (const scope of scopes) {
+    if (!/^(read|write):[a-z]+$/.test(scope)) throw new Error(`${name}: "${scope}" is no scope`)
   }
   const owned = option.audience === Audience.SELF || option.audience === Audience.SELF_OR_ADMIN
   if (owned !== (option.owner !== '')) throw new Error(`${name}: its audience and its owner field do not fit`)
   if (owned && method.methodKind !== 'unary') throw new Error(`${name}: the owner of a stream cannot be checked`)
   return {
     audience: option.audience,
-    scope: option.scope,
-    level: option.scope.startsWith('write:') ? 'write' : 'read',
+    scopes,
+    level: scopes.some((scope) => scope.startsWith('write:')) ? 'write' : 'read',
     ownerName: owned ? compileOwnerName(method, option.owner) : undefined,
     sessionOnly: option.sessionOnly,
     privateData: option.privateData,
     ignoresCredentials: option.ignoresCredentials,
+    passwordOnly: option.passwordOnly,
   }
 }
 
@@ -152,7 +153,8 @@ function findOwner(app: App, name: string): Promise<User> {
   return getUser(app, parseOwnedName(name).user)
 }
 
-function checkAnonymous(app: App, { audience }: Rule): void {
+function checkAnonymous(app: App, { audience, passwordOnly }: Rule): void {
+  if (passwordOnly) throw new DomainError('PASSWORD_REQUIRED')
   if (audience === Audience.ALWAYS_PUBLIC) return
   if (audience === Audience.PUBLIC && !app.settings.privateInstance) return
   throw new DomainError('UNAUTHENTICATED')
@@ -160,10 +162,12 @@ function checkAnonymous(app: App, { audience }: Rule): void {
 
 /** Scope first, then what the credential is good for, then who the caller is. */
 function checkSignedIn(rule: Rule, caller: SignedIn, owner: User | undefined): void {
+  if (rule.passwordOnly && caller.credential.kind !== 'password') throw new DomainError('PASSWORD_REQUIRED')
   const actsOnOther = owner !== undefined && owner.id !== caller.user.id
   const actsAsAdmin = actsOnOther && rule.audience === Audience.SELF_OR_ADMIN && caller.user.role === 'ADMIN'
-  const scope = actsAsAdmin ? `${rule.level}:admin` : rule.scope
-  if (scope !== NO_SCOPE && !holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
+  const scopes = actsAsAdmin ? [`${rule.level}:admin`] : rule.scopes
+  const scope = scopes.find((needed) => !holdsScope(caller, needed))
+  if (scope !== undefined) throw new DomainError('SCOPE_MISSING', { scope })
   if (rule.sessionOnly && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
   if (rule.privateData && seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
   if (rule.audience === Audience.ADMINISTRATORS && caller.user.role !== 'ADMIN')

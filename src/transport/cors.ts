@@ -38,9 +38,15 @@ const EXPOSED_HEADERS = [
   'Location',
   'Retry-After',
   'WWW-Authenticate',
+  'X-HasMore',
+  'X-Page',
+  'X-PageCount',
+  'X-PerPage',
   'X-Request-Id',
   'X-Service-OTP',
+  'X-Total',
   'X-Total-Count',
+  'X-Truncated',
 ].join(', ')
 
 /** Where the refresh cookie is answered with a token: an untrusted origin must not read it. */

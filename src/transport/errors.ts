@@ -23,8 +23,8 @@ interface Refusal {
   readonly restStatus?: number
   /** Path of the request field at fault, where it is always the same one. */
   readonly field?: string
-  /** Path to go to instead, over REST. */
-  readonly location?: (metadata: Metadata) => string
+  /** Path and query to go to instead, over REST. */
+  readonly location?: (metadata: Metadata, requestUrl: string) => string
   /** Name and value of a header of the answer, metadata over gRPC. */
   readonly header?: readonly [string, string]
 }
@@ -43,6 +43,13 @@ interface SharedRefusal extends Refusal {
   readonly reason: PublicReason
 }
 
+/** What a repository refuses to who lacks a level, in the words that compatible systems use. */
+const DENIED_WRITE = 'user should have a permission to write to a repo'
+const DENIALS: ReadonlyMap<string, string> = new Map([
+  ['admin', 'user should be an owner or a collaborator with admin write of a repository'],
+  ['owner', 'user should be the owner of the repo'],
+])
+
 /**
  * The one table from reasons to codes and texts. A key is a value of the proto enum ErrorReason, where its meaning and
  * its metadata are documented, or its row names one: for any other reason this does not compile.
@@ -58,12 +65,26 @@ const REFUSALS: Readonly<
     message: ({ host }) => `${host} has a private or reserved address`,
     field: 'webhook.url',
   },
+  BLOCK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  BRANCH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  CANNOT_BLOCK: {
+    code: Code.InvalidArgument,
+    message: 'nobody blocks themselves, and an organisation does not block its members',
+    restStatus: 400,
+  },
+  CLONE_FAILED: {
+    code: Code.FailedPrecondition,
+    message: ({ cause }) => `the repository could not be copied: ${cause}`,
+    restStatus: 422,
+  },
   CODE_REFUSED: {
     code: Code.InvalidArgument,
     reason: 'BAD_CREDENTIALS',
     message: ({ name, provider_error }) =>
       `${name} refuses the code${provider_error === undefined ? '' : `: ${provider_error}`}`,
   },
+  COLLABORATOR_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  COMMIT_NOT_FOUND: { code: Code.NotFound, message: ({ ref }) => `commit doesn't exist: ${ref}` },
   CROSS_SITE_REQUEST: {
     code: Code.PermissionDenied,
     message: 'this request comes from another site and has no credentials of its own',
@@ -73,14 +94,61 @@ const REFUSALS: Readonly<
     message: 'events behind the cursor have been forgotten; read the lists and start anew',
     field: 'cursor',
   },
+  DEPLOY_KEY_EXISTS: {
+    code: Code.InvalidArgument,
+    message: 'This key has already been added to this repository',
+    restStatus: 422,
+    field: 'key',
+  },
+  DEPLOY_KEY_TITLE_TAKEN: {
+    code: Code.InvalidArgument,
+    message: 'A key with the same name already exists',
+    restStatus: 422,
+    field: 'title',
+  },
   DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
   EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
   EMPTY_MASK: { code: Code.InvalidArgument, message: 'the update names no field to change', field: 'update_mask' },
+  FILE_CHANGED: {
+    code: Code.Aborted,
+    message: ({ given, expected }) => `sha does not match [given: ${given}, expected: ${expected}]`,
+    restStatus: 422,
+  },
+  FILE_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ path }) => `repository file already exists [path: ${path}]`,
+    restStatus: 422,
+  },
   FIRST_ACCOUNT_REFUSED: {
     code: Code.PermissionDenied,
     message:
       'the first account administers the instance and is made on its machine: ' +
       'node dist/main.js user create --data DIR --username NAME --role admin --password-stdin',
+  },
+  FORK_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ owner, name }) => `there is a fork already: ${owner}/${name}`,
+  },
+  GIT_TIMEOUT: { code: Code.DeadlineExceeded, message: 'this takes longer to read than the server allows' },
+  GPG_KEY_EMAIL_UNKNOWN: {
+    code: Code.NotFound,
+    message: ({ token }) =>
+      'None of the emails attached to the GPG key could be found. ' +
+      `It may still be added if you provide a valid signature for the token: ${token}`,
+  },
+  GPG_KEY_IN_USE: {
+    code: Code.InvalidArgument,
+    message: 'A key with the same id already exists',
+    restStatus: 422,
+    field: 'armored_public_key',
+  },
+  GPG_SIGNATURE_INVALID: {
+    code: Code.InvalidArgument,
+    message: ({ token }) =>
+      'The provided GPG key, signature and token do not match or token is out of date. ' +
+      `Provide a valid signature for the token: ${token}`,
+    restStatus: 422,
+    field: 'armored_signature',
   },
   HAS_ASSOCIATED_DATA: {
     code: Code.FailedPrecondition,
@@ -104,6 +172,20 @@ const REFUSALS: Readonly<
     message: 'an avatar is an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
     field: 'user.avatar_url',
   },
+  INVALID_CLONE_ADDRESS: {
+    code: Code.InvalidArgument,
+    message: 'clone_addr must be an http or https URL',
+    restStatus: 422,
+    field: 'clone_addr',
+  },
+  INVALID_COLLABORATOR: {
+    code: Code.InvalidArgument,
+    message: ({ username, permission }) =>
+      permission === undefined
+        ? `${username} owns the repository`
+        : `"${permission}" is none of the permissions read, write and admin`,
+    restStatus: 422,
+  },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'the cursor does not belong to this stream', field: 'cursor' },
   INVALID_DEFAULT_BRANCH: {
     code: Code.InvalidArgument,
@@ -125,10 +207,26 @@ const REFUSALS: Readonly<
       return `${field} is missing or not allowed`
     },
   },
+  INVALID_FILE_CHANGE: {
+    code: Code.InvalidArgument,
+    message: ({ path, problem }) => `${problem} [path: ${path}]`,
+    restStatus: 422,
+  },
+  INVALID_FILE_PATH: {
+    code: Code.InvalidArgument,
+    message: ({ path }) => `path contains a malformed path component [path: ${path}]`,
+    restStatus: 422,
+  },
   INVALID_FILTER: {
     code: Code.InvalidArgument,
     message: 'the filter cannot be read, or says something that this list does not support',
     field: 'filter',
+  },
+  INVALID_GPG_KEY: {
+    code: Code.InvalidArgument,
+    message: ({ problem }) => `Invalid GPG key: ${problem}`,
+    restStatus: 422,
+    field: 'armored_public_key',
   },
   INVALID_IDENTIFIER_FILTER: {
     code: Code.InvalidArgument,
@@ -140,27 +238,60 @@ const REFUSALS: Readonly<
     message: 'an id has up to 36 letters, digits and hyphens, and starts and ends with no hyphen',
     field: 'identity_provider_id',
   },
+  INVALID_LABEL_COLOR: {
+    code: Code.InvalidArgument,
+    message: ({ color }) => `bad color code: ${color}`,
+    restStatus: 422,
+    field: 'color',
+  },
   INVALID_MEMO_ID: {
     code: Code.InvalidArgument,
     message: 'an id has up to 36 letters, digits and hyphens, and starts and ends with no hyphen',
     field: 'memo_id',
+  },
+  INVALID_MERGE_STYLE: {
+    code: Code.InvalidArgument,
+    message: ({ field, style }) => `${field} cannot be "${style}"`,
+    restStatus: 422,
+  },
+  INVALID_MIRROR_INTERVAL: {
+    code: Code.InvalidArgument,
+    message: ({ interval }) => `"${interval}" is no interval of at least 10m0s, nor 0`,
+    restStatus: 422,
+    field: 'mirror_interval',
   },
   INVALID_NAME: {
     code: Code.InvalidArgument,
     message: ({ name }) => `"${name}" is not a resource name of this method`,
   },
   INVALID_ORDER: { code: Code.InvalidArgument, message: 'the list cannot be ordered like this', field: 'order_by' },
+  INVALID_ORGANIZATION_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `an organization cannot be called "${name}"`,
+    restStatus: 422,
+    field: 'username',
+  },
   INVALID_PAGE_SIZE: { code: Code.InvalidArgument, message: 'a page size is not negative', field: 'page_size' },
   INVALID_PAGE_TOKEN: {
     code: Code.InvalidArgument,
     message: 'the page token does not belong to this list',
     field: 'page_token',
   },
+  INVALID_REF: {
+    code: Code.InvalidArgument,
+    message: ({ ref }) => `no valid ref or sha: ${ref}`,
+    restStatus: 422,
+  },
   INVALID_REPOSITORY_NAME: {
     code: Code.InvalidArgument,
     message: ({ name }) => `a repository cannot be called "${name}"`,
     restStatus: 422,
     field: 'name',
+  },
+  INVALID_REPOSITORY_SEARCH: {
+    code: Code.InvalidArgument,
+    message: ({ field, value }) => `Invalid search ${field}: "${value}"`,
+    restStatus: 422,
   },
   INVALID_REQUEST_ID: {
     code: Code.InvalidArgument,
@@ -172,11 +303,50 @@ const REFUSALS: Readonly<
     message: 'the reset token is unknown, expired or used',
     field: 'token',
   },
-  INVALID_SCOPE: { code: Code.InvalidArgument, message: ({ scope }) => `"${scope}" is no scope`, field: 'scopes' },
+  INVALID_SCOPE: {
+    code: Code.InvalidArgument,
+    message: ({ scope }) =>
+      scope === '' ? 'access token must have a scope' : `invalid access token scope provided: ${scope}`,
+    restStatus: 400,
+    field: 'scopes',
+  },
   INVALID_SIGNING_SECRET: {
     code: Code.InvalidArgument,
     message: 'a signing secret is printable ASCII; after whsec_ comes the base64 form of 24 to 64 bytes',
     field: 'webhook.signing_secret',
+  },
+  INVALID_SSH_KEY: {
+    code: Code.InvalidArgument,
+    message: ({ problem }) => `Invalid key content: ${problem}`,
+    restStatus: 422,
+    field: 'key',
+  },
+  INVALID_STATUS_STATE: {
+    code: Code.InvalidArgument,
+    message: ({ state }) => `"${state}" is no state of a status`,
+    restStatus: 422,
+    field: 'state',
+  },
+  INVALID_TAG_PATTERN: {
+    code: Code.InvalidArgument,
+    message:
+      'the pattern is neither a glob nor, between slashes, a regular expression in the syntax of RE2, or too long',
+    restStatus: 422,
+    field: 'name_pattern',
+  },
+  INVALID_TEAM_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `a team cannot be called "${name}"`,
+    restStatus: 422,
+    field: 'name',
+  },
+  INVALID_TEAM_UNITS: {
+    code: Code.InvalidArgument,
+    message: ({ unit, level }) => {
+      if (unit !== undefined) return `there is no unit "${unit}"`
+      return level === undefined ? 'units permission should not be empty' : `a unit has no level "${level}"`
+    },
+    restStatus: 422,
   },
   INVALID_USERNAME: {
     code: Code.InvalidArgument,
@@ -193,10 +363,18 @@ const REFUSALS: Readonly<
     message: 'a target is an http or https URL without user information and fragment, whose host can be resolved',
     field: 'webhook.url',
   },
+  KEY_ACCESS_DENIED: { code: Code.PermissionDenied, message: 'You do not have access to this key' },
+  KEY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  LABEL_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   LAST_ADMIN: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is the last active administrator` },
   LAST_IDENTITY_PROVIDER: {
     code: Code.FailedPrecondition,
     message: ({ name }) => `people could not sign in without ${name}`,
+  },
+  LAST_ORGANIZATION_OWNER: {
+    code: Code.FailedPrecondition,
+    message: ({ organization }) => `${organization} would be left without an owner`,
+    restStatus: 422,
   },
   LAST_SIGN_IN_METHOD: {
     code: Code.FailedPrecondition,
@@ -208,6 +386,7 @@ const REFUSALS: Readonly<
     message: 'this instance sends no mail; ask an administrator for a reset token',
   },
   MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
+  MEMBER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   MEMO_ARCHIVED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is archived` },
   MEMO_ID_TAKEN: {
     code: Code.AlreadyExists,
@@ -216,29 +395,107 @@ const REFUSALS: Readonly<
   },
   MEMO_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   METHOD_NOT_ALLOWED: { code: Code.Unimplemented, message: 'this path is served for other methods', restStatus: 405 },
+  MILESTONE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  NEW_BRANCH_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ branch }) => `branch already exists [name: ${branch}]`,
+    restStatus: 422,
+  },
   NOTIFICATION_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  NOT_OWNED_BY_ORGANIZATION: {
+    code: Code.FailedPrecondition,
+    message: 'repo is not owned by an organization',
+    restStatus: 405,
+  },
+  OBJECT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  ORGANIZATION_ACCESS_DENIED: {
+    code: Code.PermissionDenied,
+    message: ({ needed }) =>
+      needed === 'create-repository'
+        ? 'Given user is not allowed to create repository in organization.'
+        : `Must be an organization ${needed}`,
+  },
+  ORGANIZATION_HAS_REPOSITORIES: {
+    code: Code.FailedPrecondition,
+    message: 'organization still owns repositories',
+    restStatus: 422,
+  },
+  ORGANIZATION_NAME_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ name }) => `user already exists [name: ${name}]`,
+    restStatus: 422,
+  },
+  ORGANIZATION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  OWNERS_TEAM_FIXED: {
+    code: Code.FailedPrecondition,
+    message: 'the team Owners keeps its name and its rights',
+    restStatus: 422,
+  },
+  PARENT_PRIVATE: {
+    code: Code.FailedPrecondition,
+    message: 'a fork of a private repository is private as well',
+    restStatus: 422,
+  },
+  PASSWORD_REQUIRED: {
+    code: Code.Unauthenticated,
+    message: 'auth required',
+    header: ['www-authenticate', 'Basic realm="branchline"'],
+  },
   PASSWORD_SIGN_IN_CLOSED: { code: Code.PermissionDenied, message: 'only administrators use passwords here' },
+  PATH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   PERMISSION_DENIED: { code: Code.PermissionDenied, message: 'this account may not do that' },
   PUBLIC_ONLY_TOKEN: { code: Code.PermissionDenied, message: 'this token is restricted to public data' },
   RATE_LIMITED: {
     code: Code.ResourceExhausted,
     message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
   },
+  REF_CHANGED: {
+    code: Code.Aborted,
+    message: ({ ref }) => `somebody else has changed ${ref || 'a ref'} in the meantime`,
+  },
+  REF_NAME_COLLISION: {
+    code: Code.AlreadyExists,
+    message: ({ text }) => text ?? 'The branch with the same name already exists.',
+  },
+  REF_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  REF_REFUSED: { code: Code.PermissionDenied, message: ({ text }) => text ?? 'the change is refused' },
   REGISTRATION_CLOSED: { code: Code.PermissionDenied, message: 'this instance is not open for registration' },
   REPOSITORY_ACCESS_DENIED: {
     code: Code.PermissionDenied,
-    message: ({ needed }) =>
-      `this takes the right to ${needed === 'write' ? 'write to' : `act as ${needed} of`} the repository`,
+    message: ({ needed = '' }) => DENIALS.get(needed) ?? DENIED_WRITE,
   },
-  REPOSITORY_ARCHIVED: { code: Code.FailedPrecondition, message: 'the repository is archived', restStatus: 423 },
+  REPOSITORY_ARCHIVED: { code: Code.FailedPrecondition, message: 'repo is archived', restStatus: 423 },
+  REPOSITORY_EMPTY: { code: Code.FailedPrecondition, message: 'Git Repository is empty.', restStatus: 409 },
   REPOSITORY_EXISTS: { code: Code.AlreadyExists, message: 'The repository with the same name already exists.' },
+  REPOSITORY_IS_MIRROR: {
+    code: Code.FailedPrecondition,
+    message: ({ operation }) =>
+      operation === 'push' ? 'mirror repository is read-only' : 'Git Repository is a mirror.',
+    restStatus: 403,
+  },
   REPOSITORY_MOVED: {
     code: Code.NotFound,
     message: ({ owner, name }) => `the repository is ${owner}/${name} now`,
     restStatus: 301,
-    location: ({ owner, name }) => `/api/v1/repos/${owner}/${name}`,
+    location: movedTo,
   },
   REPOSITORY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  REPOSITORY_NOT_MIRROR: { code: Code.FailedPrecondition, message: 'Repository is not a mirror' },
+  REPOSITORY_TEMPLATE_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ field, name }) => `${field} template does not exist: ${name}`,
+    restStatus: 400,
+  },
+  REPOSITORY_OWNER_RENAMED: {
+    code: Code.NotFound,
+    message: ({ owner, name }) => `the repository is ${owner}/${name} now`,
+    restStatus: 307,
+    location: movedTo,
+  },
+  REPOSITORY_UNIT_CLOSED: {
+    code: Code.PermissionDenied,
+    message: 'user should have specific read permission or be a repo admin or a site admin',
+  },
   REQUEST_ID_REUSED: {
     code: Code.InvalidArgument,
     message: 'this request id was used for a different request',
@@ -250,18 +507,125 @@ const REFUSALS: Readonly<
     code: Code.PermissionDenied,
     message: ({ scope }) => `this token cannot hand on the scope ${scope}, which it does not hold`,
   },
+  SERVER_BUSY: { code: Code.Unavailable, message: 'too much is being read at the moment; try again soon' },
   SESSION_REQUIRED: { code: Code.PermissionDenied, message: 'a personal access token may not do that; sign in' },
   SETTING_NOT_UPDATABLE: {
     code: Code.InvalidArgument,
     message: ({ name }) => `${name} is changed through methods of its own`,
   },
+  SSH_KEY_IN_USE: {
+    code: Code.InvalidArgument,
+    message: 'Key content has been used as non-deploy key',
+    restStatus: 422,
+    field: 'key',
+  },
+  SSH_KEY_TITLE_TAKEN: {
+    code: Code.InvalidArgument,
+    message: 'Key title has been used',
+    restStatus: 422,
+    field: 'title',
+  },
+  TAG_EXISTS: { code: Code.AlreadyExists, message: ({ tag }) => `tag already exists [name: ${tag}]` },
+  TAG_NOT_ANNOTATED: {
+    code: Code.InvalidArgument,
+    message: ({ sha }) => `${sha} is no annotated tag`,
+    restStatus: 400,
+    field: 'sha',
+  },
+  TAG_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TAG_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: ({ action }) => `user not allowed to ${action} protected tag`,
+    restStatus: 422,
+  },
+  TAG_PROTECTION_EXISTS: { code: Code.AlreadyExists, message: 'Tag protection already exist', restStatus: 403 },
+  TAG_PROTECTION_INCOMPLETE: {
+    code: Code.InvalidArgument,
+    message: ({ field }) =>
+      field === 'name_pattern' ? 'name_pattern are empty' : 'both whitelist_usernames and whitelist_teams are empty',
+    restStatus: 400,
+  },
+  TAG_PROTECTION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TAG_TARGET_NOT_FOUND: { code: Code.NotFound, message: 'target not found' },
+  TEAM_ALREADY_ADDED: {
+    code: Code.AlreadyExists,
+    message: ({ team }) => `team '${team}' is already added to repo`,
+    restStatus: 422,
+  },
+  TEAM_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ name }) => `team already exists [name: ${name}]`,
+    restStatus: 422,
+  },
+  TEAM_NOT_ADDED: {
+    code: Code.FailedPrecondition,
+    message: ({ team }) => `team '${team}' was not added to repo`,
+    restStatus: 422,
+  },
+  TEAM_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TOKEN_NAME_AMBIGUOUS: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `multiple matches for token name '${name}'`,
+    restStatus: 422,
+    field: 'token',
+  },
+  TOKEN_NAME_TAKEN: {
+    code: Code.InvalidArgument,
+    message: 'access token name has been used already',
+    restStatus: 400,
+    field: 'name',
+  },
   TOKEN_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  TOO_MANY_COPIES: {
+    code: Code.ResourceExhausted,
+    message: ({ limit }) => `${limit} repositories are being copied already; try again later`,
+  },
+  TOO_MANY_FILE_CHANGES: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `one call changes at most ${limit} files`,
+    restStatus: 422,
+    field: 'files',
+  },
+  TOO_MANY_KEYS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `there are at most ${limit} keys`,
+    restStatus: 422,
+  },
+  TOO_MANY_LABELS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `there are at most ${limit} labels`,
+    restStatus: 422,
+  },
+  TOO_MANY_MILESTONES: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a repository has at most ${limit} milestones`,
+    restStatus: 422,
+  },
   TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
+  TOO_MANY_STATUS_CONTEXTS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `the statuses of a commit are about at most ${limit} contexts`,
+    restStatus: 422,
+  },
   TOO_MANY_STREAMS: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `an account has at most ${limit} streams open`,
   },
+  TOO_MANY_TAG_PROTECTIONS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a repository has at most ${limit} rules about tags`,
+    restStatus: 422,
+  },
   TOO_MANY_WEBHOOKS: { code: Code.InvalidArgument, message: ({ limit }) => `an account has at most ${limit} webhooks` },
+  TRANSFER_DENIED: { code: Code.PermissionDenied, message: 'the repository is offered to somebody else' },
+  TRANSFER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TRANSFER_PENDING: { code: Code.AlreadyExists, message: 'the repository is offered to somebody already' },
+  TRANSFER_TEAM_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ team_id }) => `the new owner has no team ${team_id}`,
+    restStatus: 422,
+    field: 'team_ids',
+  },
   TWO_FACTOR_ALREADY_ENABLED: { code: Code.FailedPrecondition, message: 'this account uses a second factor already' },
   TWO_FACTOR_INVALID: {
     code: Code.Unauthenticated,
@@ -278,17 +642,37 @@ const REFUSALS: Readonly<
     header: PASSCODE_CHALLENGE,
   },
   UNAUTHENTICATED: { code: Code.Unauthenticated, message: 'sign in first' },
+  UNKNOWN_ALLOWLIST_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ kind, name, organization_id }) =>
+      kind === 'team'
+        ? `team does not exist [org_id ${organization_id}, team_id 0, name: ${name}]`
+        : `user does not exist [uid: 0, name: ${name}]`,
+    restStatus: 422,
+  },
   UNKNOWN_MASK_PATH: {
     code: Code.InvalidArgument,
     message: ({ path }) => `"${path}" is no field that this mask may name`,
   },
   UNKNOWN_PATH: { code: Code.NotFound, message: 'nothing is served at this path' },
+  UNKNOWN_USER: {
+    code: Code.NotFound,
+    message: ({ username }) => `there is no user ${username}`,
+    restStatus: 422,
+  },
+  UNSUPPORTED_OBJECT_FORMAT: {
+    code: Code.InvalidArgument,
+    message: ({ format }) => `object format is not supported: ${format}`,
+    restStatus: 422,
+    field: 'object_format_name',
+  },
   USERNAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change usernames here' },
   USERNAME_TAKEN: {
     code: Code.AlreadyExists,
     message: ({ username }) => `the username "${username}" is taken`,
     field: 'user.username',
   },
+  USER_BLOCKED: { code: Code.PermissionDenied, message: 'user is blocked' },
   USER_ID_TAKEN: {
     code: Code.AlreadyExists,
     message: ({ user_id }) => `the id "${user_id}" is taken`,
@@ -299,6 +683,7 @@ const REFUSALS: Readonly<
     code: Code.InvalidArgument,
     message: ({ min_length, max_bytes }) =>
       `a password has at least ${min_length} characters and at most ${max_bytes} bytes, and is not the username`,
+    restStatus: 400,
     field: 'user.password',
   },
   WEBHOOK_DELIVERY_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
@@ -309,11 +694,24 @@ const REFUSALS: Readonly<
 /** Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every 401. */
 export const CHALLENGE = 'Bearer realm="branchline"'
 
+/** URLs that are about a repository, over REST and for browsers: what is before its owner, the two names, and the rest. */
+const REPOSITORY_URL = /^[a-z]+:\/\/[^/]*((?:\/api\/v1\/(?:[^/]+\/)*?repos)?\/)([^/?]+)\/([^/?]+)(.*)$/
+
+/** Where a request about a repository that moved finds what it asked for. */
+function movedTo({ owner = '', name = '', former }: Metadata, requestUrl: string): string {
+  const [, before, ownerThen = '', nameThen = '', rest] = REPOSITORY_URL.exec(requestUrl) ?? []
+  // A request may name other repositories beside the one that its path is about.
+  const isAbout = `${ownerThen}/${nameThen}`.toLowerCase() === former
+  return isAbout ? `${before}${owner}/${name}${rest}` : `/api/v1/repos/${owner}/${name}`
+}
+
 /**
  * The RPC error for a refusal, the same on every protocol: code, text, ErrorInfo with the reason, and what else the
  * client's library may act on (BadRequest, RetryInfo).
+ *
+ * @param requestUrl of the call; without it a refusal that sends clients elsewhere says so in its metadata alone.
  */
-export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}): ConnectError {
+export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}, requestUrl?: string): ConnectError {
   const row: Refusal & Partial<SharedRefusal> = REFUSALS[reason]
   const { code, message, field, restStatus, location, header, reason: publicReason = reason } = row
   const text = typeof message === 'string' ? message : message(metadata)
@@ -335,7 +733,8 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
     error.metadata.set('retry-after', metadata.retry_after_seconds)
   }
   if (restStatus !== undefined) {
-    const headers: Record<string, string> = location ? { Location: location(metadata) } : {}
+    const headers: Record<string, string> =
+      location && requestUrl !== undefined ? { Location: location(metadata, requestUrl) } : {}
     error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, { status: restStatus, headers }) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
@@ -354,11 +753,13 @@ export function restStatusOf(reason: string): number | undefined {
 /**
  * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they are, and everything
  * else as INTERNAL without a word about the cause, which belongs in the log.
+ *
+ * @param requestUrl of the call.
  */
-export function toConnectError(error: unknown): ConnectError {
+export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error
   if (error instanceof DomainError) {
-    return refusal(error.reason, error.metadata)
+    return refusal(error.reason, error.metadata, requestUrl)
   }
   return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
 }

@@ -2,10 +2,11 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { callerKey } from '../services/call.ts'
+import { callerKey, restStatusKey } from '../services/call.ts'
 import { begunKey, originKey } from './connection.ts'
 import { toConnectError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
+import { successStatus } from './rest/index.ts'
 
 /**
  * Watches every call from outside: counts it and writes a log line when it ends, and turns what was thrown into an RPC
@@ -37,13 +38,15 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       else callLog[level](line)
     }
     const fail = (thrown: unknown) => {
-      const error = toConnectError(thrown)
+      const error = toConnectError(thrown, request.url)
       finish(error)
       return error
     }
     try {
       const response = await next(request)
       if (response.stream) return { ...response, message: untilEnd(response.message, request.signal, fail, finish) }
+      const status = contextValues.get(restStatusKey)
+      if (status !== undefined) contextValues.set(successStatus, status)
       finish(undefined)
       return response
     } catch (thrown) {

@@ -13,6 +13,7 @@ import {
   repositoriesIn,
   repositoryPath,
 } from '../../src/git/repositories.ts'
+import { importHistory, type ScriptedCommit } from '../support/histories.ts'
 
 /** A folder that is gone when the test is over. */
 export async function scratchFolder(): Promise<string> {
@@ -49,8 +50,15 @@ export async function createFilledRepository(repositories: Repositories, id: num
 
 /** What the git of this machine prints about a repository, without the line end; throws when it fails. */
 export function git(repositories: Repositories, id: number, ...args: string[]): string {
-  return execFileSync('git', ['-C', repositoryPath(repositories, id), ...args], {
-    encoding: 'utf8',
-    stdio: 'pipe',
-  }).trimEnd()
+  return gitAt(repositoryPath(repositories, id), ...args)
+}
+
+/** The same about the repository at a path. */
+export function gitAt(path: string, ...args: string[]): string {
+  return execFileSync('git', ['-C', path, ...args], { encoding: 'utf8', stdio: 'pipe' }).trimEnd()
+}
+
+/** Stores a history. */
+export function writeHistory(repositories: Repositories, id: number, commits: readonly ScriptedCommit[]): void {
+  importHistory(repositoryPath(repositories, id), commits)
 }

@@ -232,7 +232,10 @@ describe('what a client calls a commit', () => {
       '-m',
       'x',
     )
-    await updateRefs(repositories, 1, [{ name: 'refs/heads/v1', from: undefined, to: child }])
+    await updateRefs(repositories, 1, [
+      { name: 'refs/heads/v1', from: undefined, to: child },
+      { name: `refs/heads/${second}`, from: undefined, to: first },
+    ])
     const cases: [text: string, commit: string | undefined][] = [
       ['HEAD', first],
       ['main', first],
@@ -243,6 +246,8 @@ describe('what a client calls a commit', () => {
       ['v1^', first],
       ['v1~2', undefined],
       [first, first],
+      // The commit, though there is a branch of that name.
+      [second, second],
       [first.slice(0, 8), first],
       [`${child}~`, first],
       [git(repositories, 1, 'rev-parse', `${first}^{tree}`), undefined],

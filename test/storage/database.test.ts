@@ -280,6 +280,29 @@ describe('migrate', () => {
     expect((await migrate(db)).ran).toEqual(migrations.map(({ name }) => name))
   })
 
+  it('makes accounts of users that were there, and gives no number a second time', async () => {
+    db = openDatabase(':memory:')
+    const beforeAccounts = migrations.findIndex(({ name }) => name === '0010-repositories')
+    await migrate(db, beforeAccounts)
+    for (const name of ['ada', 'bob', 'gone']) {
+      await sql`insert into users (username, email, email_key, display_name, avatar_url, description, password_hash, role, state,
+        create_time, update_time) values (${name}, '', '', '', '', '', '', 'USER', 'NORMAL', 0, 0)`.execute(db)
+      await sql`insert into account_names (name_key, user_id) values (${name}, last_insert_rowid())`.execute(db)
+    }
+    await sql`delete from users where username = 'gone'`.execute(db)
+    await migrate(db)
+    expect(await findUserByNameKey(db, 'bob')).toMatchObject({ id: 2, username: 'bob' })
+    expect(await transaction(db, (tx) => insertUser(tx, newUser('eve')))).toMatchObject({ id: 4 })
+    await transaction(db, (tx) => claimNames(tx, 4, new Set(['eve'])))
+    await migrate(db, beforeAccounts)
+    const names = await sql`select name_key, user_id from account_names order by name_key`.execute(db)
+    expect(names.rows).toEqual([
+      { name_key: 'ada', user_id: 1 },
+      { name_key: 'bob', user_id: 2 },
+      { name_key: 'eve', user_id: 4 },
+    ])
+  })
+
   it('refuses a database that a newer program wrote', async () => {
     await migrated()
     await expect(migrate(db, undefined, [])).rejects.toThrow(NewerDatabaseError)

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Db, openDatabase, transaction } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { insertUserWebhook, listUserWebhooks } from '../../src/storage/user-webhooks.ts'
+import { insertUser } from '../../src/storage/users.ts'
 import {
   findDelivery,
   findDueDelivery,
@@ -30,7 +31,7 @@ async function addWebhook(uid: string, username = uid) {
   return transaction(db, async (tx) => {
     const profile = { email: '', email_key: '', display_name: '', avatar_url: '', description: '', password_hash: '' }
     const user = { user_id: null, username, ...profile, role: 'USER', state: 'NORMAL', ...TIMES } as const
-    const { id: user_id } = await tx.insertInto('users').values(user).returning('id').executeTakeFirstOrThrow()
+    const { id: user_id } = await insertUser(tx, user)
     const url = 'http://127.0.0.1/'
     return insertUserWebhook(tx, { uid, user_id, url, display_name: '', signing_secret: Buffer.of(1), ...TIMES })
   })

@@ -210,7 +210,7 @@ describe('who may', () => {
     ['private', { private: true }, 'public-only', 'not found', 'not found'],
     ['nothing', {}, 'nobody', 'could not read Username', 'could not read Username'],
     ['nothing', {}, 'carol', 'not found', 'not found'],
-    ['archived', {}, 'bob', 'ok', 'the repository is archived'],
+    ['archived', {}, 'bob', 'ok', 'repo is archived'],
     // Before anything is said about the repository.
     ['archived', {}, 'nobody', 'ok', 'could not read Username'],
   ])('use a repository that is %s %j: %s', async (name, settings, caller, fetch, push) => {
@@ -267,7 +267,7 @@ describe('what Git knows and the rows do not', () => {
       id: number
     }
     // As if the process had been killed after Git moved the refs of a push, and before anything was recorded.
-    await crashing.app.db.insertInto('pending_ref_updates').values({ repository_id: id }).execute()
+    await crashing.app.db.insertInto('pending_ref_updates').values({ repository_id: id, create_time: 0 }).execute()
     const path = join(crashing.data, 'repositories', id.toString(16).padStart(2, '0'), `${id}.git`)
     execFileSync('git', ['-C', path, 'update-ref', 'refs/heads/pushed', 'main'])
     execFileSync('git', ['-C', path, 'update-ref', '-d', 'refs/heads/main'])

@@ -10,6 +10,7 @@ import type { App, Clock, Settings } from '../../src/domain/app.ts'
 import { createBackground } from '../../src/domain/background.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
+import { createCopyPlaces } from '../../src/domain/repos/copy-places.ts'
 import { createSignal } from '../../src/domain/signal.ts'
 import { repositoriesIn } from '../../src/git/repositories.ts'
 import { memoPayload } from '../../src/services/memos.ts'
@@ -42,7 +43,9 @@ const SETTINGS: Settings = {
   displayNameChange: true,
   statsBy: 'create',
   memoContentBytes: 8192,
+  maxPushBytes: 64 * 1024 * 1024,
   webhookRetryScheduleMs: [5_000, 300_000],
+  defaultMergeStyle: 'merge',
 }
 
 /** An application over a database of its own, in memory. */
@@ -64,7 +67,8 @@ export async function testApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
-    signals: { deliveries: createSignal(), events: createSignal() },
+    signals: { deliveries: createSignal(), events: createSignal(), mirrors: createSignal() },
+    copies: createCopyPlaces(),
     payloads: { memo: memoPayload },
     outbound,
     oauth2: createOAuth2Client({ outbound, userAgent: 'branchline/test' }),

@@ -9,7 +9,7 @@ import { enumDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file branchline/v1/error_reason.proto.
  */
 export const file_branchline_v1_error_reason: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2Vycm9yX3JlYXNvbi5wcm90bxINYnJhbmNobGluZS52MSqhEAoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRTUFMRk9STUVEX1JFUVVFU1QQARIVChFSRVFVRVNUX1RPT19MQVJHRRACEhAKDFJBVEVfTElNSVRFRBADEhAKDElOVkFMSURfTkFNRRAEEhEKDUlOVkFMSURfRklFTEQQBRIVChFVTktOT1dOX01BU0tfUEFUSBAGEg4KCkVNUFRZX01BU0sQBxIVChFJTlZBTElEX1BBR0VfU0laRRAIEhYKEklOVkFMSURfUEFHRV9UT0tFThAJEhIKDklOVkFMSURfRklMVEVSEAoSEgoOVE9PX01BTllfTkFNRVMQCxIQCgxVTktOT1dOX1BBVEgQDhIWChJNRVRIT0RfTk9UX0FMTE9XRUQQDxIWChJJTlZBTElEX1JFUVVFU1RfSUQQDBIVChFSRVFVRVNUX0lEX1JFVVNFRBANEhMKD1VOQVVUSEVOVElDQVRFRBAUEhMKD0JBRF9DUkVERU5USUFMUxAVEhcKE1RXT19GQUNUT1JfUkVRVUlSRUQQFhIWChJUV09fRkFDVE9SX0lOVkFMSUQQFxIUChBBQ0NPVU5UX0FSQ0hJVkVEEBgSFQoRUEVSTUlTU0lPTl9ERU5JRUQQGRIRCg1TQ09QRV9NSVNTSU5HEBoSFQoRUFVCTElDX09OTFlfVE9LRU4QGxIUChBTRVNTSU9OX1JFUVVJUkVEEBwSEgoOVVNFUl9OT1RfRk9VTkQQKBIUChBJTlZBTElEX1VTRVJOQU1FECkSEwoPSU5WQUxJRF9VU0VSX0lEECoSEQoNSU5WQUxJRF9FTUFJTBArEhIKDklOVkFMSURfQVZBVEFSECwSEQoNV0VBS19QQVNTV09SRBAtEhIKDlVTRVJOQU1FX1RBS0VOEC4SDwoLRU1BSUxfVEFLRU4QLxIRCg1VU0VSX0lEX1RBS0VOEDASFwoTUkVHSVNUUkFUSU9OX0NMT1NFRBAxEhkKFUZJUlNUX0FDQ09VTlRfUkVGVVNFRBAyEhsKF1BBU1NXT1JEX1NJR05fSU5fQ0xPU0VEEDMSGgoWVVNFUk5BTUVfQ0hBTkdFX0NMT1NFRBA0Eh4KGkRJU1BMQVlfTkFNRV9DSEFOR0VfQ0xPU0VEEDUSDgoKTEFTVF9BRE1JThA2EhcKE0hBU19BU1NPQ0lBVEVEX0RBVEEQNxIUChBBVkFUQVJfTk9UX0ZPVU5EEDkSGQoVU0VUVElOR19OT1RfVVBEQVRBQkxFEDgSEwoPVE9LRU5fTk9UX0ZPVU5EEDwSEQoNSU5WQUxJRF9TQ09QRRA9EhIKDlNDT1BFX05PVF9IRUxEED4SEgoOSU5WQUxJRF9FWFBJUlkQPxIfChtJREVOVElUWV9QUk9WSURFUl9OT1RfRk9VTkQQRhIhCh1JREVOVElUWV9QUk9WSURFUl9VTkFWQUlMQUJMRRBHEhQKEElERU5USVRZX1JFRlVTRUQQSBIdChlMSU5LRURfSURFTlRJVFlfTk9UX0ZPVU5EEEkSEgoOSURFTlRJVFlfVEFLRU4QShIbChdJREVOVElUWV9BTFJFQURZX0xJTktFRBBLEhcKE0xBU1RfU0lHTl9JTl9NRVRIT0QQTBIVChFXRUJIT09LX05PVF9GT1VORBBQEhcKE0lOVkFMSURfV0VCSE9PS19VUkwQURITCg9CTE9DS0VEX0FERFJFU1MQUhIaChZJTlZBTElEX1NJR05JTkdfU0VDUkVUEFMSFQoRVE9PX01BTllfV0VCSE9PS1MQVBIaChZOT1RJRklDQVRJT05fTk9UX0ZPVU5EEFoSHgoaV0VCSE9PS19ERUxJVkVSWV9OT1RfRk9VTkQQVRIUChBXRUJIT09LX0RJU0FCTEVEEFYSIAocSU5WQUxJRF9JREVOVElUWV9QUk9WSURFUl9JRBBNEh4KGklERU5USVRZX1BST1ZJREVSX0lEX1RBS0VOEE4SHQoZSU5WQUxJRF9JREVOVElGSUVSX0ZJTFRFUhBPEhoKFkxBU1RfSURFTlRJVFlfUFJPVklERVIQRRISCg5NRU1PX05PVF9GT1VORBBkEhMKD0lOVkFMSURfTUVNT19JRBBlEhEKDU1FTU9fSURfVEFLRU4QZhIRCg1NRU1PX0FSQ0hJVkVEEGcSEQoNSU5WQUxJRF9PUkRFUhBoEh4KGlRXT19GQUNUT1JfQUxSRUFEWV9FTkFCTEVEEG4SGgoWVFdPX0ZBQ1RPUl9OT1RfUEVORElORxBvEhoKFlRXT19GQUNUT1JfTk9UX0VOQUJMRUQQcBIXChNNQUlMX05PVF9DT05GSUdVUkVEEHESFwoTSU5WQUxJRF9SRVNFVF9UT0tFThByEhYKEkNST1NTX1NJVEVfUkVRVUVTVBBzEhIKDklOVkFMSURfQ1VSU09SEHgSEgoOQ1VSU09SX0VYUElSRUQQeRIUChBUT09fTUFOWV9TVFJFQU1TEHoSGwoWSU5WQUxJRF9ERUZBVUxUX0JSQU5DSBCCARIcChdJTlZBTElEX1JFUE9TSVRPUllfTkFNRRCDARIdChhSRVBPU0lUT1JZX0FDQ0VTU19ERU5JRUQQhAESGAoTUkVQT1NJVE9SWV9BUkNISVZFRBCFARIWChFSRVBPU0lUT1JZX0VYSVNUUxCGARIVChBSRVBPU0lUT1JZX01PVkVEEIcBEhkKFFJFUE9TSVRPUllfTk9UX0ZPVU5EEIgBYgZwcm90bzM");
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2Vycm9yX3JlYXNvbi5wcm90bxINYnJhbmNobGluZS52MSrVIQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRTUFMRk9STUVEX1JFUVVFU1QQARIVChFSRVFVRVNUX1RPT19MQVJHRRACEhAKDFJBVEVfTElNSVRFRBADEhAKDElOVkFMSURfTkFNRRAEEhEKDUlOVkFMSURfRklFTEQQBRIVChFVTktOT1dOX01BU0tfUEFUSBAGEg4KCkVNUFRZX01BU0sQBxIVChFJTlZBTElEX1BBR0VfU0laRRAIEhYKEklOVkFMSURfUEFHRV9UT0tFThAJEhIKDklOVkFMSURfRklMVEVSEAoSEgoOVE9PX01BTllfTkFNRVMQCxIQCgxVTktOT1dOX1BBVEgQDhIWChJNRVRIT0RfTk9UX0FMTE9XRUQQDxIWChJJTlZBTElEX1JFUVVFU1RfSUQQDBIVChFSRVFVRVNUX0lEX1JFVVNFRBANEhMKD1VOQVVUSEVOVElDQVRFRBAUEhMKD0JBRF9DUkVERU5USUFMUxAVEhcKE1RXT19GQUNUT1JfUkVRVUlSRUQQFhIWChJUV09fRkFDVE9SX0lOVkFMSUQQFxIUChBBQ0NPVU5UX0FSQ0hJVkVEEBgSFQoRUEVSTUlTU0lPTl9ERU5JRUQQGRIRCg1TQ09QRV9NSVNTSU5HEBoSFQoRUFVCTElDX09OTFlfVE9LRU4QGxIUChBTRVNTSU9OX1JFUVVJUkVEEBwSEgoOVVNFUl9OT1RfRk9VTkQQKBIUChBJTlZBTElEX1VTRVJOQU1FECkSEwoPSU5WQUxJRF9VU0VSX0lEECoSEQoNSU5WQUxJRF9FTUFJTBArEhIKDklOVkFMSURfQVZBVEFSECwSEQoNV0VBS19QQVNTV09SRBAtEhIKDlVTRVJOQU1FX1RBS0VOEC4SDwoLRU1BSUxfVEFLRU4QLxIRCg1VU0VSX0lEX1RBS0VOEDASFwoTUkVHSVNUUkFUSU9OX0NMT1NFRBAxEhkKFUZJUlNUX0FDQ09VTlRfUkVGVVNFRBAyEhsKF1BBU1NXT1JEX1NJR05fSU5fQ0xPU0VEEDMSGgoWVVNFUk5BTUVfQ0hBTkdFX0NMT1NFRBA0Eh4KGkRJU1BMQVlfTkFNRV9DSEFOR0VfQ0xPU0VEEDUSDgoKTEFTVF9BRE1JThA2EhcKE0hBU19BU1NPQ0lBVEVEX0RBVEEQNxIUChBBVkFUQVJfTk9UX0ZPVU5EEDkSGQoVU0VUVElOR19OT1RfVVBEQVRBQkxFEDgSEwoPVE9LRU5fTk9UX0ZPVU5EEDwSEQoNSU5WQUxJRF9TQ09QRRA9EhIKDlNDT1BFX05PVF9IRUxEED4SEgoOSU5WQUxJRF9FWFBJUlkQPxIfChtJREVOVElUWV9QUk9WSURFUl9OT1RfRk9VTkQQRhIhCh1JREVOVElUWV9QUk9WSURFUl9VTkFWQUlMQUJMRRBHEhQKEElERU5USVRZX1JFRlVTRUQQSBIdChlMSU5LRURfSURFTlRJVFlfTk9UX0ZPVU5EEEkSEgoOSURFTlRJVFlfVEFLRU4QShIbChdJREVOVElUWV9BTFJFQURZX0xJTktFRBBLEhcKE0xBU1RfU0lHTl9JTl9NRVRIT0QQTBIVChFXRUJIT09LX05PVF9GT1VORBBQEhcKE0lOVkFMSURfV0VCSE9PS19VUkwQURITCg9CTE9DS0VEX0FERFJFU1MQUhIaChZJTlZBTElEX1NJR05JTkdfU0VDUkVUEFMSFQoRVE9PX01BTllfV0VCSE9PS1MQVBIaChZOT1RJRklDQVRJT05fTk9UX0ZPVU5EEFoSHgoaV0VCSE9PS19ERUxJVkVSWV9OT1RfRk9VTkQQVRIUChBXRUJIT09LX0RJU0FCTEVEEFYSIAocSU5WQUxJRF9JREVOVElUWV9QUk9WSURFUl9JRBBNEh4KGklERU5USVRZX1BST1ZJREVSX0lEX1RBS0VOEE4SHQoZSU5WQUxJRF9JREVOVElGSUVSX0ZJTFRFUhBPEhoKFkxBU1RfSURFTlRJVFlfUFJPVklERVIQRRISCg5NRU1PX05PVF9GT1VORBBkEhMKD0lOVkFMSURfTUVNT19JRBBlEhEKDU1FTU9fSURfVEFLRU4QZhIRCg1NRU1PX0FSQ0hJVkVEEGcSEQoNSU5WQUxJRF9PUkRFUhBoEh4KGlRXT19GQUNUT1JfQUxSRUFEWV9FTkFCTEVEEG4SGgoWVFdPX0ZBQ1RPUl9OT1RfUEVORElORxBvEhoKFlRXT19GQUNUT1JfTk9UX0VOQUJMRUQQcBIXChNNQUlMX05PVF9DT05GSUdVUkVEEHESFwoTSU5WQUxJRF9SRVNFVF9UT0tFThByEhYKEkNST1NTX1NJVEVfUkVRVUVTVBBzEhIKDklOVkFMSURfQ1VSU09SEHgSEgoOQ1VSU09SX0VYUElSRUQQeRIUChBUT09fTUFOWV9TVFJFQU1TEHoSGwoWSU5WQUxJRF9ERUZBVUxUX0JSQU5DSBCCARIcChdJTlZBTElEX1JFUE9TSVRPUllfTkFNRRCDARIdChhSRVBPU0lUT1JZX0FDQ0VTU19ERU5JRUQQhAESGAoTUkVQT1NJVE9SWV9BUkNISVZFRBCFARIWChFSRVBPU0lUT1JZX0VYSVNUUxCGARIVChBSRVBPU0lUT1JZX01PVkVEEIcBEhkKFFJFUE9TSVRPUllfTk9UX0ZPVU5EEIgBEhsKFlJFUE9TSVRPUllfVU5JVF9DTE9TRUQQjAESEQoMVU5LTk9XTl9VU0VSEI0BEhsKFkNPTExBQk9SQVRPUl9OT1RfRk9VTkQQjgESGQoUSU5WQUxJRF9DT0xMQUJPUkFUT1IQjwESEQoMVVNFUl9CTE9DS0VEEJABEhQKD0JMT0NLX05PVF9GT1VORBCRARIRCgxDQU5OT1RfQkxPQ0sQkgESHQoYUkVQT1NJVE9SWV9PV05FUl9SRU5BTUVEEJMBEhsKFk9SR0FOSVpBVElPTl9OT1RfRk9VTkQQlgESHwoaT1JHQU5JWkFUSU9OX0FDQ0VTU19ERU5JRUQQlwESHgoZSU5WQUxJRF9PUkdBTklaQVRJT05fTkFNRRCYARIcChdPUkdBTklaQVRJT05fTkFNRV9UQUtFThCZARIiCh1PUkdBTklaQVRJT05fSEFTX1JFUE9TSVRPUklFUxCaARIVChBNRU1CRVJfTk9UX0ZPVU5EEJsBEhwKF0xBU1RfT1JHQU5JWkFUSU9OX09XTkVSEJwBEhMKDlRFQU1fTk9UX0ZPVU5EEJ0BEhYKEUlOVkFMSURfVEVBTV9OQU1FEJ4BEhAKC1RFQU1fRVhJU1RTEJ8BEhcKEklOVkFMSURfVEVBTV9VTklUUxCgARIWChFPV05FUlNfVEVBTV9GSVhFRBChARIeChlOT1RfT1dORURfQllfT1JHQU5JWkFUSU9OEKIBEhcKElRFQU1fQUxSRUFEWV9BRERFRBCjARITCg5URUFNX05PVF9BRERFRBCkARIiCh1SRVBPU0lUT1JZX1RFTVBMQVRFX05PVF9GT1VORBClARIeChlVTlNVUFBPUlRFRF9PQkpFQ1RfRk9STUFUEKYBEhgKE0lOVkFMSURfTUVSR0VfU1RZTEUQpwESHgoZSU5WQUxJRF9SRVBPU0lUT1JZX1NFQVJDSBCoARIVChBUUkFOU0ZFUl9QRU5ESU5HEKkBEhcKElRSQU5TRkVSX05PVF9GT1VORBCqARIUCg9UUkFOU0ZFUl9ERU5JRUQQqwESHAoXVFJBTlNGRVJfVEVBTV9OT1RfRk9VTkQQrAESEAoLRk9SS19FWElTVFMQrwESEwoOUEFSRU5UX1BSSVZBVEUQsAESGgoVSU5WQUxJRF9DTE9ORV9BRERSRVNTELEBEhEKDENMT05FX0ZBSUxFRBCyARIUCg9UT09fTUFOWV9DT1BJRVMQswESGQoUUkVQT1NJVE9SWV9JU19NSVJST1IQtAESGgoVUkVQT1NJVE9SWV9OT1RfTUlSUk9SELUBEhwKF0lOVkFMSURfTUlSUk9SX0lOVEVSVkFMELYBEhUKEFJFUE9TSVRPUllfRU1QVFkQuQESEgoNUkVGX05PVF9GT1VORBC6ARIQCgtJTlZBTElEX1JFRhC7ARIVChBDT01NSVRfTk9UX0ZPVU5EELwBEhMKDlBBVEhfTk9UX0ZPVU5EEL0BEhUKEE9CSkVDVF9OT1RfRk9VTkQQvgESFgoRVEFHX05PVF9BTk5PVEFURUQQvwESEAoLU0VSVkVSX0JVU1kQwAESEAoLR0lUX1RJTUVPVVQQwQESGAoTSU5WQUxJRF9MQUJFTF9DT0xPUhDSARIZChRJTlZBTElEX1NUQVRVU19TVEFURRDTARIUCg9MQUJFTF9OT1RfRk9VTkQQ1AESGAoTTUlMRVNUT05FX05PVF9GT1VORBDVARIUCg9UT09fTUFOWV9MQUJFTFMQ1gESGAoTVE9PX01BTllfTUlMRVNUT05FUxDXARIdChhUT09fTUFOWV9TVEFUVVNfQ09OVEVYVFMQ2AESFAoPSU5WQUxJRF9TU0hfS0VZENwBEhMKDlNTSF9LRVlfSU5fVVNFEN0BEhgKE1NTSF9LRVlfVElUTEVfVEFLRU4Q3gESEgoNS0VZX05PVF9GT1VORBDfARIWChFLRVlfQUNDRVNTX0RFTklFRBDgARISCg1UT09fTUFOWV9LRVlTEOEBEhYKEURFUExPWV9LRVlfRVhJU1RTEOIBEhsKFkRFUExPWV9LRVlfVElUTEVfVEFLRU4Q4wESFAoPSU5WQUxJRF9HUEdfS0VZEOQBEhMKDkdQR19LRVlfSU5fVVNFEOUBEhoKFUdQR19LRVlfRU1BSUxfVU5LTk9XThDmARIaChVHUEdfU0lHTkFUVVJFX0lOVkFMSUQQ5wESFgoRUEFTU1dPUkRfUkVRVUlSRUQQ6AESFQoQVE9LRU5fTkFNRV9UQUtFThDpARIZChRUT0tFTl9OQU1FX0FNQklHVU9VUxDqARIQCgtSRUZfUkVGVVNFRBDDARIQCgtSRUZfQ0hBTkdFRBDEARIXChJSRUZfTkFNRV9DT0xMSVNJT04QxQESEgoNVEFHX05PVF9GT1VORBDGARIPCgpUQUdfRVhJU1RTEMcBEhIKDVRBR19QUk9URUNURUQQyAESGQoUVEFHX1RBUkdFVF9OT1RfRk9VTkQQyQESHQoYVEFHX1BST1RFQ1RJT05fTk9UX0ZPVU5EEMoBEhoKFVRBR19QUk9URUNUSU9OX0VYSVNUUxDLARIeChlUQUdfUFJPVEVDVElPTl9JTkNPTVBMRVRFEMwBEhgKE0lOVkFMSURfVEFHX1BBVFRFUk4QzQESHQoYVE9PX01BTllfVEFHX1BST1RFQ1RJT05TEM4BEhsKFlVOS05PV05fQUxMT1dMSVNUX05BTUUQzwESFgoRTkVXX0JSQU5DSF9FWElTVFMQ0AESEAoLRklMRV9FWElTVFMQ0QESEQoMRklMRV9DSEFOR0VEEPABEhYKEUlOVkFMSURfRklMRV9QQVRIEPEBEhgKE0lOVkFMSURfRklMRV9DSEFOR0UQ8gESGgoVVE9PX01BTllfRklMRV9DSEFOR0VTEPMBEhUKEEJSQU5DSF9OT1RfRk9VTkQQjgJiBnByb3RvMw");
 
 /**
  * Why a call failed, for programs.
@@ -424,9 +424,9 @@ export enum ErrorReason {
   TOKEN_NOT_FOUND = 60,
 
   /**
-   * There is no such scope, or the scopes are only the modifier `public-only`.
+   * There is no such scope, or the scopes are only the modifier `public-only`, or there are none where a token has to have one.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `scope`, for example "read:everything".
+   * INVALID_ARGUMENT, REST 400. Metadata: `scope`, for example "read:everything"; empty when there are none.
    *
    * @generated from enum value: INVALID_SCOPE = 61;
    */
@@ -796,9 +796,10 @@ export enum ErrorReason {
   REPOSITORY_EXISTS = 134,
 
   /**
-   * The repository has another name now. Over REST, `Location` has the path of the repository.
+   * The repository has another name or owner now. Over REST, `Location` has what to ask for instead: path and query.
    *
-   * NOT_FOUND, REST 301. Metadata: `owner` and `name`, as they are now.
+   * NOT_FOUND, REST 301. Metadata: `owner` and `name`, as they are now; `former`, both as they were, in lower case, with a
+   * slash in between.
    *
    * @generated from enum value: REPOSITORY_MOVED = 135;
    */
@@ -812,6 +813,824 @@ export enum ErrorReason {
    * @generated from enum value: REPOSITORY_NOT_FOUND = 136;
    */
   REPOSITORY_NOT_FOUND = 136,
+
+  /**
+   * The caller may read other parts of the repository, but not the one that this is about, or this one is switched off.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: `unit`, which is `code`, `issues` or `releases`.
+   *
+   * @generated from enum value: REPOSITORY_UNIT_CLOSED = 140;
+   */
+  REPOSITORY_UNIT_CLOSED = 140,
+
+  /**
+   * There is no user of this name, whom the request names beside its resource.
+   *
+   * NOT_FOUND, REST 422. Metadata: `username`, cut to 64 characters.
+   *
+   * @generated from enum value: UNKNOWN_USER = 141;
+   */
+  UNKNOWN_USER = 141,
+
+  /**
+   * The user has no access to the repository that was given by name.
+   *
+   * NOT_FOUND, REST 404. Metadata: `username`.
+   *
+   * @generated from enum value: COLLABORATOR_NOT_FOUND = 142;
+   */
+  COLLABORATOR_NOT_FOUND = 142,
+
+  /**
+   * The owner of a repository is not a collaborator too, and a collaborator reads, writes or administers it.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `username` or `permission`, the one at fault, cut to 64 characters.
+   *
+   * @generated from enum value: INVALID_COLLABORATOR = 143;
+   */
+  INVALID_COLLABORATOR = 143,
+
+  /**
+   * One of the two has blocked the other.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: none.
+   *
+   * @generated from enum value: USER_BLOCKED = 144;
+   */
+  USER_BLOCKED = 144,
+
+  /**
+   * The account has not blocked this user.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: BLOCK_NOT_FOUND = 145;
+   */
+  BLOCK_NOT_FOUND = 145,
+
+  /**
+   * Nobody blocks themselves, and an organisation does not block its members.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `username`.
+   *
+   * @generated from enum value: CANNOT_BLOCK = 146;
+   */
+  CANNOT_BLOCK = 146,
+
+  /**
+   * The owner of the repository has another name now. Over REST, `Location` has what to ask for instead: path and query.
+   *
+   * NOT_FOUND, REST 307. Metadata: as for REPOSITORY_MOVED.
+   *
+   * @generated from enum value: REPOSITORY_OWNER_RENAMED = 147;
+   */
+  REPOSITORY_OWNER_RENAMED = 147,
+
+  /**
+   * There is no organisation of this name that the caller may know of.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: ORGANIZATION_NOT_FOUND = 150;
+   */
+  ORGANIZATION_NOT_FOUND = 150,
+
+  /**
+   * The caller may know of the organisation, and this takes more.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: `needed`, which is `member`, `create-repository` or `owner`.
+   *
+   * @generated from enum value: ORGANIZATION_ACCESS_DENIED = 151;
+   */
+  ORGANIZATION_ACCESS_DENIED = 151,
+
+  /**
+   * The name is not allowed for an organisation: it has 1 to 36 letters, digits and hyphens, with a letter or digit at
+   * both ends.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 64 characters.
+   *
+   * @generated from enum value: INVALID_ORGANIZATION_NAME = 152;
+   */
+  INVALID_ORGANIZATION_NAME = 152,
+
+  /**
+   * A user or an organisation has this name, in some case of its letters.
+   *
+   * ALREADY_EXISTS, REST 422. Metadata: `name`.
+   *
+   * @generated from enum value: ORGANIZATION_NAME_TAKEN = 153;
+   */
+  ORGANIZATION_NAME_TAKEN = 153,
+
+  /**
+   * The organisation owns repositories. Delete or transfer them first.
+   *
+   * FAILED_PRECONDITION, REST 422. Metadata: none.
+   *
+   * @generated from enum value: ORGANIZATION_HAS_REPOSITORIES = 154;
+   */
+  ORGANIZATION_HAS_REPOSITORIES = 154,
+
+  /**
+   * The user is no member of the organisation or team that the caller may know of.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: MEMBER_NOT_FOUND = 155;
+   */
+  MEMBER_NOT_FOUND = 155,
+
+  /**
+   * Nobody would own the organisation any more. Add another owner, or delete it, first.
+   *
+   * FAILED_PRECONDITION, REST 422. Metadata: `organization`, its name.
+   *
+   * @generated from enum value: LAST_ORGANIZATION_OWNER = 156;
+   */
+  LAST_ORGANIZATION_OWNER = 156,
+
+  /**
+   * There is no such team that the caller may know of.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: TEAM_NOT_FOUND = 157;
+   */
+  TEAM_NOT_FOUND = 157,
+
+  /**
+   * The name is not allowed for a team: it has 1 to 255 letters, digits, hyphens, underscores and dots.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 255 characters.
+   *
+   * @generated from enum value: INVALID_TEAM_NAME = 158;
+   */
+  INVALID_TEAM_NAME = 158,
+
+  /**
+   * The organisation has another team of this name, in some case of its letters.
+   *
+   * ALREADY_EXISTS, REST 422. Metadata: `name`.
+   *
+   * @generated from enum value: TEAM_EXISTS = 159;
+   */
+  TEAM_EXISTS = 159,
+
+  /**
+   * The team would open nothing that there is: no unit is named, or a unit or its level is unknown.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `unit` or `level` if one is unknown, cut to 64 characters.
+   *
+   * @generated from enum value: INVALID_TEAM_UNITS = 160;
+   */
+  INVALID_TEAM_UNITS = 160,
+
+  /**
+   * The team Owners keeps its name and its rights, and cannot be deleted.
+   *
+   * FAILED_PRECONDITION, REST 422. Metadata: none.
+   *
+   * @generated from enum value: OWNERS_TEAM_FIXED = 161;
+   */
+  OWNERS_TEAM_FIXED = 161,
+
+  /**
+   * The owner of the repository is a user, who has no teams.
+   *
+   * FAILED_PRECONDITION, REST 405. Metadata: none.
+   *
+   * @generated from enum value: NOT_OWNED_BY_ORGANIZATION = 162;
+   */
+  NOT_OWNED_BY_ORGANIZATION = 162,
+
+  /**
+   * The team has the repository already.
+   *
+   * ALREADY_EXISTS, REST 422. Metadata: `team`, its name.
+   *
+   * @generated from enum value: TEAM_ALREADY_ADDED = 163;
+   */
+  TEAM_ALREADY_ADDED = 163,
+
+  /**
+   * The team does not have the repository, or has it because it includes all of the organisation.
+   *
+   * FAILED_PRECONDITION, REST 422. Metadata: `team`, its name.
+   *
+   * @generated from enum value: TEAM_NOT_ADDED = 164;
+   */
+  TEAM_NOT_ADDED = 164,
+
+  /**
+   * This server has no template of that name for a first commit.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `readme`, `gitignores`, `license` or `issue_labels`; `name`, cut to
+   * 100 characters.
+   *
+   * @generated from enum value: REPOSITORY_TEMPLATE_NOT_FOUND = 165;
+   */
+  REPOSITORY_TEMPLATE_NOT_FOUND = 165,
+
+  /**
+   * Names of objects are made by another hash than this server has repositories for.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `format`, cut to 100 characters.
+   *
+   * @generated from enum value: UNSUPPORTED_OBJECT_FORMAT = 166;
+   */
+  UNSUPPORTED_OBJECT_FORMAT = 166,
+
+  /**
+   * There is no such way to merge or update pull requests.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `default_merge_style` or `default_update_style`; `style`, cut to 100
+   * characters.
+   *
+   * @generated from enum value: INVALID_MERGE_STYLE = 167;
+   */
+  INVALID_MERGE_STYLE = 167,
+
+  /**
+   * A search for repositories has no such mode, sort or order.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `mode`, `sort` or `order`; `value`, cut to 100 characters.
+   *
+   * @generated from enum value: INVALID_REPOSITORY_SEARCH = 168;
+   */
+  INVALID_REPOSITORY_SEARCH = 168,
+
+  /**
+   * The repository is offered to somebody already.
+   *
+   * ALREADY_EXISTS, REST 409. Metadata: none.
+   *
+   * @generated from enum value: TRANSFER_PENDING = 169;
+   */
+  TRANSFER_PENDING = 169,
+
+  /**
+   * The repository is not offered to anybody.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: TRANSFER_NOT_FOUND = 170;
+   */
+  TRANSFER_NOT_FOUND = 170,
+
+  /**
+   * The repository is offered to somebody else than the caller.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: none.
+   *
+   * @generated from enum value: TRANSFER_DENIED = 171;
+   */
+  TRANSFER_DENIED = 171,
+
+  /**
+   * The receiver of a repository is a user, or an organisation without such a team.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `team_id`.
+   *
+   * @generated from enum value: TRANSFER_TEAM_NOT_FOUND = 172;
+   */
+  TRANSFER_TEAM_NOT_FOUND = 172,
+
+  /**
+   * The owner has a fork of the repository already.
+   *
+   * ALREADY_EXISTS, REST 409. Metadata: `owner` and `name` of the fork.
+   *
+   * @generated from enum value: FORK_EXISTS = 175;
+   */
+  FORK_EXISTS = 175,
+
+  /**
+   * A fork of a private repository stays private as long as that one is.
+   *
+   * FAILED_PRECONDITION, REST 422. Metadata: none.
+   *
+   * @generated from enum value: PARENT_PRIVATE = 176;
+   */
+  PARENT_PRIVATE = 176,
+
+  /**
+   * The address is no http or https URL of a repository.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: INVALID_CLONE_ADDRESS = 177;
+   */
+  INVALID_CLONE_ADDRESS = 177,
+
+  /**
+   * The repository could not be copied from the address. Nothing is left of the attempt.
+   *
+   * FAILED_PRECONDITION, REST 422. Metadata: `cause`, a sentence for people.
+   *
+   * @generated from enum value: CLONE_FAILED = 178;
+   */
+  CLONE_FAILED = 178,
+
+  /**
+   * As many repositories are being copied from elsewhere as may be at once, by the caller or by all.
+   *
+   * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit`.
+   *
+   * @generated from enum value: TOO_MANY_COPIES = 179;
+   */
+  TOO_MANY_COPIES = 179,
+
+  /**
+   * The repository follows another one: nothing can be written to it here.
+   *
+   * FAILED_PRECONDITION, REST 403. Metadata: `operation`, which is `push` when git tried to.
+   *
+   * @generated from enum value: REPOSITORY_IS_MIRROR = 180;
+   */
+  REPOSITORY_IS_MIRROR = 180,
+
+  /**
+   * The repository follows no other one.
+   *
+   * FAILED_PRECONDITION, REST 400. Metadata: none.
+   *
+   * @generated from enum value: REPOSITORY_NOT_MIRROR = 181;
+   */
+  REPOSITORY_NOT_MIRROR = 181,
+
+  /**
+   * The interval is no duration such as `8h0m0s`, or it is not zero and below ten minutes, or above a year.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `interval`, cut to 50 characters.
+   *
+   * @generated from enum value: INVALID_MIRROR_INTERVAL = 182;
+   */
+  INVALID_MIRROR_INTERVAL = 182,
+
+  /**
+   * The repository has no commit yet.
+   *
+   * FAILED_PRECONDITION, REST 409. Metadata: none.
+   *
+   * @generated from enum value: REPOSITORY_EMPTY = 185;
+   */
+  REPOSITORY_EMPTY = 185,
+
+  /**
+   * The repository has no branch, tag or commit of this name, or no ref that begins like this.
+   *
+   * NOT_FOUND, REST 404. Metadata: `ref`, cut to 100 characters.
+   *
+   * @generated from enum value: REF_NOT_FOUND = 186;
+   */
+  REF_NOT_FOUND = 186,
+
+  /**
+   * The text is neither an object id nor a name that a ref can have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `ref`, cut to 100 characters.
+   *
+   * @generated from enum value: INVALID_REF = 187;
+   */
+  INVALID_REF = 187,
+
+  /**
+   * The repository has no commit of this id or name.
+   *
+   * NOT_FOUND, REST 404. Metadata: `ref`, cut to 100 characters.
+   *
+   * @generated from enum value: COMMIT_NOT_FOUND = 188;
+   */
+  COMMIT_NOT_FOUND = 188,
+
+  /**
+   * The commit has nothing of the wanted kind at this path.
+   *
+   * NOT_FOUND, REST 404. Metadata: `path`, cut to 100 characters.
+   *
+   * @generated from enum value: PATH_NOT_FOUND = 189;
+   */
+  PATH_NOT_FOUND = 189,
+
+  /**
+   * The repository has no object of the wanted kind and this id.
+   *
+   * NOT_FOUND, REST 404. Metadata: `sha`, cut to 100 characters.
+   *
+   * @generated from enum value: OBJECT_NOT_FOUND = 190;
+   */
+  OBJECT_NOT_FOUND = 190,
+
+  /**
+   * The id is not that of an annotated tag.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `sha`.
+   *
+   * @generated from enum value: TAG_NOT_ANNOTATED = 191;
+   */
+  TAG_NOT_ANNOTATED = 191,
+
+  /**
+   * As much is being read from repositories at the moment as the server can bear. Try again in a moment.
+   *
+   * UNAVAILABLE, REST 503. Metadata: `retry_after_seconds`.
+   *
+   * @generated from enum value: SERVER_BUSY = 192;
+   */
+  SERVER_BUSY = 192,
+
+  /**
+   * Reading this from the repository takes longer than the server allows. Ask for less.
+   *
+   * DEADLINE_EXCEEDED, REST 504. Metadata: none.
+   *
+   * @generated from enum value: GIT_TIMEOUT = 193;
+   */
+  GIT_TIMEOUT = 193,
+
+  /**
+   * The color is not three or six hexadecimal digits, with or without `#` before them.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `color`, cut to 32 characters.
+   *
+   * @generated from enum value: INVALID_LABEL_COLOR = 210;
+   */
+  INVALID_LABEL_COLOR = 210,
+
+  /**
+   * The state is none that a status of a commit can have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `state`, cut to 32 characters.
+   *
+   * @generated from enum value: INVALID_STATUS_STATE = 211;
+   */
+  INVALID_STATUS_STATE = 211,
+
+  /**
+   * The repository or organisation has no label of this number.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: LABEL_NOT_FOUND = 212;
+   */
+  LABEL_NOT_FOUND = 212,
+
+  /**
+   * The repository has no milestone of this number or title.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: MILESTONE_NOT_FOUND = 213;
+   */
+  MILESTONE_NOT_FOUND = 213,
+
+  /**
+   * The repository or organisation has as many labels as it may have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
+   *
+   * @generated from enum value: TOO_MANY_LABELS = 214;
+   */
+  TOO_MANY_LABELS = 214,
+
+  /**
+   * The repository has as many milestones as it may have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
+   *
+   * @generated from enum value: TOO_MANY_MILESTONES = 215;
+   */
+  TOO_MANY_MILESTONES = 215,
+
+  /**
+   * The statuses of the commit are about as many contexts as they may be.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
+   *
+   * @generated from enum value: TOO_MANY_STATUS_CONTEXTS = 216;
+   */
+  TOO_MANY_STATUS_CONTEXTS = 216,
+
+  /**
+   * The text is no SSH public key in the form of OpenSSH, or one of a kind or size that is too weak or not known.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `problem`, what is wrong in a few words.
+   *
+   * @generated from enum value: INVALID_SSH_KEY = 220;
+   */
+  INVALID_SSH_KEY = 220,
+
+  /**
+   * The SSH key is in use, by an account or a repository. Whose it is, is not told: an account's key is nobody else's, and no
+   * deploy key at the same time.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: SSH_KEY_IN_USE = 221;
+   */
+  SSH_KEY_IN_USE = 221,
+
+  /**
+   * Another SSH key of the account has the title.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: SSH_KEY_TITLE_TAKEN = 222;
+   */
+  SSH_KEY_TITLE_TAKEN = 222,
+
+  /**
+   * There is no such key among those of the account or repository.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: KEY_NOT_FOUND = 223;
+   */
+  KEY_NOT_FOUND = 223,
+
+  /**
+   * The key is somebody else's.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: none.
+   *
+   * @generated from enum value: KEY_ACCESS_DENIED = 224;
+   */
+  KEY_ACCESS_DENIED = 224,
+
+  /**
+   * The account or repository has as many keys of this kind as it may have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `limit`, for example "100".
+   *
+   * @generated from enum value: TOO_MANY_KEYS = 225;
+   */
+  TOO_MANY_KEYS = 225,
+
+  /**
+   * The repository has the deploy key already.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: DEPLOY_KEY_EXISTS = 226;
+   */
+  DEPLOY_KEY_EXISTS = 226,
+
+  /**
+   * Another deploy key of the repository has the title.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: DEPLOY_KEY_TITLE_TAKEN = 227;
+   */
+  DEPLOY_KEY_TITLE_TAKEN = 227,
+
+  /**
+   * The text is no armored OpenPGP public key, or one that is too large, too weak, revoked or not bound together by its own
+   * signatures.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `problem`, what is wrong in a few words.
+   *
+   * @generated from enum value: INVALID_GPG_KEY = 228;
+   */
+  INVALID_GPG_KEY = 228,
+
+  /**
+   * The OpenPGP key is in use by an account. Whose it is, is not told.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: GPG_KEY_IN_USE = 229;
+   */
+  GPG_KEY_IN_USE = 229,
+
+  /**
+   * None of the addresses of the OpenPGP key is known to be the account's. With a signature the key can be added all the same.
+   *
+   * NOT_FOUND, REST 404. Metadata: `token`, the text to sign.
+   *
+   * @generated from enum value: GPG_KEY_EMAIL_UNKNOWN = 230;
+   */
+  GPG_KEY_EMAIL_UNKNOWN = 230,
+
+  /**
+   * The signature is not one that the OpenPGP key made of the text that proves its ownership, or the text is out of date.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `token`, the text to sign.
+   *
+   * @generated from enum value: GPG_SIGNATURE_INVALID = 231;
+   */
+  GPG_SIGNATURE_INVALID = 231,
+
+  /**
+   * The method takes the password of the account by Basic authentication, and no other credentials.
+   *
+   * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none.
+   *
+   * @generated from enum value: PASSWORD_REQUIRED = 232;
+   */
+  PASSWORD_REQUIRED = 232,
+
+  /**
+   * Another token of the account has the name.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: none.
+   *
+   * @generated from enum value: TOKEN_NAME_TAKEN = 233;
+   */
+  TOKEN_NAME_TAKEN = 233,
+
+  /**
+   * The account has several tokens of this name, so that only a number says which one is meant.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 100 characters.
+   *
+   * @generated from enum value: TOKEN_NAME_AMBIGUOUS = 234;
+   */
+  TOKEN_NAME_AMBIGUOUS = 234,
+
+  /**
+   * A branch or tag must not be changed like that: the rules of the repository forbid it, or the name is the server's.
+   *
+   * PERMISSION_DENIED, REST 403. Metadata: `ref` in full, and `text`, what a push would be told.
+   *
+   * @generated from enum value: REF_REFUSED = 195;
+   */
+  REF_REFUSED = 195,
+
+  /**
+   * Somebody else has changed the branch or tag in the meantime, or is about to. Read it anew and try again.
+   *
+   * ABORTED, REST 409. Metadata: `ref` in full; empty if it is one of several.
+   *
+   * @generated from enum value: REF_CHANGED = 196;
+   */
+  REF_CHANGED = 196,
+
+  /**
+   * The new branch or tag cannot be beside another one: one is a path below the other, or they differ in nothing but the case
+   * of letters.
+   *
+   * ALREADY_EXISTS, REST 409. Metadata: `ref` in full, and `text`, which names the other one.
+   *
+   * @generated from enum value: REF_NAME_COLLISION = 197;
+   */
+  REF_NAME_COLLISION = 197,
+
+  /**
+   * The repository has no such tag.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: TAG_NOT_FOUND = 198;
+   */
+  TAG_NOT_FOUND = 198,
+
+  /**
+   * The repository has a tag of this name.
+   *
+   * ALREADY_EXISTS, REST 409. Metadata: `tag`.
+   *
+   * @generated from enum value: TAG_EXISTS = 199;
+   */
+  TAG_EXISTS = 199,
+
+  /**
+   * A rule about tags keeps the caller from making, moving or deleting this one.
+   *
+   * PERMISSION_DENIED, REST 422. Metadata: `tag`, and `action`, which is `create`, `move` or `delete`.
+   *
+   * @generated from enum value: TAG_PROTECTED = 200;
+   */
+  TAG_PROTECTED = 200,
+
+  /**
+   * The target of the new tag is no branch, tag or commit of the repository.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: TAG_TARGET_NOT_FOUND = 201;
+   */
+  TAG_TARGET_NOT_FOUND = 201,
+
+  /**
+   * The repository has no rule about tags of this number.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: TAG_PROTECTION_NOT_FOUND = 202;
+   */
+  TAG_PROTECTION_NOT_FOUND = 202,
+
+  /**
+   * The repository has a rule about tags of this pattern.
+   *
+   * ALREADY_EXISTS, REST 403. Metadata: none.
+   *
+   * @generated from enum value: TAG_PROTECTION_EXISTS = 203;
+   */
+  TAG_PROTECTION_EXISTS = 203,
+
+  /**
+   * The rule about tags names no pattern, or nobody whom it exempts.
+   *
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `name_pattern` or `whitelist_usernames`.
+   *
+   * @generated from enum value: TAG_PROTECTION_INCOMPLETE = 204;
+   */
+  TAG_PROTECTION_INCOMPLETE = 204,
+
+  /**
+   * The pattern is no glob and, between slashes, no regular expression in the syntax of RE2, or it is too long or too
+   * expensive.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
+   *
+   * @generated from enum value: INVALID_TAG_PATTERN = 205;
+   */
+  INVALID_TAG_PATTERN = 205,
+
+  /**
+   * The repository has as many rules about tags as it may have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "50".
+   *
+   * @generated from enum value: TOO_MANY_TAG_PROTECTIONS = 206;
+   */
+  TOO_MANY_TAG_PROTECTIONS = 206,
+
+  /**
+   * A list of those whom a rule exempts names nobody, or a team that the owner of the repository does not have.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `kind`, which is `user` or `team`, `name`, and for a team `organization_id`.
+   *
+   * @generated from enum value: UNKNOWN_ALLOWLIST_NAME = 207;
+   */
+  UNKNOWN_ALLOWLIST_NAME = 207,
+
+  /**
+   * The commit was to go on a new branch, and the repository has a branch of its name.
+   *
+   * ALREADY_EXISTS, REST 422. Metadata: `branch`.
+   *
+   * @generated from enum value: NEW_BRANCH_EXISTS = 208;
+   */
+  NEW_BRANCH_EXISTS = 208,
+
+  /**
+   * The file to be made is there already.
+   *
+   * ALREADY_EXISTS, REST 422. Metadata: `path`.
+   *
+   * @generated from enum value: FILE_EXISTS = 209;
+   */
+  FILE_EXISTS = 209,
+
+  /**
+   * The file is not the one that the caller saw: its blob has another id.
+   *
+   * ABORTED, REST 422. Metadata: `path`, `given` and `expected`.
+   *
+   * @generated from enum value: FILE_CHANGED = 240;
+   */
+  FILE_CHANGED = 240,
+
+  /**
+   * No file can have this path: it has empty components, `.`, `..` or `.git`, or is too long.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 200 characters.
+   *
+   * @generated from enum value: INVALID_FILE_PATH = 241;
+   */
+  INVALID_FILE_PATH = 241,
+
+  /**
+   * The change of a file makes no sense, or cannot be made: its content is no base64, a file is in the way of a folder or a
+   * folder in that of a file, what is there is a submodule, the operation is unknown.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 200 characters, and `problem`, a few words.
+   *
+   * @generated from enum value: INVALID_FILE_CHANGE = 242;
+   */
+  INVALID_FILE_CHANGE = 242,
+
+  /**
+   * One commit was to change more files than one call may change.
+   *
+   * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "300".
+   *
+   * @generated from enum value: TOO_MANY_FILE_CHANGES = 243;
+   */
+  TOO_MANY_FILE_CHANGES = 243,
+
+  /**
+   * The repository has no such branch.
+   *
+   * NOT_FOUND, REST 404. Metadata: none.
+   *
+   * @generated from enum value: BRANCH_NOT_FOUND = 270;
+   */
+  BRANCH_NOT_FOUND = 270,
 }
 
 /**

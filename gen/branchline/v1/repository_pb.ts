@@ -4,6 +4,11 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
+import type { Account } from "./account_pb.ts";
+import { file_branchline_v1_account } from "./account_pb.ts";
+import type { Team } from "./team_pb.ts";
+import { file_branchline_v1_team } from "./team_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,10 +17,13 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository.proto.
  */
 export const file_branchline_v1_repository: GenFile = /*@__PURE__*/
-  fileDesc("Ch5icmFuY2hsaW5lL3YxL3JlcG9zaXRvcnkucHJvdG8SDWJyYW5jaGxpbmUudjEiiAQKClJlcG9zaXRvcnkSCgoCaWQYASABKAMSLQoFb3duZXIYAiABKAsyHi5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlPd25lchIMCgRuYW1lGAMgASgJEhEKCWZ1bGxfbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIPCgd3ZWJzaXRlGAYgASgJEg0KBWVtcHR5GAcgASgIEg8KB3ByaXZhdGUYCCABKAgSEAoIYXJjaGl2ZWQYCSABKAgSFgoOZGVmYXVsdF9icmFuY2gYCiABKAkSFAoMYnJhbmNoX2NvdW50GAsgASgDEi4KCmNyZWF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2FyY2hpdmVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI5CgtwZXJtaXNzaW9ucxgPIAEoCzIkLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVBlcm1pc3Npb25zEgsKA3VybBgQIAEoCRIQCghodG1sX3VybBgRIAEoCRIRCgljbG9uZV91cmwYEiABKAkSGgoSb2JqZWN0X2Zvcm1hdF9uYW1lGBMgASgJImUKD1JlcG9zaXRvcnlPd25lchIKCgJpZBgBIAEoAxINCgVsb2dpbhgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRIRCglmdWxsX25hbWUYBCABKAkSEgoKYXZhdGFyX3VybBgFIAEoCSJCChVSZXBvc2l0b3J5UGVybWlzc2lvbnMSDQoFYWRtaW4YASABKAgSDAoEcHVzaBgCIAEoCBIMCgRwdWxsGAMgASgIYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5icmFuY2hsaW5lL3YxL3JlcG9zaXRvcnkucHJvdG8SDWJyYW5jaGxpbmUudjEigw4KClJlcG9zaXRvcnkSCgoCaWQYASABKAMSJQoFb3duZXIYAiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEbmFtZRgDIAEoCRIRCglmdWxsX25hbWUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHd2Vic2l0ZRgGIAEoCRINCgVlbXB0eRgHIAEoCBIPCgdwcml2YXRlGAggASgIEhAKCGFyY2hpdmVkGAkgASgIEhYKDmRlZmF1bHRfYnJhbmNoGAogASgJEhQKDGJyYW5jaF9jb3VudBgLIAEoAxIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgthcmNoaXZlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASOQoLcGVybWlzc2lvbnMYDyABKAsyJC5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlQZXJtaXNzaW9ucxILCgN1cmwYECABKAkSEAoIaHRtbF91cmwYESABKAkSEQoJY2xvbmVfdXJsGBIgASgJEhoKEm9iamVjdF9mb3JtYXRfbmFtZRgTIAEoCRIQCghpbnRlcm5hbBgUIAEoCBIMCgRmb3JrGBUgASgIEikKBnBhcmVudBgWIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRIQCgh0ZW1wbGF0ZRgXIAEoCBIOCgZtaXJyb3IYGCABKAgSFwoPbWlycm9yX2ludGVydmFsGBkgASgJEjIKDm1pcnJvcl91cGRhdGVkGBogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3ChNtaXJyb3JfbGFzdF9zeW5jX2F0GBsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcmlnaW5hbF91cmwYHCABKAkSDAoEc2l6ZRgdIAEoAxIVCg1sYW5ndWFnZXNfdXJsGB4gASgJEhAKCGxhbmd1YWdlGB8gASgJEgwKBGxpbmsYICABKAkSDwoHc3NoX3VybBghIAEoCRISCgphdmF0YXJfdXJsGCIgASgJEhMKC3N0YXJzX2NvdW50GCMgASgDEhYKDndhdGNoZXJzX2NvdW50GCQgASgDEhMKC2ZvcmtzX2NvdW50GCUgASgDEhkKEW9wZW5faXNzdWVzX2NvdW50GCYgASgDEhcKD29wZW5fcHJfY291bnRlchgnIAEoAxIXCg9yZWxlYXNlX2NvdW50ZXIYKCABKAMSJQoVZGVmYXVsdF90YXJnZXRfYnJhbmNoGCkgASgJQgb6phkCCAESEAoIaGFzX2NvZGUYKiABKAgSEgoKaGFzX2lzc3VlcxgrIAEoCBIZChFoYXNfcHVsbF9yZXF1ZXN0cxgsIAEoCBIUCgxoYXNfcmVsZWFzZXMYLSABKAgSEAoIaGFzX3dpa2kYLiABKAgSFAoMaGFzX3Byb2plY3RzGC8gASgIEhQKDGhhc19wYWNrYWdlcxgwIAEoCBITCgtoYXNfYWN0aW9ucxgxIAEoCBIVCg1wcm9qZWN0c19tb2RlGDIgASgJEiMKG2lnbm9yZV93aGl0ZXNwYWNlX2NvbmZsaWN0cxgzIAEoCBIbChNhbGxvd19tZXJnZV9jb21taXRzGDQgASgIEhQKDGFsbG93X3JlYmFzZRg1IAEoCBIdChVhbGxvd19yZWJhc2VfZXhwbGljaXQYNiABKAgSGgoSYWxsb3dfc3F1YXNoX21lcmdlGDcgASgIEiUKHWFsbG93X2Zhc3RfZm9yd2FyZF9vbmx5X21lcmdlGDggASgIEhoKEmFsbG93X21lcmdlX3VwZGF0ZRg5IAEoCBIbChNhbGxvd19yZWJhc2VfdXBkYXRlGDogASgIEhoKEmFsbG93X21hbnVhbF9tZXJnZRg7IAEoCBIfChdhdXRvZGV0ZWN0X21hbnVhbF9tZXJnZRg8IAEoCBIpCiFkZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2UYPSABKAgSJQodZGVmYXVsdF9hbGxvd19tYWludGFpbmVyX2VkaXQYPiABKAgSGwoTZGVmYXVsdF9tZXJnZV9zdHlsZRg/IAEoCRIcChRkZWZhdWx0X3VwZGF0ZV9zdHlsZRhAIAEoCRI4Cg1yZXBvX3RyYW5zZmVyGEEgASgLMiEuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5VHJhbnNmZXISDgoGdG9waWNzGEIgAygJEhAKCGxpY2Vuc2VzGEMgAygJIkIKFVJlcG9zaXRvcnlQZXJtaXNzaW9ucxINCgVhZG1pbhgBIAEoCBIMCgRwdXNoGAIgASgIEgwKBHB1bGwYAyABKAgiiQEKElJlcG9zaXRvcnlUcmFuc2ZlchIkCgRkb2VyGAEgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EikKCXJlY2lwaWVudBgCIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIiCgV0ZWFtcxgDIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbWIGcHJvdG8z", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp]);
 
 /**
  * A Git repository.
+ *
+ * What compatible systems have and this one does not keeps the value that is given here; objects about trackers and wikis
+ * are always absent.
  *
  * @generated from message branchline.v1.Repository
  */
@@ -30,9 +38,9 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   /**
    * Whose it is.
    *
-   * @generated from field: branchline.v1.RepositoryOwner owner = 2;
+   * @generated from field: branchline.v1.Account owner = 2;
    */
-  owner?: RepositoryOwner | undefined;
+  owner?: Account | undefined;
 
   /**
    * Name, unique among those of the owner in any case of its letters.
@@ -42,7 +50,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   name: string;
 
   /**
-   * Username of the owner, a slash, and the name.
+   * Name of the owner, a slash, and the name.
    *
    * @generated from field: string full_name = 4;
    */
@@ -152,6 +160,343 @@ export type Repository = Message<"branchline.v1.Repository"> & {
    * @generated from field: string object_format_name = 19;
    */
   objectFormatName: string;
+
+  /**
+   * Whether it is open to all who know of its owner, who is hidden.
+   *
+   * @generated from field: bool internal = 20;
+   */
+  internal: boolean;
+
+  /**
+   * Whether it was made from another one.
+   *
+   * @generated from field: bool fork = 21;
+   */
+  fork: boolean;
+
+  /**
+   * The repository that it was made from, without a parent of its own. Absent if the caller may not read it.
+   *
+   * @generated from field: branchline.v1.Repository parent = 22;
+   */
+  parent?: Repository | undefined;
+
+  /**
+   * Whether others are meant to begin with its content.
+   *
+   * @generated from field: bool template = 23;
+   */
+  template: boolean;
+
+  /**
+   * Whether it follows another repository, and takes no changes but from there.
+   *
+   * @generated from field: bool mirror = 24;
+   */
+  mirror: boolean;
+
+  /**
+   * Time between two looks at what a mirror follows, such as `8h0m0s`; empty for what is no mirror.
+   *
+   * @generated from field: string mirror_interval = 25;
+   */
+  mirrorInterval: string;
+
+  /**
+   * When a mirror last got something new; the beginning of year 1 if never.
+   *
+   * @generated from field: google.protobuf.Timestamp mirror_updated = 26;
+   */
+  mirrorUpdated?: Timestamp | undefined;
+
+  /**
+   * When a mirror last looked; the beginning of year 1 if never.
+   *
+   * @generated from field: google.protobuf.Timestamp mirror_last_sync_at = 27;
+   */
+  mirrorLastSyncAt?: Timestamp | undefined;
+
+  /**
+   * Where it was copied from; empty if it was not.
+   *
+   * @generated from field: string original_url = 28;
+   */
+  originalUrl: string;
+
+  /**
+   * Size on disk in KiB, as of shortly after the last push.
+   *
+   * @generated from field: int64 size = 29;
+   */
+  size: bigint;
+
+  /**
+   * URL over REST for the languages of its content. Nothing is served there.
+   *
+   * @generated from field: string languages_url = 30;
+   */
+  languagesUrl: string;
+
+  /**
+   * Language of most of its content. Always empty: content is not looked at.
+   *
+   * @generated from field: string language = 31;
+   */
+  language: string;
+
+  /**
+   * Always empty.
+   *
+   * @generated from field: string link = 32;
+   */
+  link: string;
+
+  /**
+   * URL for git over SSH. Always empty: there is no SSH here.
+   *
+   * @generated from field: string ssh_url = 33;
+   */
+  sshUrl: string;
+
+  /**
+   * URL of a picture. Always empty: there are none.
+   *
+   * @generated from field: string avatar_url = 34;
+   */
+  avatarUrl: string;
+
+  /**
+   * How many accounts starred it. Always 0: there are no stars here.
+   *
+   * @generated from field: int64 stars_count = 35;
+   */
+  starsCount: bigint;
+
+  /**
+   * How many accounts watch it. Always 0: nobody can.
+   *
+   * @generated from field: int64 watchers_count = 36;
+   */
+  watchersCount: bigint;
+
+  /**
+   * Number of repositories that were made from it.
+   *
+   * @generated from field: int64 forks_count = 37;
+   */
+  forksCount: bigint;
+
+  /**
+   * Number of open issues that are no pull requests. Always 0: there are none of these here.
+   *
+   * @generated from field: int64 open_issues_count = 38;
+   */
+  openIssuesCount: bigint;
+
+  /**
+   * Number of open pull requests.
+   *
+   * @generated from field: int64 open_pr_counter = 39;
+   */
+  openPrCounter: bigint;
+
+  /**
+   * Number of releases.
+   *
+   * @generated from field: int64 release_counter = 40;
+   */
+  releaseCounter: bigint;
+
+  /**
+   * Branch that pull requests go to unless they name one. Absent where that is the default branch.
+   *
+   * @generated from field: string default_target_branch = 41;
+   */
+  defaultTargetBranch: string;
+
+  /**
+   * Whether there is something to clone. Always true.
+   *
+   * @generated from field: bool has_code = 42;
+   */
+  hasCode: boolean;
+
+  /**
+   * Whether labels, milestones and comments are in use.
+   *
+   * @generated from field: bool has_issues = 43;
+   */
+  hasIssues: boolean;
+
+  /**
+   * Whether pull requests are in use.
+   *
+   * @generated from field: bool has_pull_requests = 44;
+   */
+  hasPullRequests: boolean;
+
+  /**
+   * Whether releases are in use.
+   *
+   * @generated from field: bool has_releases = 45;
+   */
+  hasReleases: boolean;
+
+  /**
+   * Always false: there are no wikis here.
+   *
+   * @generated from field: bool has_wiki = 46;
+   */
+  hasWiki: boolean;
+
+  /**
+   * Always false: there are no project boards here.
+   *
+   * @generated from field: bool has_projects = 47;
+   */
+  hasProjects: boolean;
+
+  /**
+   * Always false: there are no packages here.
+   *
+   * @generated from field: bool has_packages = 48;
+   */
+  hasPackages: boolean;
+
+  /**
+   * Always false: nothing is run here.
+   *
+   * @generated from field: bool has_actions = 49;
+   */
+  hasActions: boolean;
+
+  /**
+   * Which project boards there would be. Always `all`.
+   *
+   * @generated from field: string projects_mode = 50;
+   */
+  projectsMode: string;
+
+  /**
+   * Whether changes of white space alone are no conflict. False without pull requests, as is all below but one.
+   *
+   * @generated from field: bool ignore_whitespace_conflicts = 51;
+   */
+  ignoreWhitespaceConflicts: boolean;
+
+  /**
+   * Whether pull requests may be merged by a merge commit.
+   *
+   * @generated from field: bool allow_merge_commits = 52;
+   */
+  allowMergeCommits: boolean;
+
+  /**
+   * Whether pull requests may be merged by rebasing.
+   *
+   * @generated from field: bool allow_rebase = 53;
+   */
+  allowRebase: boolean;
+
+  /**
+   * Whether pull requests may be merged by rebasing and a merge commit.
+   *
+   * @generated from field: bool allow_rebase_explicit = 54;
+   */
+  allowRebaseExplicit: boolean;
+
+  /**
+   * Whether pull requests may be merged as one commit.
+   *
+   * @generated from field: bool allow_squash_merge = 55;
+   */
+  allowSquashMerge: boolean;
+
+  /**
+   * Whether pull requests may be merged by moving the branch ahead.
+   *
+   * @generated from field: bool allow_fast_forward_only_merge = 56;
+   */
+  allowFastForwardOnlyMerge: boolean;
+
+  /**
+   * Whether pull requests may be updated by merging their base.
+   *
+   * @generated from field: bool allow_merge_update = 57;
+   */
+  allowMergeUpdate: boolean;
+
+  /**
+   * Whether pull requests may be updated by rebasing on their base.
+   *
+   * @generated from field: bool allow_rebase_update = 58;
+   */
+  allowRebaseUpdate: boolean;
+
+  /**
+   * Whether pull requests may be marked as merged by hand. True without pull requests.
+   *
+   * @generated from field: bool allow_manual_merge = 59;
+   */
+  allowManualMerge: boolean;
+
+  /**
+   * Whether merges by hand are noticed.
+   *
+   * @generated from field: bool autodetect_manual_merge = 60;
+   */
+  autodetectManualMerge: boolean;
+
+  /**
+   * Whether the branch of a pull request goes when it is merged, unless the merge says otherwise.
+   *
+   * @generated from field: bool default_delete_branch_after_merge = 61;
+   */
+  defaultDeleteBranchAfterMerge: boolean;
+
+  /**
+   * Whether maintainers may push to the branch of a pull request, unless it says otherwise.
+   *
+   * @generated from field: bool default_allow_maintainer_edit = 62;
+   */
+  defaultAllowMaintainerEdit: boolean;
+
+  /**
+   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`, `squash`,
+   * `fast-forward-only`.
+   *
+   * @generated from field: string default_merge_style = 63;
+   */
+  defaultMergeStyle: string;
+
+  /**
+   * How pull requests are updated unless told otherwise: `merge`, `rebase`.
+   *
+   * @generated from field: string default_update_style = 64;
+   */
+  defaultUpdateStyle: string;
+
+  /**
+   * To whom it is offered. Only for the two sides of the offer; absent for others, and without one.
+   *
+   * @generated from field: branchline.v1.RepositoryTransfer repo_transfer = 65;
+   */
+  repoTransfer?: RepositoryTransfer | undefined;
+
+  /**
+   * Topics. There are none yet.
+   *
+   * @generated from field: repeated string topics = 66;
+   */
+  topics: string[];
+
+  /**
+   * Licenses of its content. Always empty: content is not looked at.
+   *
+   * @generated from field: repeated string licenses = 67;
+   */
+  licenses: string[];
 };
 
 /**
@@ -160,55 +505,6 @@ export type Repository = Message<"branchline.v1.Repository"> & {
  */
 export const RepositorySchema: GenMessage<Repository> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository, 0);
-
-/**
- * Whose a repository is.
- *
- * @generated from message branchline.v1.RepositoryOwner
- */
-export type RepositoryOwner = Message<"branchline.v1.RepositoryOwner"> & {
-  /**
-   * Number of the account, which it keeps for ever.
-   *
-   * @generated from field: int64 id = 1;
-   */
-  id: bigint;
-
-  /**
-   * Username.
-   *
-   * @generated from field: string login = 2;
-   */
-  login: string;
-
-  /**
-   * The same, under the other name that clients have for it.
-   *
-   * @generated from field: string username = 3;
-   */
-  username: string;
-
-  /**
-   * Name for people.
-   *
-   * @generated from field: string full_name = 4;
-   */
-  fullName: string;
-
-  /**
-   * URL of a picture; empty without one.
-   *
-   * @generated from field: string avatar_url = 5;
-   */
-  avatarUrl: string;
-};
-
-/**
- * Describes the message branchline.v1.RepositoryOwner.
- * Use `create(RepositoryOwnerSchema)` to create a new message.
- */
-export const RepositoryOwnerSchema: GenMessage<RepositoryOwner> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository, 1);
 
 /**
  * What a caller may do to a repository.
@@ -243,5 +539,40 @@ export type RepositoryPermissions = Message<"branchline.v1.RepositoryPermissions
  * Use `create(RepositoryPermissionsSchema)` to create a new message.
  */
 export const RepositoryPermissionsSchema: GenMessage<RepositoryPermissions> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository, 1);
+
+/**
+ * An offer of a repository, which lasts until it is taken, rejected or taken back.
+ *
+ * @generated from message branchline.v1.RepositoryTransfer
+ */
+export type RepositoryTransfer = Message<"branchline.v1.RepositoryTransfer"> & {
+  /**
+   * Who offers it.
+   *
+   * @generated from field: branchline.v1.Account doer = 1;
+   */
+  doer?: Account | undefined;
+
+  /**
+   * The user whom it is offered to.
+   *
+   * @generated from field: branchline.v1.Account recipient = 2;
+   */
+  recipient?: Account | undefined;
+
+  /**
+   * Always empty: organisations get repositories at once, and nobody is offered one for teams.
+   *
+   * @generated from field: repeated branchline.v1.Team teams = 3;
+   */
+  teams: Team[];
+};
+
+/**
+ * Describes the message branchline.v1.RepositoryTransfer.
+ * Use `create(RepositoryTransferSchema)` to create a new message.
+ */
+export const RepositoryTransferSchema: GenMessage<RepositoryTransfer> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository, 2);
 

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_service.proto.
  */
 export const file_branchline_v1_repository_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJ8ChtDcmVhdGVVc2VyUmVwb3NpdG9yeVJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdwcml2YXRlGAMgASgIEhEKCWF1dG9faW5pdBgEIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgFIAEoCSIzChRHZXRSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIjgKGUxpc3RNeVJlcG9zaXRvcmllc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJMChtMaXN0VXNlclJlcG9zaXRvcmllc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJpChhMaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2USLwoMcmVwb3NpdG9yaWVzGAEgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIpICChVFZGl0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIRCgRuYW1lGAMgASgJSACIAQESGAoLZGVzY3JpcHRpb24YBCABKAlIAYgBARIUCgd3ZWJzaXRlGAUgASgJSAKIAQESFAoHcHJpdmF0ZRgGIAEoCEgDiAEBEhsKDmRlZmF1bHRfYnJhbmNoGAcgASgJSASIAQESFQoIYXJjaGl2ZWQYCCABKAhIBYgBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CCgoIX3dlYnNpdGVCCgoIX3ByaXZhdGVCEQoPX2RlZmF1bHRfYnJhbmNoQgsKCV9hcmNoaXZlZCI2ChdEZWxldGVSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMucIChFSZXBvc2l0b3J5U2VydmljZRKgAQoUQ3JlYXRlVXNlclJlcG9zaXRvcnkSKi5icmFuY2hsaW5lLnYxLkNyZWF0ZVVzZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJBkAIA+qYZAwjJAYKnGRYIAxIQd3JpdGU6cmVwb3NpdG9yeSgBgtPkkwIXOgEqIhIvYXBpL3YxL3VzZXIvcmVwb3MSjwEKDUdldFJlcG9zaXRvcnkSIy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Ij6QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCHhIcL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfRLFAQoSTGlzdE15UmVwb3NpdG9yaWVzEiguYnJhbmNobGluZS52MS5MaXN0TXlSZXBvc2l0b3JpZXNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2UiXJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAiJiDHJlcG9zaXRvcmllcxISL2FwaS92MS91c2VyL3JlcG9zEtUBChRMaXN0VXNlclJlcG9zaXRvcmllcxIqLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJSZXBvc2l0b3JpZXNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2UiaJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAi5iDHJlcG9zaXRvcmllcxIeL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3JlcG9zEpUBCg5FZGl0UmVwb3NpdG9yeRIkLmJyYW5jaGxpbmUudjEuRWRpdFJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IkKQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAiE6ASoyHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30SkwEKEERlbGV0ZVJlcG9zaXRvcnkSJi5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlcG9zaXRvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ij+QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAh4qHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30aT/qmGUsIAhACGAIgAigCMAE4AkINL29wZW5hcGkuanNvbkoFCAMQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSL1AQobQ3JlYXRlVXNlclJlcG9zaXRvcnlSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHcHJpdmF0ZRgDIAEoCBIRCglhdXRvX2luaXQYBCABKAgSFgoOZGVmYXVsdF9icmFuY2gYBSABKAkSEAoIdGVtcGxhdGUYBiABKAgSGgoSb2JqZWN0X2Zvcm1hdF9uYW1lGAcgASgJEg4KBnJlYWRtZRgIIAEoCRISCgpnaXRpZ25vcmVzGAkgASgJEg8KB2xpY2Vuc2UYCiABKAkSFAoMaXNzdWVfbGFiZWxzGAsgASgJIooCCiNDcmVhdGVPcmdhbml6YXRpb25SZXBvc2l0b3J5UmVxdWVzdBILCgNvcmcYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiMwoUR2V0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSImChhHZXRSZXBvc2l0b3J5QnlJZFJlcXVlc3QSCgoCaWQYASABKAMihQMKGVNlYXJjaFJlcG9zaXRvcmllc1JlcXVlc3QSCQoBcRgBIAEoCRINCgV0b3BpYxgCIAEoCBIUCgxpbmNsdWRlX2Rlc2MYAyABKAgSCwoDdWlkGAQgASgDEhEKCWV4Y2x1c2l2ZRgFIAEoCBIZChFwcmlvcml0eV9vd25lcl9pZBgGIAEoAxIPCgd0ZWFtX2lkGAcgASgDEhIKCnN0YXJyZWRfYnkYCCABKAMSFAoHcHJpdmF0ZRgJIAEoCEgAiAEBEhcKCmlzX3ByaXZhdGUYCiABKAhIAYgBARIVCgh0ZW1wbGF0ZRgLIAEoCEgCiAEBEhUKCGFyY2hpdmVkGAwgASgISAOIAQESDAoEbW9kZRgNIAEoCRIMCgRzb3J0GA4gASgJEg0KBW9yZGVyGA8gASgJEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAVCCgoIX3ByaXZhdGVCDQoLX2lzX3ByaXZhdGVCCwoJX3RlbXBsYXRlQgsKCV9hcmNoaXZlZCJOChdSZXBvc2l0b3J5U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBInCgRkYXRhGAIgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5InMKGlNlYXJjaFJlcG9zaXRvcmllc1Jlc3BvbnNlEjcKB3Jlc3VsdHMYASABKAsyJi5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZWFyY2hSZXN1bHRzEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIjgKGUxpc3RNeVJlcG9zaXRvcmllc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSJMChtMaXN0VXNlclJlcG9zaXRvcmllc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJPCiNMaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJpChhMaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2USLwoMcmVwb3NpdG9yaWVzGAEgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFItYLChVFZGl0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIRCgRuYW1lGAMgASgJSACIAQESGAoLZGVzY3JpcHRpb24YBCABKAlIAYgBARIUCgd3ZWJzaXRlGAUgASgJSAKIAQESFAoHcHJpdmF0ZRgGIAEoCEgDiAEBEhsKDmRlZmF1bHRfYnJhbmNoGAcgASgJSASIAQESFQoIYXJjaGl2ZWQYCCABKAhIBYgBARIVCgh0ZW1wbGF0ZRgJIAEoCEgGiAEBEhcKCmhhc19pc3N1ZXMYCiABKAhIB4gBARIeChFoYXNfcHVsbF9yZXF1ZXN0cxgLIAEoCEgIiAEBEhkKDGhhc19yZWxlYXNlcxgMIAEoCEgJiAEBEigKG2lnbm9yZV93aGl0ZXNwYWNlX2NvbmZsaWN0cxgNIAEoCEgKiAEBEiAKE2FsbG93X21lcmdlX2NvbW1pdHMYDiABKAhIC4gBARIZCgxhbGxvd19yZWJhc2UYDyABKAhIDIgBARIiChVhbGxvd19yZWJhc2VfZXhwbGljaXQYECABKAhIDYgBARIfChJhbGxvd19zcXVhc2hfbWVyZ2UYESABKAhIDogBARIqCh1hbGxvd19mYXN0X2ZvcndhcmRfb25seV9tZXJnZRgSIAEoCEgPiAEBEh8KEmFsbG93X21lcmdlX3VwZGF0ZRgTIAEoCEgQiAEBEiAKE2FsbG93X3JlYmFzZV91cGRhdGUYFCABKAhIEYgBARIfChJhbGxvd19tYW51YWxfbWVyZ2UYFSABKAhIEogBARIkChdhdXRvZGV0ZWN0X21hbnVhbF9tZXJnZRgWIAEoCEgTiAEBEi4KIWRlZmF1bHRfZGVsZXRlX2JyYW5jaF9hZnRlcl9tZXJnZRgXIAEoCEgUiAEBEioKHWRlZmF1bHRfYWxsb3dfbWFpbnRhaW5lcl9lZGl0GBggASgISBWIAQESIAoTZGVmYXVsdF9tZXJnZV9zdHlsZRgZIAEoCUgWiAEBEiEKFGRlZmF1bHRfdXBkYXRlX3N0eWxlGBogASgJSBeIAQESIgoVZGVmYXVsdF90YXJnZXRfYnJhbmNoGBsgASgJSBiIAQESHAoPbWlycm9yX2ludGVydmFsGBwgASgJSBmIAQESGQoMZW5hYmxlX3BydW5lGB0gASgISBqIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQgoKCF93ZWJzaXRlQgoKCF9wcml2YXRlQhEKD19kZWZhdWx0X2JyYW5jaEILCglfYXJjaGl2ZWRCCwoJX3RlbXBsYXRlQg0KC19oYXNfaXNzdWVzQhQKEl9oYXNfcHVsbF9yZXF1ZXN0c0IPCg1faGFzX3JlbGVhc2VzQh4KHF9pZ25vcmVfd2hpdGVzcGFjZV9jb25mbGljdHNCFgoUX2FsbG93X21lcmdlX2NvbW1pdHNCDwoNX2FsbG93X3JlYmFzZUIYChZfYWxsb3dfcmViYXNlX2V4cGxpY2l0QhUKE19hbGxvd19zcXVhc2hfbWVyZ2VCIAoeX2FsbG93X2Zhc3RfZm9yd2FyZF9vbmx5X21lcmdlQhUKE19hbGxvd19tZXJnZV91cGRhdGVCFgoUX2FsbG93X3JlYmFzZV91cGRhdGVCFQoTX2FsbG93X21hbnVhbF9tZXJnZUIaChhfYXV0b2RldGVjdF9tYW51YWxfbWVyZ2VCJAoiX2RlZmF1bHRfZGVsZXRlX2JyYW5jaF9hZnRlcl9tZXJnZUIgCh5fZGVmYXVsdF9hbGxvd19tYWludGFpbmVyX2VkaXRCFgoUX2RlZmF1bHRfbWVyZ2Vfc3R5bGVCFwoVX2RlZmF1bHRfdXBkYXRlX3N0eWxlQhgKFl9kZWZhdWx0X3RhcmdldF9icmFuY2hCEgoQX21pcnJvcl9pbnRlcnZhbEIPCg1fZW5hYmxlX3BydW5lIjYKF0RlbGV0ZVJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiXQoZVHJhbnNmZXJSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhEKCW5ld19vd25lchgDIAEoCRIQCgh0ZWFtX2lkcxgEIAMoAyI+Ch9BY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiPgofUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMt8TChFSZXBvc2l0b3J5U2VydmljZRKrAQoUQ3JlYXRlVXNlclJlcG9zaXRvcnkSKi5icmFuY2hsaW5lLnYxLkNyZWF0ZVVzZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJMkAIA+qYZAwjJAYKnGSEIAxIbd3JpdGU6cmVwb3NpdG9yeSB3cml0ZTp1c2VyKAGC0+STAhc6ASoiEi9hcGkvdjEvdXNlci9yZXBvcxLlAQocQ3JlYXRlT3JnYW5pemF0aW9uUmVwb3NpdG9yeRIyLmJyYW5jaGxpbmUudjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkidpACAPqmGQMIyQGCpxknCAMSI3dyaXRlOm9yZ2FuaXphdGlvbiB3cml0ZTpyZXBvc2l0b3J5gtPkkwI7OgEqWhw6ASoiFy9hcGkvdjEvb3JnL3tvcmd9L3JlcG9zIhgvYXBpL3YxL29yZ3Mve29yZ30vcmVwb3MSjwEKDUdldFJlcG9zaXRvcnkSIy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Ij6QAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCHhIcL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfRKUAQoRR2V0UmVwb3NpdG9yeUJ5SWQSJy5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlCeUlkUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSI7kAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAhsSGS9hcGkvdjEvcmVwb3NpdG9yaWVzL3tpZH0SxAEKElNlYXJjaFJlcG9zaXRvcmllcxIoLmJyYW5jaGxpbmUudjEuU2VhcmNoUmVwb3NpdG9yaWVzUmVxdWVzdBopLmJyYW5jaGxpbmUudjEuU2VhcmNoUmVwb3NpdG9yaWVzUmVzcG9uc2UiWZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAh9iB3Jlc3VsdHMSFC9hcGkvdjEvcmVwb3Mvc2VhcmNoEs8BChJMaXN0TXlSZXBvc2l0b3JpZXMSKC5icmFuY2hsaW5lLnYxLkxpc3RNeVJlcG9zaXRvcmllc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3JpZXNSZXNwb25zZSJmkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkdCAMSGXJlYWQ6cmVwb3NpdG9yeSByZWFkOnVzZXKC0+STAiJiDHJlcG9zaXRvcmllcxISL2FwaS92MS91c2VyL3JlcG9zEt8BChRMaXN0VXNlclJlcG9zaXRvcmllcxIqLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJSZXBvc2l0b3JpZXNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2UicpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHQgCEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VygtPkkwIuYgxyZXBvc2l0b3JpZXMSHi9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9yZXBvcxLhAQocTGlzdE9yZ2FuaXphdGlvblJlcG9zaXRvcmllcxIyLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvblJlcG9zaXRvcmllc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3JpZXNSZXNwb25zZSJkkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIoYgxyZXBvc2l0b3JpZXMSGC9hcGkvdjEvb3Jncy97b3JnfS9yZXBvcxKVAQoORWRpdFJlcG9zaXRvcnkSJC5icmFuY2hsaW5lLnYxLkVkaXRSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJCkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIhOgEqMhwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99EpMBChBEZWxldGVSZXBvc2l0b3J5EiYuYnJhbmNobGluZS52MS5EZWxldGVSZXBvc2l0b3J5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI/kAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIeKhwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99Eq0BChJUcmFuc2ZlclJlcG9zaXRvcnkSKC5icmFuY2hsaW5lLnYxLlRyYW5zZmVyUmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiUpACAPqmGQMIygGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdHJhbnNmZXISwAEKGEFjY2VwdFJlcG9zaXRvcnlUcmFuc2ZlchIuLmJyYW5jaGxpbmUudjEuQWNjZXB0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJZkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMToBKiIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90cmFuc2Zlci9hY2NlcHQSuQEKGFJlamVjdFJlcG9zaXRvcnlUcmFuc2ZlchIuLmJyYW5jaGxpbmUudjEuUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJSkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIxOgEqIiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyL3JlamVjdBpP+qYZSwgCEAIYAiACKAIwATgCQg0vb3BlbmFwaS5qc29uSgUIAxCmA1DMAVoeYXBwbGljYXRpb24vanNvbjtjaGFyc2V0PXV0Zi04YAJoA2IGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_repository, file_google_api_annotations, file_google_protobuf_empty]);
 
 /**
  * Request of CreateUserRepository.
@@ -59,6 +59,48 @@ export type CreateUserRepositoryRequest = Message<"branchline.v1.CreateUserRepos
    * @generated from field: string default_branch = 5;
    */
   defaultBranch: string;
+
+  /**
+   * Whether others are meant to begin with its content.
+   *
+   * @generated from field: bool template = 6;
+   */
+  template: boolean;
+
+  /**
+   * Hash of object names: `sha1`, also when empty.
+   *
+   * @generated from field: string object_format_name = 7;
+   */
+  objectFormatName: string;
+
+  /**
+   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next three.
+   *
+   * @generated from field: string readme = 8;
+   */
+  readme: string;
+
+  /**
+   * Template of `.gitignore`. There are none; empty for no such file.
+   *
+   * @generated from field: string gitignores = 9;
+   */
+  gitignores: string;
+
+  /**
+   * Template of `LICENSE`. There are none; empty for no such file.
+   *
+   * @generated from field: string license = 10;
+   */
+  license: string;
+
+  /**
+   * Set of labels to begin with. There are none; empty for no labels.
+   *
+   * @generated from field: string issue_labels = 11;
+   */
+  issueLabels: string;
 };
 
 /**
@@ -69,13 +111,111 @@ export const CreateUserRepositoryRequestSchema: GenMessage<CreateUserRepositoryR
   messageDesc(file_branchline_v1_repository_service, 0);
 
 /**
+ * Request of CreateOrganizationRepository.
+ *
+ * @generated from message branchline.v1.CreateOrganizationRepositoryRequest
+ */
+export type CreateOrganizationRepositoryRequest = Message<"branchline.v1.CreateOrganizationRepositoryRequest"> & {
+  /**
+   * Name of the organisation.
+   *
+   * @generated from field: string org = 1;
+   */
+  org: string;
+
+  /**
+   * Letters, digits, hyphens, underscores and dots, at most 100. Required.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * What it is about, at most 2048 characters.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * Whether strangers must not know of it.
+   *
+   * @generated from field: bool private = 4;
+   */
+  private: boolean;
+
+  /**
+   * Whether to begin with a commit that has a README.
+   *
+   * @generated from field: bool auto_init = 5;
+   */
+  autoInit: boolean;
+
+  /**
+   * Name of the branch that a clone begins with; `main` when empty.
+   *
+   * @generated from field: string default_branch = 6;
+   */
+  defaultBranch: string;
+
+  /**
+   * Whether others are meant to begin with its content.
+   *
+   * @generated from field: bool template = 7;
+   */
+  template: boolean;
+
+  /**
+   * Hash of object names: `sha1`, also when empty.
+   *
+   * @generated from field: string object_format_name = 8;
+   */
+  objectFormatName: string;
+
+  /**
+   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next three.
+   *
+   * @generated from field: string readme = 9;
+   */
+  readme: string;
+
+  /**
+   * Template of `.gitignore`. There are none; empty for no such file.
+   *
+   * @generated from field: string gitignores = 10;
+   */
+  gitignores: string;
+
+  /**
+   * Template of `LICENSE`. There are none; empty for no such file.
+   *
+   * @generated from field: string license = 11;
+   */
+  license: string;
+
+  /**
+   * Set of labels to begin with. There are none; empty for no labels.
+   *
+   * @generated from field: string issue_labels = 12;
+   */
+  issueLabels: string;
+};
+
+/**
+ * Describes the message branchline.v1.CreateOrganizationRepositoryRequest.
+ * Use `create(CreateOrganizationRepositoryRequestSchema)` to create a new message.
+ */
+export const CreateOrganizationRepositoryRequestSchema: GenMessage<CreateOrganizationRepositoryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 1);
+
+/**
  * Request of GetRepository.
  *
  * @generated from message branchline.v1.GetRepositoryRequest
  */
 export type GetRepositoryRequest = Message<"branchline.v1.GetRepositoryRequest"> & {
   /**
-   * Username of the owner.
+   * Name of the owner.
    *
    * @generated from field: string owner = 1;
    */
@@ -94,7 +234,227 @@ export type GetRepositoryRequest = Message<"branchline.v1.GetRepositoryRequest">
  * Use `create(GetRepositoryRequestSchema)` to create a new message.
  */
 export const GetRepositoryRequestSchema: GenMessage<GetRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 1);
+  messageDesc(file_branchline_v1_repository_service, 2);
+
+/**
+ * Request of GetRepositoryById.
+ *
+ * @generated from message branchline.v1.GetRepositoryByIdRequest
+ */
+export type GetRepositoryByIdRequest = Message<"branchline.v1.GetRepositoryByIdRequest"> & {
+  /**
+   * Number of the repository.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.GetRepositoryByIdRequest.
+ * Use `create(GetRepositoryByIdRequestSchema)` to create a new message.
+ */
+export const GetRepositoryByIdRequestSchema: GenMessage<GetRepositoryByIdRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 3);
+
+/**
+ * Request of SearchRepositories. What is not set does not narrow the search.
+ *
+ * @generated from message branchline.v1.SearchRepositoriesRequest
+ */
+export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositoriesRequest"> & {
+  /**
+   * Text that names shall have, in any case of its letters; with a slash in it, owner and name together. At most 256
+   * characters of it count.
+   *
+   * @generated from field: string q = 1;
+   */
+  q: string;
+
+  /**
+   * Whether q is a topic, and not a part of names. There are no topics yet, so nothing is found.
+   *
+   * @generated from field: bool topic = 2;
+   */
+  topic: boolean;
+
+  /**
+   * Whether q may also be in the description.
+   *
+   * @generated from field: bool include_desc = 3;
+   */
+  includeDesc: boolean;
+
+  /**
+   * Number of the user or organisation that shall own it, or have a part in it.
+   *
+   * @generated from field: int64 uid = 4;
+   */
+  uid: bigint;
+
+  /**
+   * Whether having a part in it is not enough for uid.
+   *
+   * @generated from field: bool exclusive = 5;
+   */
+  exclusive: boolean;
+
+  /**
+   * Number of the user or organisation whose repositories come first.
+   *
+   * @generated from field: int64 priority_owner_id = 6;
+   */
+  priorityOwnerId: bigint;
+
+  /**
+   * Number of the team that shall have it. Others than its members and the owners of its organisation find nothing.
+   *
+   * @generated from field: int64 team_id = 7;
+   */
+  teamId: bigint;
+
+  /**
+   * Number of the user who starred it. There are no stars, so nothing is found.
+   *
+   * @generated from field: int64 starred_by = 8;
+   */
+  starredBy: bigint;
+
+  /**
+   * Whether to find private ones too, which is the default.
+   *
+   * @generated from field: optional bool private = 9;
+   */
+  private?: boolean | undefined;
+
+  /**
+   * Whether it shall be private, or shall not.
+   *
+   * @generated from field: optional bool is_private = 10;
+   */
+  isPrivate?: boolean | undefined;
+
+  /**
+   * Whether it shall be a template, or shall not.
+   *
+   * @generated from field: optional bool template = 11;
+   */
+  template?: boolean | undefined;
+
+  /**
+   * Whether it shall be archived, or shall not.
+   *
+   * @generated from field: optional bool archived = 12;
+   */
+  archived?: boolean | undefined;
+
+  /**
+   * `source` for what is neither fork nor mirror; `fork`; `mirror`; `collaborative` for what is no mirror and, with
+   * uid, not owned but had a part in.
+   *
+   * @generated from field: string mode = 13;
+   */
+  mode: string;
+
+  /**
+   * `alpha`, the default; `created`, `updated`, `size`, `git_size`, `lfs_size`, `stars`, `forks` or `id`. Where that is
+   * equal, by number.
+   *
+   * @generated from field: string sort = 14;
+   */
+  sort: string;
+
+  /**
+   * `asc`, the default, or `desc`. Of no effect without sort.
+   *
+   * @generated from field: string order = 15;
+   */
+  order: string;
+
+  /**
+   * Number of the page, from 1, which is the default.
+   *
+   * @generated from field: int32 page = 16;
+   */
+  page: number;
+
+  /**
+   * Size of a page, at most 50; 30 when it is not positive.
+   *
+   * @generated from field: int32 limit = 17;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.SearchRepositoriesRequest.
+ * Use `create(SearchRepositoriesRequestSchema)` to create a new message.
+ */
+export const SearchRepositoriesRequestSchema: GenMessage<SearchRepositoriesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 4);
+
+/**
+ * What SearchRepositories found.
+ *
+ * @generated from message branchline.v1.RepositorySearchResults
+ */
+export type RepositorySearchResults = Message<"branchline.v1.RepositorySearchResults"> & {
+  /**
+   * Always true.
+   *
+   * @generated from field: bool ok = 1;
+   */
+  ok: boolean;
+
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.Repository data = 2;
+   */
+  data: Repository[];
+};
+
+/**
+ * Describes the message branchline.v1.RepositorySearchResults.
+ * Use `create(RepositorySearchResultsSchema)` to create a new message.
+ */
+export const RepositorySearchResultsSchema: GenMessage<RepositorySearchResults> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 5);
+
+/**
+ * A page of found repositories.
+ *
+ * @generated from message branchline.v1.SearchRepositoriesResponse
+ */
+export type SearchRepositoriesResponse = Message<"branchline.v1.SearchRepositoriesResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: branchline.v1.RepositorySearchResults results = 1;
+   */
+  results?: RepositorySearchResults | undefined;
+
+  /**
+   * How many there are on all pages.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Size of a page as it was applied.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.SearchRepositoriesResponse.
+ * Use `create(SearchRepositoriesResponseSchema)` to create a new message.
+ */
+export const SearchRepositoriesResponseSchema: GenMessage<SearchRepositoriesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 6);
 
 /**
  * Request of ListMyRepositories.
@@ -122,7 +482,7 @@ export type ListMyRepositoriesRequest = Message<"branchline.v1.ListMyRepositorie
  * Use `create(ListMyRepositoriesRequestSchema)` to create a new message.
  */
 export const ListMyRepositoriesRequestSchema: GenMessage<ListMyRepositoriesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 2);
+  messageDesc(file_branchline_v1_repository_service, 7);
 
 /**
  * Request of ListUserRepositories.
@@ -131,7 +491,7 @@ export const ListMyRepositoriesRequestSchema: GenMessage<ListMyRepositoriesReque
  */
 export type ListUserRepositoriesRequest = Message<"branchline.v1.ListUserRepositoriesRequest"> & {
   /**
-   * Username of the account.
+   * Username of the account, or name of the organisation.
    *
    * @generated from field: string username = 1;
    */
@@ -157,7 +517,42 @@ export type ListUserRepositoriesRequest = Message<"branchline.v1.ListUserReposit
  * Use `create(ListUserRepositoriesRequestSchema)` to create a new message.
  */
 export const ListUserRepositoriesRequestSchema: GenMessage<ListUserRepositoriesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 3);
+  messageDesc(file_branchline_v1_repository_service, 8);
+
+/**
+ * Request of ListOrganizationRepositories.
+ *
+ * @generated from message branchline.v1.ListOrganizationRepositoriesRequest
+ */
+export type ListOrganizationRepositoriesRequest = Message<"branchline.v1.ListOrganizationRepositoriesRequest"> & {
+  /**
+   * Name of the organisation.
+   *
+   * @generated from field: string org = 1;
+   */
+  org: string;
+
+  /**
+   * Number of the page, from 1, which is the default.
+   *
+   * @generated from field: int32 page = 2;
+   */
+  page: number;
+
+  /**
+   * Size of a page, at most 50; 30 when it is not positive.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListOrganizationRepositoriesRequest.
+ * Use `create(ListOrganizationRepositoriesRequestSchema)` to create a new message.
+ */
+export const ListOrganizationRepositoriesRequestSchema: GenMessage<ListOrganizationRepositoriesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 9);
 
 /**
  * A page of repositories.
@@ -192,7 +587,7 @@ export type ListRepositoriesResponse = Message<"branchline.v1.ListRepositoriesRe
  * Use `create(ListRepositoriesResponseSchema)` to create a new message.
  */
 export const ListRepositoriesResponseSchema: GenMessage<ListRepositoriesResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 4);
+  messageDesc(file_branchline_v1_repository_service, 10);
 
 /**
  * Request of EditRepository. What is absent stays as it is.
@@ -201,7 +596,7 @@ export const ListRepositoriesResponseSchema: GenMessage<ListRepositoriesResponse
  */
 export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest"> & {
   /**
-   * Username of the owner.
+   * Name of the owner.
    *
    * @generated from field: string owner = 1;
    */
@@ -236,14 +631,15 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
   website?: string | undefined;
 
   /**
-   * Whether strangers must not know of it.
+   * Whether strangers must not know of it, nor of its forks.
    *
    * @generated from field: optional bool private = 6;
    */
   private?: boolean | undefined;
 
   /**
-   * Name of the branch that a clone begins with, which has to exist unless the repository is empty; empty changes nothing.
+   * Name of the branch that a clone begins with, which has to exist unless the repository is empty; empty changes
+   * nothing.
    *
    * @generated from field: optional string default_branch = 7;
    */
@@ -255,6 +651,155 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
    * @generated from field: optional bool archived = 8;
    */
   archived?: boolean | undefined;
+
+  /**
+   * Whether others are meant to begin with its content.
+   *
+   * @generated from field: optional bool template = 9;
+   */
+  template?: boolean | undefined;
+
+  /**
+   * Whether labels, milestones and comments are in use.
+   *
+   * @generated from field: optional bool has_issues = 10;
+   */
+  hasIssues?: boolean | undefined;
+
+  /**
+   * Whether pull requests are in use.
+   *
+   * @generated from field: optional bool has_pull_requests = 11;
+   */
+  hasPullRequests?: boolean | undefined;
+
+  /**
+   * Whether releases are in use.
+   *
+   * @generated from field: optional bool has_releases = 12;
+   */
+  hasReleases?: boolean | undefined;
+
+  /**
+   * As in Repository.ignore_whitespace_conflicts.
+   *
+   * @generated from field: optional bool ignore_whitespace_conflicts = 13;
+   */
+  ignoreWhitespaceConflicts?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_merge_commits.
+   *
+   * @generated from field: optional bool allow_merge_commits = 14;
+   */
+  allowMergeCommits?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_rebase.
+   *
+   * @generated from field: optional bool allow_rebase = 15;
+   */
+  allowRebase?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_rebase_explicit.
+   *
+   * @generated from field: optional bool allow_rebase_explicit = 16;
+   */
+  allowRebaseExplicit?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_squash_merge.
+   *
+   * @generated from field: optional bool allow_squash_merge = 17;
+   */
+  allowSquashMerge?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_fast_forward_only_merge.
+   *
+   * @generated from field: optional bool allow_fast_forward_only_merge = 18;
+   */
+  allowFastForwardOnlyMerge?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_merge_update.
+   *
+   * @generated from field: optional bool allow_merge_update = 19;
+   */
+  allowMergeUpdate?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_rebase_update.
+   *
+   * @generated from field: optional bool allow_rebase_update = 20;
+   */
+  allowRebaseUpdate?: boolean | undefined;
+
+  /**
+   * As in Repository.allow_manual_merge.
+   *
+   * @generated from field: optional bool allow_manual_merge = 21;
+   */
+  allowManualMerge?: boolean | undefined;
+
+  /**
+   * As in Repository.autodetect_manual_merge.
+   *
+   * @generated from field: optional bool autodetect_manual_merge = 22;
+   */
+  autodetectManualMerge?: boolean | undefined;
+
+  /**
+   * As in Repository.default_delete_branch_after_merge.
+   *
+   * @generated from field: optional bool default_delete_branch_after_merge = 23;
+   */
+  defaultDeleteBranchAfterMerge?: boolean | undefined;
+
+  /**
+   * As in Repository.default_allow_maintainer_edit.
+   *
+   * @generated from field: optional bool default_allow_maintainer_edit = 24;
+   */
+  defaultAllowMaintainerEdit?: boolean | undefined;
+
+  /**
+   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`, `squash` or
+   * `fast-forward-only`; empty changes nothing.
+   *
+   * @generated from field: optional string default_merge_style = 25;
+   */
+  defaultMergeStyle?: string | undefined;
+
+  /**
+   * How pull requests are updated unless told otherwise: `merge` or `rebase`; empty changes nothing.
+   *
+   * @generated from field: optional string default_update_style = 26;
+   */
+  defaultUpdateStyle?: string | undefined;
+
+  /**
+   * Branch that pull requests go to unless they name one, which has to exist; empty for the default branch.
+   *
+   * @generated from field: optional string default_target_branch = 27;
+   */
+  defaultTargetBranch?: string | undefined;
+
+  /**
+   * Time between two looks at what a mirror follows, such as `8h0m0s`; `0s` for none but those that are asked for. Without
+   * effect on what is no mirror.
+   *
+   * @generated from field: optional string mirror_interval = 28;
+   */
+  mirrorInterval?: string | undefined;
+
+  /**
+   * Whether a mirror drops what is gone from what it follows. Without effect on what is no mirror.
+   *
+   * @generated from field: optional bool enable_prune = 29;
+   */
+  enablePrune?: boolean | undefined;
 };
 
 /**
@@ -262,7 +807,7 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
  * Use `create(EditRepositoryRequestSchema)` to create a new message.
  */
 export const EditRepositoryRequestSchema: GenMessage<EditRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 5);
+  messageDesc(file_branchline_v1_repository_service, 11);
 
 /**
  * Request of DeleteRepository.
@@ -271,7 +816,7 @@ export const EditRepositoryRequestSchema: GenMessage<EditRepositoryRequest> = /*
  */
 export type DeleteRepositoryRequest = Message<"branchline.v1.DeleteRepositoryRequest"> & {
   /**
-   * Username of the owner.
+   * Name of the owner.
    *
    * @generated from field: string owner = 1;
    */
@@ -290,13 +835,111 @@ export type DeleteRepositoryRequest = Message<"branchline.v1.DeleteRepositoryReq
  * Use `create(DeleteRepositoryRequestSchema)` to create a new message.
  */
 export const DeleteRepositoryRequestSchema: GenMessage<DeleteRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 6);
+  messageDesc(file_branchline_v1_repository_service, 12);
+
+/**
+ * Request of TransferRepository.
+ *
+ * @generated from message branchline.v1.TransferRepositoryRequest
+ */
+export type TransferRepositoryRequest = Message<"branchline.v1.TransferRepositoryRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the user or organisation that gets it. Required.
+   *
+   * @generated from field: string new_owner = 3;
+   */
+  newOwner: string;
+
+  /**
+   * Numbers of teams of the new owner that shall have it. Only for organisations.
+   *
+   * @generated from field: repeated int64 team_ids = 4;
+   */
+  teamIds: bigint[];
+};
+
+/**
+ * Describes the message branchline.v1.TransferRepositoryRequest.
+ * Use `create(TransferRepositoryRequestSchema)` to create a new message.
+ */
+export const TransferRepositoryRequestSchema: GenMessage<TransferRepositoryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 13);
+
+/**
+ * Request of AcceptRepositoryTransfer.
+ *
+ * @generated from message branchline.v1.AcceptRepositoryTransferRequest
+ */
+export type AcceptRepositoryTransferRequest = Message<"branchline.v1.AcceptRepositoryTransferRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.AcceptRepositoryTransferRequest.
+ * Use `create(AcceptRepositoryTransferRequestSchema)` to create a new message.
+ */
+export const AcceptRepositoryTransferRequestSchema: GenMessage<AcceptRepositoryTransferRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 14);
+
+/**
+ * Request of RejectRepositoryTransfer.
+ *
+ * @generated from message branchline.v1.RejectRepositoryTransferRequest
+ */
+export type RejectRepositoryTransferRequest = Message<"branchline.v1.RejectRepositoryTransferRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.RejectRepositoryTransferRequest.
+ * Use `create(RejectRepositoryTransferRequestSchema)` to create a new message.
+ */
+export const RejectRepositoryTransferRequestSchema: GenMessage<RejectRepositoryTransferRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 15);
 
 /**
  * Git repositories.
  *
  * They are named by owner and name, in any case of their letters. To a caller who may not read a repository it does not
- * exist. One that was renamed answers its old name with REPOSITORY_MOVED.
+ * exist. One that was renamed or given away answers its old name with REPOSITORY_MOVED.
  *
  * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
  * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
@@ -311,6 +954,8 @@ export const RepositoryService: GenService<{
    * - INVALID_REPOSITORY_NAME, when the name is not allowed.
    * - INVALID_FIELD, when the description is too long.
    * - INVALID_DEFAULT_BRANCH, when default_branch is no name for a branch.
+   * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no template for.
    * - REPOSITORY_EXISTS, when the caller has one of that name.
    *
    * @generated from rpc branchline.v1.RepositoryService.CreateUserRepository
@@ -321,11 +966,32 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
+   * Makes a repository of an organisation, empty or with a first commit. For those whom the organisation lets do so.
+   *
+   * Fails with:
+   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller may make no repositories in it.
+   * - PUBLIC_ONLY_TOKEN, when it shall be private.
+   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
+   * - INVALID_FIELD, when the description is too long.
+   * - INVALID_DEFAULT_BRANCH, when default_branch is no name for a branch.
+   * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no template for.
+   * - REPOSITORY_EXISTS, when the organisation has one of that name.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.CreateOrganizationRepository
+   */
+  createOrganizationRepository: {
+    methodKind: "unary";
+    input: typeof CreateOrganizationRepositoryRequestSchema;
+    output: typeof RepositorySchema;
+  },
+  /**
    * One repository.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
    *
    * @generated from rpc branchline.v1.RepositoryService.GetRepository
    */
@@ -335,7 +1001,35 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * The caller's repositories, by name.
+   * One repository by its number, which survives all changes of names and owners.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.GetRepositoryById
+   */
+  getRepositoryById: {
+    methodKind: "unary";
+    input: typeof GetRepositoryByIdRequestSchema;
+    output: typeof RepositorySchema;
+  },
+  /**
+   * The repositories that the caller may read and that fit the request.
+   *
+   * By text it looks at the newest 50,000 repositories.
+   *
+   * Fails with:
+   * - INVALID_REPOSITORY_SEARCH, when mode, sort or order has a value that it cannot have.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.SearchRepositories
+   */
+  searchRepositories: {
+    methodKind: "unary";
+    input: typeof SearchRepositoriesRequestSchema;
+    output: typeof SearchRepositoriesResponseSchema;
+  },
+  /**
+   * All repositories that the caller has a part in, by name: as the owner, as a collaborator, or by an organisation.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -348,10 +1042,10 @@ export const RepositoryService: GenService<{
     output: typeof ListRepositoriesResponseSchema;
   },
   /**
-   * The repositories of an account that the caller may read, by name.
+   * The repositories of a user or organisation that the caller may read, by name.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account.
+   * - USER_NOT_FOUND, when there is no such account that the caller may know of.
    *
    * @generated from rpc branchline.v1.RepositoryService.ListUserRepositories
    */
@@ -361,16 +1055,36 @@ export const RepositoryService: GenService<{
     output: typeof ListRepositoriesResponseSchema;
   },
   /**
+   * The repositories of an organisation that the caller may read, by name.
+   *
+   * Fails with:
+   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.ListOrganizationRepositories
+   */
+  listOrganizationRepositories: {
+    methodKind: "unary";
+    input: typeof ListOrganizationRepositoriesRequestSchema;
+    output: typeof ListRepositoriesResponseSchema;
+  },
+  /**
    * Changes what the request names, all of it or nothing. For those who administer the repository.
+   *
+   * Over REST, settings of compatible systems for what is not here (`has_wiki`, `has_projects`, `internal_tracker` and the
+   * like) may be in the body and change nothing. So do settings of pull requests where these are not in use.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
    * - REPOSITORY_ACCESS_DENIED, when the caller may not change it.
    * - REPOSITORY_ARCHIVED, when it is archived and the request does not take it out of the archive.
+   * - PUBLIC_ONLY_TOKEN, when it shall be private.
    * - INVALID_REPOSITORY_NAME, when the new name is not allowed.
-   * - INVALID_FIELD, when a text is too long.
+   * - INVALID_FIELD, when a text is too long, or default_target_branch is no branch of the repository.
    * - INVALID_DEFAULT_BRANCH, when default_branch is no branch of the repository.
+   * - INVALID_MERGE_STYLE, when default_merge_style or default_update_style is none that there is.
+   * - INVALID_MIRROR_INTERVAL, when mirror_interval is none, or too short.
+   * - PARENT_PRIVATE, when a fork shall not be private any more and what it was made from is.
    * - REPOSITORY_EXISTS, when the owner has another one of the new name.
    *
    * @generated from rpc branchline.v1.RepositoryService.EditRepository
@@ -385,7 +1099,7 @@ export const RepositoryService: GenService<{
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
    * - REPOSITORY_ACCESS_DENIED, when the caller may not delete it.
    *
    * @generated from rpc branchline.v1.RepositoryService.DeleteRepository
@@ -394,6 +1108,69 @@ export const RepositoryService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRepositoryRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Gives a repository to another owner, under the same name. For its owner.
+   *
+   * It changes hands at once if the new owner is an organisation in which the caller may make repositories, or the caller, or
+   * if the caller administers the instance. To another user it is offered: the answer has `repo_transfer`, the receiver may
+   * read it meanwhile, and it changes hands when the receiver accepts. What names it by its old owner is led to the new one.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not its owner.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - USER_NOT_FOUND, when there is no new owner that the caller may know of.
+   * - ORGANIZATION_ACCESS_DENIED, when the new owner is an organisation in which the caller may make no repositories.
+   * - TRANSFER_TEAM_NOT_FOUND, when the new owner has no team of a number among team_ids.
+   * - TRANSFER_PENDING, when it is offered already.
+   * - REPOSITORY_EXISTS, when the new owner has one of that name.
+   * - FORK_EXISTS, when it is a fork and the new owner has one of the same repository.
+   * - USER_BLOCKED, when the new owner has blocked the caller.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.TransferRepository
+   */
+  transferRepository: {
+    methodKind: "unary";
+    input: typeof TransferRepositoryRequestSchema;
+    output: typeof RepositorySchema;
+  },
+  /**
+   * Takes a repository that is offered. For whom it is offered to.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
+   * - TRANSFER_NOT_FOUND, when it is not offered to anybody.
+   * - TRANSFER_DENIED, when it is not offered to the caller.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_EXISTS, when the new owner has got one of that name.
+   * - FORK_EXISTS, when it is a fork and the new owner has got one of the same repository.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.AcceptRepositoryTransfer
+   */
+  acceptRepositoryTransfer: {
+    methodKind: "unary";
+    input: typeof AcceptRepositoryTransferRequestSchema;
+    output: typeof RepositorySchema;
+  },
+  /**
+   * Ends an offer, so that the repository stays whose it is. For whom it is offered to, and for its owner, who takes it back.
+   * The answer is the repository as the caller saw it until then.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
+   * - TRANSFER_NOT_FOUND, when it is not offered to anybody.
+   * - TRANSFER_DENIED, when it is neither offered to the caller nor the caller's.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.RejectRepositoryTransfer
+   */
+  rejectRepositoryTransfer: {
+    methodKind: "unary";
+    input: typeof RejectRepositoryTransferRequestSchema;
+    output: typeof RepositorySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_repository_service, 0);

@@ -1311,6 +1311,7 @@ export const UserService: GenService<{
    * - USER_NOT_FOUND, when there is no such account.
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
    * - LAST_ADMIN, when it is the last active administrator.
+   * - LAST_ORGANIZATION_OWNER, when it is the only owner of an organisation.
    * - HAS_ASSOCIATED_DATA, when it owns content and force is not set.
    *
    * @generated from rpc branchline.v1.UserService.DeleteUser

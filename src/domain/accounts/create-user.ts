@@ -41,8 +41,7 @@ export async function createUser(
   const account = readDraft(app, caller, draft)
   if (options.validateOnly) {
     await checkNamesFree(app.db, account.columns)
-    const unmade = { id: 0, token_version: 1, password_hash: '', email_by_token: 0, create_time: 0, update_time: 0 }
-    return { ...unmade, ...account.columns, role }
+    return { ...UNMADE, ...account.columns, role }
   }
   const password_hash = await app.passwords.hash(draft.password)
   const make = async (tx: Tx) => {
@@ -92,12 +91,19 @@ function grantedRole(app: App, caller: Caller, draft: UserDraft, first: boolean)
   return 'USER'
 }
 
+/** What a draft says nothing about, of an account that is not stored. */
+const UNMADE = {
+  id: 0,
+  token_version: 1,
+  password_hash: '',
+  email_by_token: 0,
+  create_time: 0,
+  update_time: 0,
+} as const
+
 /** A draft whose every field has been checked. */
 interface CheckedDraft {
-  readonly columns: Omit<
-    User,
-    'id' | 'password_hash' | 'token_version' | 'email_by_token' | 'create_time' | 'update_time' | 'role'
-  >
+  readonly columns: Omit<User, keyof typeof UNMADE | 'role'>
   readonly avatar: string | Avatar
 }
 
@@ -120,6 +126,8 @@ function readDraft(app: App, caller: Caller | undefined, draft: UserDraft): Chec
       description,
       avatar_url: typeof avatar === 'string' ? avatar : UPLOADED,
       state: (choosesState ? draft.state : undefined) ?? 'NORMAL',
+      visibility: draft.visibility ?? 'public',
+      restricted: draft.restricted ? 1 : 0,
     },
     avatar,
   }

@@ -1,6 +1,6 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { transaction } from '../../storage/database.ts'
+import { type Tx, transaction } from '../../storage/database.ts'
 import {
   countTokens,
   deleteToken,
@@ -37,6 +37,9 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** `last_used_at` is written at most this often: a read must not cost a write. */
 const USE_INTERVAL_MS = 60 * 1000
 
+/** The end of the text, kept for people to tell their tokens by. Two random characters and the checksum: 145 bits stay unknown. */
+const SHOWN_CHARACTERS = 8
+
 /** A token to make. */
 export interface NewPersonalAccessToken {
   readonly description: string
@@ -44,6 +47,13 @@ export interface NewPersonalAccessToken {
   readonly expiresInDays: number
   /** Names as the client sent them; none for `all`. */
   readonly scopes: readonly string[]
+}
+
+/** A token that was made. */
+export interface MadeToken {
+  readonly token: PersonalAccessToken
+  /** What clients send. It cannot be read again. */
+  readonly text: string
 }
 
 /** Whether a text claims to be a personal access token. */
@@ -64,30 +74,56 @@ export async function createPersonalAccessToken(
   app: App,
   caller: SignedIn,
   input: NewPersonalAccessToken,
-): Promise<{ token: PersonalAccessToken; text: string }> {
+): Promise<MadeToken> {
   const scopes = mintableScopes(caller, Scopes.parse(input.scopes))
-  if ([...input.description].length > MAX_DESCRIPTION_CHARACTERS) {
-    throw new DomainError('INVALID_FIELD', { field: 'description', max_length: String(MAX_DESCRIPTION_CHARACTERS) })
-  }
+  checkTokenDescription('description', input.description)
   if (input.expiresInDays < 0 || input.expiresInDays > MAX_EXPIRY_DAYS) {
     throw new DomainError('INVALID_EXPIRY', { max_days: String(MAX_EXPIRY_DAYS) })
   }
+  const expiresInMs = input.expiresInDays === 0 ? undefined : input.expiresInDays * DAY_MS
+  return transaction(app.db, async (tx) => {
+    await requirePresent(tx, caller.user)
+    return storeToken(app, tx, caller.user, input.description, scopes, expiresInMs)
+  })
+}
+
+/**
+ * Makes a token of an account whose description and scopes have been checked.
+ *
+ * @param expiresInMs undefined for never.
+ */
+export async function storeToken(
+  app: App,
+  tx: Tx,
+  owner: User,
+  description: string,
+  scopes: Scopes,
+  expiresInMs: number | undefined,
+): Promise<MadeToken> {
   const now = app.clock.now()
   const text = newTokenText()
-  const token = await transaction(app.db, async (tx) => {
-    await requirePresent(tx, caller.user)
-    return insertToken(tx, {
-      uuid: randomUUID(),
-      user_id: caller.user.id,
-      token_hash: hashOf(text),
-      description: input.description,
-      scopes: scopes.text,
-      created_at: now,
-      expires_at: input.expiresInDays === 0 ? null : now + input.expiresInDays * DAY_MS,
-      last_used_at: null,
-    })
+  const token = await insertToken(tx, {
+    uuid: randomUUID(),
+    user_id: owner.id,
+    token_hash: hashOf(text),
+    last_eight: text.slice(-SHOWN_CHARACTERS),
+    description,
+    scopes: scopes.text,
+    created_at: now,
+    expires_at: expiresInMs === undefined ? null : now + expiresInMs,
+    last_used_at: null,
   })
   return { token, text }
+}
+
+/**
+ * @param field the request's name for it.
+ * @throws INVALID_FIELD
+ */
+export function checkTokenDescription(field: string, description: string): void {
+  if ([...description].length > MAX_DESCRIPTION_CHARACTERS) {
+    throw new DomainError('INVALID_FIELD', { field, max_length: String(MAX_DESCRIPTION_CHARACTERS) })
+  }
 }
 
 function mintableScopes(caller: SignedIn, wanted: Scopes): Scopes {

@@ -1,5 +1,5 @@
 import { type Tx, transaction } from '../../storage/database.ts'
-import { anyUserExists, findUserByNameKey, type User } from '../../storage/users.ts'
+import { anyUserExists, findNameHolder, findUserByNameKey, type User } from '../../storage/users.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
@@ -30,11 +30,12 @@ export async function userOfProxy(app: App, identity: ProxyIdentity, register: b
   return user
 }
 
-/** Makes an account unless somebody made it since; undefined for a username that the rules refuse. */
+/** Makes an account unless somebody made it since; undefined for a username that the rules refuse, or an organisation has. */
 async function makeUser(app: App, tx: Tx, { username, ...profile }: ProxyIdentity): Promise<User | undefined> {
   if (!isUsername(username)) return undefined
   const raced = await findUserByNameKey(tx, nameKey(username))
   if (raced) return raced
+  if ((await findNameHolder(tx, nameKey(username))) !== undefined) return undefined
   const role = (await anyUserExists(tx)) ? 'USER' : 'ADMIN'
   return insertPasswordlessUser(app, tx, { username, role, avatarUrl: '', ...profile })
 }

@@ -9,6 +9,7 @@ const CATEGORIES = [
   'organization',
   'package',
   'misc',
+  'activitypub',
   'admin',
 ] as const
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Tx, transaction } from '../../storage/database.ts'
 import { findUserByIdentity, insertLinkedIdentity } from '../../storage/linked-identities.ts'
-import { anyUserExists, findUserByNameKey } from '../../storage/users.ts'
+import { anyUserExists, findNameHolder } from '../../storage/users.ts'
 import type { Peer } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
@@ -62,7 +62,7 @@ async function register(app: App, tx: Tx, identity: ExternalIdentity): Promise<U
   const isOpen = app.settings.registration === 'open' && (await anyUserExists(tx))
   if (!isOpen) throw new DomainError('REGISTRATION_CLOSED')
   const { provider, externUid, displayName, email, avatarUrl } = identity
-  const isNameFree = isUsername(externUid) && !(await findUserByNameKey(tx, nameKey(externUid)))
+  const isNameFree = isUsername(externUid) && (await findNameHolder(tx, nameKey(externUid))) === undefined
   const user = await insertPasswordlessUser(app, tx, {
     username: isNameFree ? externUid : randomUUID(),
     role: 'USER',

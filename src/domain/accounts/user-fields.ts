@@ -79,7 +79,8 @@ export interface Profile {
   readonly description?: string
 }
 
-function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
+/** @throws INVALID_FIELD for a text of more characters. */
+export function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
   if (text !== undefined && [...text].length > maxCharacters) {
     throw new DomainError('INVALID_FIELD', { field, max_length: String(maxCharacters) })
   }

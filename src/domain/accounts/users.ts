@@ -6,6 +6,7 @@ import * as rows from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { checkOwnerRemains } from '../organizations/members.ts'
 import { type Avatar, parseAvatar, UPLOADED } from './avatars.ts'
 import { checkNewPassword } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -24,6 +25,8 @@ export type UserField =
   | 'role'
   | 'password'
   | 'state'
+  | 'visibility'
+  | 'restricted'
 
 /** Values for an update; those of fields that the update does not name are not looked at. */
 export interface UserValues {
@@ -37,7 +40,14 @@ export interface UserValues {
   readonly role: User['role'] | undefined
   /** Undefined when the request leaves it out, which means NORMAL. */
   readonly state: User['state'] | undefined
+  /** Left out where nothing can be said about it, which means public. */
+  readonly visibility?: User['visibility'] | undefined
+  /** Whether the account sees only what was opened to it by name. */
+  readonly restricted?: boolean | undefined
 }
+
+/** What only administrators change. */
+const ADMINISTRATORS_FIELDS: readonly UserField[] = ['role', 'state', 'restricted']
 
 /** Most names that one batch may hold. */
 export const MAX_BATCH_NAMES = 100
@@ -154,12 +164,13 @@ export async function updateUser(
  * Deletes an account with its sessions, tokens and settings.
  *
  * @param force deletes what others may rely on too: its repositories, its memos and comments, with all comments below them.
- * @throws LAST_ADMIN, and HAS_ASSOCIATED_DATA without `force`
+ * @throws LAST_ADMIN, LAST_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA without `force`
  */
 export async function deleteUser(app: App, user: User, force: boolean): Promise<void> {
   const repositories = await transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
     await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })
+    await checkOwnerRemains(tx, user.id)
     const owned = await repositoryIdsOf(tx, user.id)
     if (!force && (owned.length > 0 || (await ownsMemos(tx, user.id)))) {
       throw new DomainError('HAS_ASSOCIATED_DATA', { name: `users/${present.user_id ?? present.username}` })
@@ -194,8 +205,8 @@ export async function checkNamesFree(
 ): Promise<void> {
   const { username, user_id: userId, email } = wanted
   const takenBy = async (key: string) => {
-    const holder = await rows.findUserByNameKey(db, key)
-    return holder !== undefined && holder.id !== exceptId
+    const holder = await rows.findNameHolder(db, key)
+    return holder !== undefined && holder !== exceptId
   }
   if (userId && (await takenBy(userId))) throw new DomainError('USER_ID_TAKEN', { user_id: userId })
   if (username && (await takenBy(nameKey(username)))) throw new DomainError('USERNAME_TAKEN', { username })
@@ -207,8 +218,7 @@ function applicable(caller: Caller, values: UserValues, fields: ReadonlySet<User
   const kept = new Set(fields)
   if (values.password === '') kept.delete('password')
   if (!actsAsAdministrator(caller, 'write')) {
-    kept.delete('role')
-    kept.delete('state')
+    for (const field of ADMINISTRATORS_FIELDS) kept.delete(field)
   }
   return kept
 }
@@ -223,7 +233,7 @@ function checkMayChange(
   const { settings } = app
   if (fields.has('password') && isOwnToken(caller, user)) throw new DomainError('SESSION_REQUIRED')
   if (actsAsAdministrator(caller, 'write')) return
-  if (fields.has('role') || fields.has('state')) throw new DomainError('PERMISSION_DENIED')
+  if (ADMINISTRATORS_FIELDS.some((field) => fields.has(field))) throw new DomainError('PERMISSION_DENIED')
   const renames = fields.has('username') && values.username !== user.username
   if (renames && !settings.usernameChange) throw new DomainError('USERNAME_CHANGE_CLOSED')
   const redisplays = fields.has('display_name') && values.display_name !== user.display_name
@@ -258,6 +268,8 @@ async function readChanges(
     ...(avatar !== undefined && { avatar_url: typeof avatar === 'string' ? avatar : UPLOADED }),
     ...(fields.has('role') && values.role && { role: values.role }),
     ...(fields.has('state') && { state: values.state ?? 'NORMAL' }),
+    ...(fields.has('visibility') && { visibility: values.visibility ?? 'public' }),
+    ...(fields.has('restricted') && { restricted: values.restricted ? 1 : 0 }),
     ...(fields.has('password') && { password_hash: await app.passwords.hash(values.password) }),
     update_time: nowSeconds(app.clock),
   }

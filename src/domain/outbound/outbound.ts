@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { isIPv6 } from 'node:net'
+import type { Readable } from 'node:stream'
 import { Client, type Dispatcher } from 'undici'
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { createDestinations, type Resolve, resolveBySystem } from './destinations.ts'
@@ -40,6 +41,25 @@ export interface OutboundResponse {
   readonly isTruncated: boolean
 }
 
+/** A request whose body may be long. */
+export interface StreamedRequest extends Omit<OutboundRequest, 'body'> {
+  readonly body?: Readable
+}
+
+export interface StreamOptions {
+  /** Until the answer begins. */
+  readonly timeoutMs: number
+  /** From one part of the answer's body to the next. */
+  readonly idleTimeoutMs: number
+  /** Gives the exchange up at any time. */
+  readonly signal: AbortSignal
+}
+
+export interface StreamedResponse extends Omit<OutboundResponse, 'body' | 'isTruncated'> {
+  /** To be read or destroyed: the connection lives as long as it does. */
+  readonly body: Readable
+}
+
 /** Requests that the server makes to others. */
 export interface Outbound {
   /**
@@ -56,6 +76,12 @@ export interface Outbound {
    * @throws OutboundError when there is no answer.
    */
   send(request: OutboundRequest, options: SendOptions): Promise<OutboundResponse>
+  /**
+   * The same for bodies that flow, under the same rules.
+   *
+   * @throws OutboundError when there is no answer. What cuts a body short later is an error of its stream.
+   */
+  open(request: StreamedRequest, options: StreamOptions): Promise<StreamedResponse>
 }
 
 /**
@@ -85,6 +111,13 @@ export function createOutbound({
         return exchange(request, addresses, maxResponseBytes, signal)
       })
     },
+
+    open(request, options) {
+      return withDeadline(options.timeoutMs, options.signal, async (untilAnswer) => {
+        const addresses = await destinations.resolve(request.url, { isTrusted: false, signal: untilAnswer })
+        return openExchange(request, addresses, options, untilAnswer)
+      })
+    },
   }
 }
 
@@ -96,17 +129,9 @@ async function exchange(
   signal: AbortSignal,
 ): Promise<OutboundResponse> {
   signal.throwIfAborted()
-  // The deadline is the only timeout. A connection that is kept could outlive the verdict on its address.
-  const client = new Client(url.origin, {
-    allowH2: false,
-    autoSelectFamily: true,
-    connect: { lookup: lookupAs(addresses), timeout: 0 },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+  const client = connectTo(url, addresses)
   try {
-    const path = url.pathname + url.search
-    const response = await client.request({ method, path, headers, body: body ?? null, signal, reset: true })
+    const response = await client.request({ ...targetOf(url), method, headers, body: body ?? null, signal })
     return {
       status: response.statusCode,
       headers: firstValues(response.headers),
@@ -118,6 +143,51 @@ async function exchange(
     // Nobody waits for it: what is left of the connection has no more to say.
     client.destroy().catch(() => {})
   }
+}
+
+/** One request, and the beginning of its answer. */
+async function openExchange(
+  { method, url, headers, body }: StreamedRequest,
+  addresses: readonly string[],
+  { idleTimeoutMs, signal }: StreamOptions,
+  untilAnswer: AbortSignal,
+): Promise<StreamedResponse> {
+  untilAnswer.throwIfAborted()
+  const client = connectTo(url, addresses, idleTimeoutMs)
+  const close = () => {
+    signal.removeEventListener('abort', close)
+    client.destroy().catch(() => {})
+  }
+  try {
+    const request = { ...targetOf(url), method, headers, body: body ?? null, signal: untilAnswer }
+    const response = await client.request(request)
+    signal.addEventListener('abort', close)
+    response.body.once('close', close)
+    return { status: response.statusCode, headers: firstValues(response.headers), body: response.body }
+  } catch (cause) {
+    close()
+    throw new OutboundError('CONNECTION_FAILED', { cause })
+  }
+}
+
+/**
+ * Connects to the addresses that were judged. Who asks has a deadline, which is the only timeout of a request but for this one.
+ *
+ * @param idleTimeoutMs from one part of an answer's body to the next; 0 for as long as it takes.
+ */
+function connectTo(url: URL, addresses: readonly string[], idleTimeoutMs = 0): Client {
+  return new Client(url.origin, {
+    allowH2: false,
+    autoSelectFamily: true,
+    connect: { lookup: lookupAs(addresses), timeout: 0 },
+    headersTimeout: 0,
+    bodyTimeout: idleTimeoutMs,
+  })
+}
+
+/** A connection that is kept could outlive the verdict on its address. */
+function targetOf({ pathname, search }: URL) {
+  return { path: pathname + search, reset: true }
 }
 
 /** A lookup that was made already. Addresses in URLs are never looked up, and are those that were judged, too. */

@@ -3,11 +3,13 @@ import { type PackRequest, startReceivePack, startUploadPack } from '../../git/p
 import type { ProposedPush, PushVerdict } from '../../git/push-review.ts'
 import type { RefUpdate } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
-import { type Caller, holdsScope } from '../access.ts'
+import { type Caller, holdsScope, type SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
-import { checkNotArchived, openRepository } from './permissions.ts'
-import { noteUpdates, recordUpdates, reviewUpdates } from './ref-updates.ts'
+import { checkWritable, openRepository } from './permissions.ts'
+import { noteUpdates } from './ref-notes.ts'
+import { reviewUpdates } from './ref-review.ts'
+import { recordUpdates } from './ref-updates.ts'
 
 /** To fetch, or to push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
@@ -20,7 +22,8 @@ export type StartGitService = (request: PackRequest) => GitProcess
  *
  * Anonymous callers are told to sign in wherever that could help, whether the repository exists or not.
  *
- * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */
 export async function openGitService(
   app: App,
@@ -37,10 +40,15 @@ export async function openGitService(
     const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
     throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
   })
-  if (level === 'read') return (request) => startUploadPack(app.git, repository.id, request)
-  checkNotArchived(repository)
-  return (request) => startPush(app, repository, request)
+  if (level === 'read' || caller.kind === 'anonymous') {
+    return (request) => startUploadPack(app.git, repository.id, request)
+  }
+  checkWritable(repository, 'push')
+  return (request) => startPush(app, caller, repository, request)
 }
+
+/** Refusals of one push that its pusher is told of. */
+const MAX_SHOWN_REFUSALS = 50
 
 /** A push that has been accepted: Git may be moving its refs. */
 interface AcceptedPush {
@@ -52,16 +60,13 @@ interface AcceptedPush {
  * Starts the half that clients push to, as a process that has ended when everything is recorded. Once its refs move it is not
  * stopped any more: then nothing of it is in the client's hands.
  */
-function startPush(app: App, repository: Repository, request: PackRequest): GitProcess {
+function startPush(app: App, caller: SignedIn, repository: Repository, request: PackRequest): GitProcess {
   let accepted: AcceptedPush | undefined
-  const review = async ({ updates }: ProposedPush): Promise<PushVerdict> => {
-    const refusals = reviewUpdates(updates)
-    if (refusals === undefined) accepted = { note: await noteUpdates(app, repository.id), updates }
-    return refusals
-  }
   const git = startReceivePack(app.git, repository.id, request, async (push) => {
     try {
-      return await review(push)
+      const refusals = await reviewPush(app, caller, repository, push)
+      if (refusals === undefined) accepted = { note: await noteUpdates(app, repository.id), updates: push.updates }
+      return refusals
     } catch (err) {
       app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
       throw err
@@ -79,5 +84,25 @@ function startPush(app: App, repository: Repository, request: PackRequest): GitP
     stop() {
       if (!accepted) git.stop()
     },
+  }
+}
+
+/** Undefined accepts a push; otherwise the texts for who pushes, each once. */
+async function reviewPush(
+  app: App,
+  caller: SignedIn,
+  repository: Repository,
+  push: ProposedPush,
+): Promise<PushVerdict> {
+  try {
+    const refusals = await reviewUpdates(app, caller, repository.id, push)
+    if (refusals.length === 0) return undefined
+    const texts = [...new Set(refusals.map(({ text }) => text))]
+    const more = texts.length - MAX_SHOWN_REFUSALS
+    return more > 0 ? [...texts.slice(0, MAX_SHOWN_REFUSALS), `and ${more} more`] : texts
+  } catch (error) {
+    // What was allowed when the push began is so no more.
+    if (error instanceof DomainError) return ['User permission denied for writing.']
+    throw error
   }
 }

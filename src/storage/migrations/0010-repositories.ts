@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database.ts'
 
-/** Repositories, the names that they had, and what their branches point to. */
+/** One space of numbers and names for whatever owns repositories; repositories, the names that they had, and their branches. */
 export async function up(db: Tx): Promise<void> {
+  await createAccounts(db)
   await db.schema
     .createTable('repositories')
     // With autoincrement no id comes back: it names a folder, which may outlive the row by a crash.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('owner_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('owner_id', 'integer', (c) => c.notNull().references('accounts.id').onDelete('cascade'))
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('name_key', 'text', (c) => c.notNull())
     .addColumn('private', 'integer', (c) => c.notNull())
@@ -29,7 +30,7 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('repository_redirects')
-    .addColumn('owner_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('owner_id', 'integer', (c) => c.notNull().references('accounts.id').onDelete('cascade'))
     .addColumn('name_key', 'text', (c) => c.notNull())
     .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
     .addPrimaryKeyConstraint('repository_redirects_key', ['owner_id', 'name_key'])
@@ -68,4 +69,50 @@ export async function down(db: Tx): Promise<void> {
   for (const table of ['pending_ref_updates', 'branches', 'repository_redirects', 'repositories']) {
     await db.schema.dropTable(table).execute()
   }
+  await dropAccounts(db)
+}
+
+/** `users` stays as it is, because a table that others refer to cannot be built anew: triggers stand in for its foreign key. */
+async function createAccounts(db: Tx): Promise<void> {
+  await db.schema
+    .createTable('accounts')
+    // With autoincrement no id comes back: that of a user is the subject of access tokens.
+    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('kind', 'text', (c) => c.notNull().check(sql`kind in ('USER', 'ORGANIZATION')`))
+    .execute()
+  await sql`insert into accounts (id, kind) select id, 'USER' from users`.execute(db)
+  // Behind the ids of users that were deleted, too.
+  await sql`delete from sqlite_sequence where name = 'accounts'`.execute(db)
+  await sql`insert into sqlite_sequence (name, seq) select 'accounts', seq from sqlite_sequence where name = 'users'`.execute(
+    db,
+  )
+  await sql`create trigger user_is_account after insert on users begin
+    select raise(abort, 'the id of a user is that of an account') where not exists
+      (select 1 from accounts where id = new.id and kind = 'USER'); end`.execute(db)
+  await sql`create trigger user_account_deleted after delete on users begin
+    delete from accounts where id = old.id; end`.execute(db)
+  await rebuildNames(db, 'account_id', 'accounts.id')
+  await sql`create index account_names_of_account on account_names (account_id)`.execute(db)
+}
+
+async function dropAccounts(db: Tx): Promise<void> {
+  await sql`delete from account_names where account_id not in (select id from users)`.execute(db)
+  await rebuildNames(db, 'user_id', 'users.id')
+  await sql`create index account_names_of_user on account_names (user_id)`.execute(db)
+  await sql`drop trigger user_account_deleted`.execute(db)
+  await sql`drop trigger user_is_account`.execute(db)
+  await db.schema.dropTable('accounts').execute()
+}
+
+/** Builds the table of names anew, with another column for whom they lead to. */
+async function rebuildNames(db: Tx, column: string, references: string): Promise<void> {
+  await sql`alter table account_names rename to former_names`.execute(db)
+  await db.schema
+    .createTable('account_names')
+    .addColumn('name_key', 'text', (c) => c.primaryKey())
+    .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
+    .modifyEnd(sql`without rowid`)
+    .execute()
+  await sql`insert into account_names select * from former_names`.execute(db)
+  await sql`drop table former_names`.execute(db)
 }

@@ -9,6 +9,13 @@ import * as identityProviders from './0007-identity-providers.ts'
 import * as passwordResets from './0008-password-resets.ts'
 import * as userSettings from './0009-user-settings.ts'
 import * as repositories from './0010-repositories.ts'
+import * as permissions from './0011-permissions.ts'
+import * as organizations from './0012-organizations.ts'
+import * as repositorySettings from './0013-repository-settings.ts'
+import * as forksAndMirrors from './0014-forks-and-mirrors.ts'
+import * as tags from './0015-tags.ts'
+import * as planning from './0016-planning.ts'
+import * as keys from './0017-keys.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -34,4 +41,11 @@ export const migrations: readonly Migration[] = [
   { name: '0008-password-resets', ...passwordResets },
   { name: '0009-user-settings', ...userSettings },
   { name: '0010-repositories', ...repositories },
+  { name: '0011-permissions', ...permissions },
+  { name: '0012-organizations', ...organizations },
+  { name: '0013-repository-settings', ...repositorySettings },
+  { name: '0014-forks-and-mirrors', ...forksAndMirrors },
+  { name: '0015-tags', ...tags },
+  { name: '0016-planning', ...planning },
+  { name: '0017-keys', ...keys },
 ]

@@ -20,9 +20,12 @@ export function authorizeGit(app: App): AuthorizeGit {
   }
 }
 
+/** Whatever moved, of the names of a repository. */
+const MOVES: ReadonlySet<string> = new Set(['REPOSITORY_MOVED', 'REPOSITORY_OWNER_RENAMED'])
+
 /** @throws what is no refusal. */
 function refusalOf(error: unknown): GitRefusal | GitMove {
-  if (error instanceof DomainError && error.reason === 'REPOSITORY_MOVED') {
+  if (error instanceof DomainError && MOVES.has(error.reason)) {
     const { owner = '', name = '' } = error.metadata
     return { outcome: 'moved', owner, name }
   }

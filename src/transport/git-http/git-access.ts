@@ -17,6 +17,8 @@ export interface PackRequest {
   readonly advertise: boolean
   /** Of the `Git-Protocol` header; empty without one. */
   readonly protocol: string
+  /** Of a request: whether its body is too large to be sent in one piece. */
+  readonly isLarge: boolean
 }
 
 /** A running half of the smart protocol. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
-import type { GitGrant, GitTarget, PackProcess } from './git-access.ts'
+import type { GitGrant, GitTarget, PackProcess, PackRequest } from './git-access.ts'
 import { BodyError, drained, feed } from './request-body.ts'
 
 /** What one request may cost. */
@@ -43,7 +43,11 @@ export async function advertise(
   limits: SessionLimits,
   log: Logger,
 ): Promise<void> {
-  const session = begin(response, grant.start({ advertise: true, protocol: protocolOf(request) }), limits)
+  const session = begin(
+    response,
+    grant.start({ advertise: true, protocol: protocolOf(request), isLarge: false }),
+    limits,
+  )
   session.process.stdin.end()
   const line = `# service=${service}\n`
   const prologue = `${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`
@@ -67,7 +71,7 @@ export async function exchange(
   limits: SessionLimits,
   log: Logger,
 ): Promise<void> {
-  const session = begin(response, grant.start({ advertise: false, protocol: protocolOf(request) }), limits)
+  const session = begin(response, grant.start(packRequestOf(request)), limits)
   const { process, onProgress } = session
   const maxBytes = service === 'git-receive-pack' ? limits.maxPushBytes : limits.maxFetchRequestBytes
   const fed = feed(request, process.stdin, { maxBytes, onProgress }).then(
@@ -89,6 +93,12 @@ export async function exchange(
   // What git printed before it gave up says what it refuses.
   if (code === 0 || response.headersSent) return end(response, `application/x-${service}-result`)
   fail(request, response, session, 400, `${service} does not understand the request`)
+}
+
+/** Git sends a body of unknown length when it is beyond `http.postBuffer`, which is one mebibyte (git-config(1)). */
+function packRequestOf(request: HttpRequest): PackRequest {
+  const isLarge = request.headers['content-length'] === undefined
+  return { advertise: false, protocol: protocolOf(request), isLarge }
 }
 
 /** The protocol that the client asks for; empty when it asks for none, or in a way that Git does not. */

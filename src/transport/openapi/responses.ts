@@ -48,12 +48,11 @@ function successOf(binding: Binding, dialect: Dialect, schemas: Schemas, comment
 }
 
 function contentOf(binding: Binding, dialect: Dialect, schemas: Schemas): Content {
-  const { rpc, responseBody } = binding
+  const { rpc, responseBody, singleBody } = binding
   if (httpBodyGetter(rpc.output, responseBody)) return { '*/*': {} }
   const field = rpc.output.fields.find(({ name }) => name === responseBody)
-  const schema = field
-    ? schemas.ofField(field, dialect, 'response')
-    : schemas.ofMessage(rpc.output, dialect, 'response')
+  const body = field ? schemas.ofField(field, dialect, 'response') : schemas.ofMessage(rpc.output, dialect, 'response')
+  const schema = singleBody ? { anyOf: [schemas.ofField(singleBody, dialect, 'response'), body] } : body
   const isStream = rpc.methodKind === 'server_streaming'
   // The schema is that of one line, or of the data of one event; OpenAPI 3.1 has no words for sequences.
   return isStream

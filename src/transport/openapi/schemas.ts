@@ -29,7 +29,8 @@ export class Schemas {
   readonly #comments: Comments
   readonly #messages = new Map<string, Component>()
   readonly #enums = new Map<string, DescEnum>()
-  readonly #forms: string[] = []
+  /** JSON forms of each message, by its full name, in the order in which they were met. */
+  readonly #forms = new Map<string, string[]>()
 
   constructor(comments: Comments) {
     this.#comments = comments
@@ -94,8 +95,10 @@ export class Schemas {
 
   #nameOf(desc: DescMessage, { names, int64, scalars, lists, maps, messages }: Dialect): string {
     const form = [names, int64, scalars, lists, maps, messages].join()
-    if (!this.#forms.includes(form)) this.#forms.push(form)
-    const index = this.#forms.indexOf(form)
+    const forms = this.#forms.get(desc.typeName) ?? []
+    this.#forms.set(desc.typeName, forms)
+    if (!forms.includes(form)) forms.push(form)
+    const index = forms.indexOf(form)
     return index === 0 ? desc.typeName : `${desc.typeName}-${index + 1}`
   }
 

@@ -71,7 +71,7 @@ export function compileEndpoint(
     spec,
     settings,
     errorStyle: { ...style, dialect },
-    pathSetters: pathFields.map((path) => compilePathSetter(input, path)),
+    pathSetters: pathFields.map((path) => compilePathSetter(input, path, dialect.query === 'lenient')),
     readQuery: compileQuery(input, { pathFields, body }, dialect),
     readBody: body === '' || setHttpBody !== undefined ? undefined : compileBodyReader(input, body, registry),
     setHttpBody,

@@ -10,8 +10,8 @@ import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text
 export interface FieldText {
   /** What the text has to be, to finish the sentence `expected …`. */
   readonly expected: string
-  /** Whether it is a number or a bool, which lenient queries may leave empty or malformed. */
-  readonly isNumberOrBool: boolean
+  /** What it is, as far as lenient dialects forgive text that is none. */
+  readonly kind: 'number' | 'bool' | 'other'
   /** The value as protobuf-es stores it in the field, or undefined if the text has no meaning. */
   readonly parse: (text: string) => unknown
 }
@@ -29,9 +29,14 @@ export function fieldText(field: DescField): FieldText | undefined {
 
 function scalarFieldText(type: ScalarType, longAsString: boolean): FieldText {
   const { expected, parse } = scalarText(type)
-  const isNumberOrBool = type !== ScalarType.STRING && type !== ScalarType.BYTES
-  if (!longAsString || !isInt64(type)) return { expected, isNumberOrBool, parse }
-  return { expected, isNumberOrBool, parse: (text) => parse(text)?.toString() }
+  const kind = kindOf(type)
+  if (!longAsString || !isInt64(type)) return { expected, kind, parse }
+  return { expected, kind, parse: (text) => parse(text)?.toString() }
+}
+
+function kindOf(type: ScalarType): FieldText['kind'] {
+  if (type === ScalarType.BOOL) return 'bool'
+  return type === ScalarType.STRING || type === ScalarType.BYTES ? 'other' : 'number'
 }
 
 function wrapperText(
@@ -52,7 +57,7 @@ function enumText(desc: DescEnum): FieldText {
   const { parse: parseNumber } = scalarText(ScalarType.INT32)
   return {
     expected: `a value of ${desc.typeName}`,
-    isNumberOrBool: false,
+    kind: 'other',
     parse: (text) => {
       const number = numbers.get(text) ?? parseNumber(text)
       return typeof number === 'number' && isEnumNumber(desc, number) ? number : undefined
@@ -74,7 +79,7 @@ function wellKnownText(desc: DescMessage): FieldText | undefined {
 }
 
 function messageText(expected: string, parse: (text: string) => unknown): FieldText {
-  return { expected, isNumberOrBool: false, parse }
+  return { expected, kind: 'other', parse }
 }
 
 function messageParser(

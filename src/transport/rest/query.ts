@@ -85,10 +85,13 @@ function readParameter(
   dialect: Dialect,
 ): void {
   if ('refusal' in parameter) throw new FieldError(name, parameter.refusal)
-  const value = parameter.text.parse(text)
+  const { kind, parse, expected } = parameter.text
+  const isLenient = dialect.query === 'lenient'
+  if (isLenient && text === '' && kind === 'bool') return
+  const value = parse(text) ?? (isLenient && kind === 'bool' ? text.toLowerCase() === 't' : undefined)
   if (value === undefined) {
-    if (dialect.query === 'lenient' && parameter.text.isNumberOrBool) return
-    throw new FieldError(name, `expected ${parameter.text.expected}`)
+    if (isLenient && kind === 'number') return
+    throw new FieldError(name, `expected ${expected}`)
   }
   if (parameter.repetition !== 'element') {
     const earlier = values.get(parameter.path)

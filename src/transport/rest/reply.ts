@@ -47,7 +47,7 @@ export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
 
 /** Compiles how the response of a binding becomes content: JSON, or the raw data of an HttpBody. */
 export function compileContent(binding: Binding, dialect: Dialect, registry: Registry): (response: Message) => Content {
-  const { rpc, responseBody } = binding
+  const { rpc, responseBody, singleBody } = binding
   const getHttpBody = httpBodyGetter(rpc.output, responseBody)
   if (getHttpBody !== undefined) {
     return (response) => {
@@ -59,7 +59,10 @@ export function compileContent(binding: Binding, dialect: Dialect, registry: Reg
   const field = fieldNamed(rpc.output, responseBody)
   const write =
     field === undefined ? compileWriter(rpc.output, dialect, registry) : compileFieldWriter(field, dialect, registry)
-  return (response) => ({ body: write(response), contentType })
+  if (singleBody === undefined) return (response) => ({ body: write(response), contentType })
+  const single = compileGetter(singleBody)
+  const writeSingle = compileFieldWriter(singleBody, dialect, registry)
+  return (response) => ({ body: (single(response) === undefined ? write : writeSingle)(response), contentType })
 }
 
 /** Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be sent. */

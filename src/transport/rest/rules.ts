@@ -20,6 +20,8 @@ export interface Binding {
   readonly body: string
   /** The whole response (empty), or the proto name of one response field. */
   readonly responseBody: string
+  /** Response field that is the content in place of `responseBody` whenever it is set. */
+  readonly singleBody?: DescField
   /** Status of a successful answer: that of the method, or the dialect's for google.protobuf.Empty, or 200. */
   readonly successStatus: number
   /** Set if answers carry paging headers. */
@@ -77,7 +79,7 @@ export function rpcName(method: DescMethod): string {
 type Report = (text: string) => void
 
 /** What all bindings of a method have in common. */
-type Shared = Pick<Binding, 'successStatus' | 'page' | 'headers'>
+type Shared = Pick<Binding, 'successStatus' | 'singleBody' | 'page' | 'headers'>
 
 interface Rule {
   readonly rule: HttpRule
@@ -124,8 +126,11 @@ function readRule(
   checkBody(rpc, httpMethod, rule.body, reportHere)
   checkStreaming(rpc, rule.body, reportHere)
   const responseField = checkResponseBody(rpc, rule.responseBody, reportHere)
-  if (shared.page !== undefined && responseField?.fieldKind !== 'list') {
-    reportHere('response_body: paging needs a repeated field')
+  if (shared.singleBody !== undefined && responseField === undefined) {
+    reportHere('response_body: single_body takes the place of one')
+  }
+  if (shared.page !== undefined && responseField?.fieldKind !== 'list' && responseField?.fieldKind !== 'message') {
+    reportHere('response_body: paging needs a repeated field, or a message that has one')
   }
   if (template === undefined) return undefined
   return { rpc, httpMethod, template, body: rule.body, responseBody: rule.responseBody, ...shared }
@@ -238,7 +243,22 @@ function sharedOf(rpc: DescMethod, option: MethodOption, report: Report): Shared
   const standardStatus = rpc.output.typeName === EmptySchema.typeName ? dialectOf(rpc.parent).emptyStatus : 200
   const page = pagingOf(rpc, option, report)
   const headers = headersOf(rpc, option, report)
-  return { successStatus: successStatus || standardStatus, headers, ...(page === undefined ? {} : { page }) }
+  const singleBody = singleBodyOf(rpc, option, report)
+  return {
+    successStatus: successStatus || standardStatus,
+    headers,
+    ...(page === undefined ? {} : { page }),
+    ...(singleBody === undefined ? {} : { singleBody }),
+  }
+}
+
+function singleBodyOf(rpc: DescMethod, { singleBody }: MethodOption, report: Report): DescField | undefined {
+  if (singleBody === '') return undefined
+  const field = fieldOf(rpc.output, singleBody)
+  if (field === undefined) report(`single_body: ${JSON.stringify(singleBody)} is no field of ${rpc.output.typeName}`)
+  else if (field.fieldKind !== 'message') report(`single_body: ${singleBody} is not a singular message`)
+  else return field
+  return undefined
 }
 
 function pagingOf(rpc: DescMethod, { page: option }: MethodOption, report: Report): Paging | undefined {

@@ -16,17 +16,19 @@ export type Place = (message: Message, value: unknown) => boolean
 
 /**
  * Compiles the setter of a path variable. `protoPath` names singular fields by their proto names, separated by dots.
- * Messages on the way are created, or kept if the body gave them; a member of a oneof replaces another one. Throws
- * Error, at start-up, for a path that does not lead to a field with a text form.
+ * Messages on the way are created, or kept if the body gave them; a member of a oneof replaces another one. With
+ * `isLenient`, text that is no number counts as 0. Throws Error, at start-up, for a path that does not lead to a field
+ * with a text form.
  */
-export function compilePathSetter(desc: DescMessage, protoPath: string): Setter {
+export function compilePathSetter(desc: DescMessage, protoPath: string, isLenient: boolean): Setter {
   const path = fieldsAt(desc, protoPath)
   const leaf = path.at(-1)
   const text = leaf && leaf.fieldKind !== 'list' ? fieldText(leaf) : undefined
   if (text === undefined) throw new Error(`${desc.typeName} has no field ${protoPath} that text can set`)
   const place = compilePlace(path, 'replace')
+  const zero = isLenient && text.kind === 'number' ? text.parse('0') : undefined
   return (message, value) => {
-    const parsed = text.parse(value)
+    const parsed = text.parse(value) ?? zero
     if (parsed === undefined) throw new FieldError(protoPath, `expected ${text.expected}`)
     place(message, parsed)
   }

@@ -200,7 +200,7 @@ function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<
   const malformedAt = found.path.malformedAt()
   if (malformedAt >= 0)
     return { kind: 'badPath', message: `malformed escape in segment ${malformedAt + 1} of the path` }
-  return { kind: 'match', route: found.route, values: valuesOf(found.route.binding.template, found.path) }
+  return { kind: 'match', route: found.route, values: valuesOf(found.route.binding, found.path) }
 }
 
 function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
@@ -289,7 +289,8 @@ function walkTail<T>(
 }
 
 /** The path is the one the template matched, and every escape in it is well-formed. */
-function valuesOf({ segments, variables, multiAt }: Template, path: SegmentedPath): string[] {
+function valuesOf({ rpc, template }: Binding, path: SegmentedPath): string[] {
+  const { segments, variables, multiAt } = template
   // Segments behind `**` are counted from the end of the path.
   const shift = multiAt < 0 ? 0 : path.count - segments.length
   const indexInPath = (index: number) => (multiAt >= 0 && index > multiAt ? index + shift : index)
@@ -297,7 +298,8 @@ function valuesOf({ segments, variables, multiAt }: Template, path: SegmentedPat
   for (const { start, end, multi, part } of variables) {
     const first = indexInPath(start)
     if (multi) {
-      values.push(decodeMulti(path.rawRange(first, indexInPath(end))) ?? '')
+      const decode = dialectOf(rpc.parent).slashes === 'lenient' ? decodeSingle : decodeMulti
+      values.push(decode(path.rawRange(first, indexInPath(end))) ?? '')
     } else {
       const text = path.text(first) ?? ''
       const segment = segments[start]

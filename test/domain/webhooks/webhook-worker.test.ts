@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { User } from '../../../src/domain/accounts/users.ts'
+import type { DueWorker } from '../../../src/domain/due-work.ts'
 import { createUserWebhook, type UserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { testWebhook } from '../../../src/domain/webhooks/webhook-deliveries.ts'
-import { type DeliveryWorker, startDeliveries } from '../../../src/domain/webhooks/webhook-worker.ts'
+import { startDeliveries } from '../../../src/domain/webhooks/webhook-worker.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 
@@ -10,7 +11,7 @@ const NAME = 'users/ada/webhooks/0'
 
 let app: TestApp
 let ada: User
-let workers: DeliveryWorker[]
+let workers: DueWorker[]
 /** Answers nothing. */
 let silent: Receiver
 let prompt: Receiver
@@ -28,7 +29,7 @@ afterEach(async () => {
   await app.db.destroy()
 })
 
-function start(): DeliveryWorker {
+function start(): DueWorker {
   const worker = startDeliveries(app, 'branchline-webhook/0')
   workers.push(worker)
   return worker

@@ -82,6 +82,8 @@ describe('an unmodified git', () => {
     await client.git('mine', 'push', '-q', 'origin', 'main', 'main:refs/heads/deep/er', 'v1')
     const refs = () => git(server.repositories, ENGINE, 'for-each-ref', '--format=%(refname)').split('\n')
     expect(refs()).toEqual(['refs/heads/deep/er', 'refs/heads/main', 'refs/tags/v1'])
+    // A push of that size keeps its pack; written one by one its few objects would be compressed anew.
+    expect(git(server.repositories, ENGINE, 'count-objects', '-v')).toMatch(/in-pack: 4\n.*packs: 1/s)
     await client.git('mine', 'push', '-q', '--force', 'origin', 'HEAD~1:main', ':deep/er', ':refs/tags/v1')
     expect(refs()).toEqual(['refs/heads/main'])
     expectSound(server)

@@ -96,13 +96,16 @@ describe('a query', () => {
   it.each([
     ['an_int32=&a_string=x', { aString: 'x' }],
     ['an_int32=x&an_int32=5', { anInt32: 5 }],
-    ['a_bool=maybe', {}],
+    ['a_bool=', {}],
     ['bool_value=', {}],
     ['a_double=1..2', {}],
     ['int64s=1&int64s=&int64s=3', { int64s: ['1', '3'] }],
     ['choice_int64=&choice_string=x', { choiceString: 'x' }],
     ['nope=1', {}],
-  ])('%j is read by a lenient dialect as if malformed numbers and bools were absent', (query, expected) => {
+    ['bool_value=maybe', { boolValue: false }],
+    ['bool_value=T', { boolValue: true }],
+    ['bool_value=F', { boolValue: false }],
+  ])('%j is read by a lenient dialect: no number is absent, and no bool is false', (query, expected) => {
     expect(read(query, { mode: 'lenient' })).toEqual(expected)
   })
 

@@ -313,7 +313,11 @@ describe('paging', () => {
     expect(problems({ http, own: { page } })).toContain(`test.S/M: (branchline.rest.v1.method): ${text}`)
   })
 
-  it.each(['', 'inner', 'total'])('needs a repeated field as the body, not %j', (responseBody) => {
+  it('takes a message as the body, which may wrap the list', () => {
+    expect(problems({ http: { get: '/a', responseBody: 'inner' }, own: { page } })).toEqual([])
+  })
+
+  it.each(['', 'total'])('needs a list or a message as the body, not %j', (responseBody) => {
     expect(problems({ http: { get: '/a', responseBody }, own: { page } })).toEqual([
       expect.stringContaining('paging needs a repeated field'),
     ])

@@ -7,7 +7,7 @@ import { messageOf } from './schema.ts'
 
 function set(path: string, text: string) {
   const message = create(everything)
-  compilePathSetter(everything, path)(message, text)
+  compilePathSetter(everything, path, false)(message, text)
   return toJson(everything, message)
 }
 
@@ -97,7 +97,7 @@ describe('a path setter', () => {
 
   it('keeps the siblings that the body gave', () => {
     const message = fromJson(everything, { leaf: { count: 2, leaf: { id: 'old', count: 3 } } })
-    compilePathSetter(everything, 'leaf.leaf.id')(message, 'new')
+    compilePathSetter(everything, 'leaf.leaf.id', false)(message, 'new')
     expect(toJson(everything, message)).toEqual({ leaf: { count: 2, leaf: { id: 'new', count: 3 } } })
   })
 
@@ -107,14 +107,29 @@ describe('a path setter', () => {
     ['other_leaf.id', 'x', { otherLeaf: { id: 'x', count: 1 } }],
   ])('replaces another member of the oneof by %s and merges the same', (path, text, expected) => {
     const message = fromJson(everything, { otherLeaf: { id: 'body', count: 1 } })
-    compilePathSetter(everything, path)(message, text)
+    compilePathSetter(everything, path, false)(message, text)
     expect(toJson(everything, message)).toEqual(expected)
+  })
+
+  it.each([
+    ['an_int64', 'x', { anInt32: 7, leaf: { count: 7 } }],
+    ['an_int32', '99999999999', { anInt64: '7', leaf: { count: 7 } }],
+    ['leaf.count', '', { anInt64: '7', anInt32: 7, leaf: {} }],
+  ])('of a lenient dialect takes 0 for %s from %j, whatever the body gave', (path, text, expected) => {
+    const message = fromJson(everything, { anInt64: '7', anInt32: 7, leaf: { count: 7 } })
+    compilePathSetter(everything, path, true)(message, text)
+    expect(toJson(everything, message)).toEqual(expected)
+  })
+
+  it('of a lenient dialect refuses other text that has no meaning', () => {
+    const message = create(everything)
+    expect(() => compilePathSetter(everything, 'timestamp', true)(message, 'x')).toThrow('timestamp')
   })
 
   it('treats names of object properties as names of fields', () => {
     const hostile = messageOf(registry, 'test.Hostile')
     const message = create(hostile)
-    compilePathSetter(hostile, 'prototype.constructor')(message, 'x')
+    compilePathSetter(hostile, 'prototype.constructor', false)(message, 'x')
     expect(toJson(hostile, message)).toEqual({ prototype: { constructor: 'x' } })
     expect(Object.prototype).not.toHaveProperty('x')
   })
@@ -122,7 +137,7 @@ describe('a path setter', () => {
   it.each(['nope', 'leaf', 'leaf.nope', 'strings', 'leaves.id', 'by_string', 'a_string.x', 'struct', 'any', ''])(
     'does not compile for %j',
     (path) => {
-      expect(() => compilePathSetter(everything, path)).toThrow('test.Everything has no field')
+      expect(() => compilePathSetter(everything, path, false)).toThrow('test.Everything has no field')
     },
   )
 })

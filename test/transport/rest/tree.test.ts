@@ -389,6 +389,7 @@ describe('lenient slashes', () => {
         ['PUT /repos/a/b/', [405, 'GET', 'HEAD', 'OPTIONS']],
         ['GET /f//a//b/', ['GET /f/{p=**}', 'a/b']],
         ['GET /f/', ['GET /f/{p=**}', '']],
+        ['GET /f/a%2Fb/c%252Fd', ['GET /f/{p=**}', 'a/b/c%2Fd']], // decoded once
         ['POST /both/x/', ['POST /both/{x}', 'x']],
         ['GET /both/x/', [405, 'OPTIONS', 'POST']], // GET belongs to a strict service
         ['GET /repos//b', [404]],

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/access/v1/access.proto.
  */
 export const file_branchline_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL2FjY2Vzcy92MS9hY2Nlc3MucHJvdG8SFGJyYW5jaGxpbmUuYWNjZXNzLnYxIqEBCgZBY2Nlc3MSMAoIYXVkaWVuY2UYASABKA4yHi5icmFuY2hsaW5lLmFjY2Vzcy52MS5BdWRpZW5jZRINCgVzY29wZRgCIAEoCRINCgVvd25lchgDIAEoCRIUCgxzZXNzaW9uX29ubHkYBCABKAgSFAoMcHJpdmF0ZV9kYXRhGAUgASgIEhsKE2lnbm9yZXNfY3JlZGVudGlhbHMYBiABKAgqgwEKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASEQoNQUxXQVlTX1BVQkxJQxABEgoKBlBVQkxJQxACEg0KCVNJR05FRF9JThADEggKBFNFTEYQBBIRCg1TRUxGX09SX0FETUlOEAUSEgoOQURNSU5JU1RSQVRPUlMQBjpWCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjwlAMgASgLMhwuYnJhbmNobGluZS5hY2Nlc3MudjEuQWNjZXNzUgZhY2Nlc3NiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("CiFicmFuY2hsaW5lL2FjY2Vzcy92MS9hY2Nlc3MucHJvdG8SFGJyYW5jaGxpbmUuYWNjZXNzLnYxIrgBCgZBY2Nlc3MSMAoIYXVkaWVuY2UYASABKA4yHi5icmFuY2hsaW5lLmFjY2Vzcy52MS5BdWRpZW5jZRINCgVzY29wZRgCIAEoCRINCgVvd25lchgDIAEoCRIUCgxzZXNzaW9uX29ubHkYBCABKAgSFAoMcHJpdmF0ZV9kYXRhGAUgASgIEhsKE2lnbm9yZXNfY3JlZGVudGlhbHMYBiABKAgSFQoNcGFzc3dvcmRfb25seRgHIAEoCCqDAQoIQXVkaWVuY2USGAoUQVVESUVOQ0VfVU5TUEVDSUZJRUQQABIRCg1BTFdBWVNfUFVCTElDEAESCgoGUFVCTElDEAISDQoJU0lHTkVEX0lOEAMSCAoEU0VMRhAEEhEKDVNFTEZfT1JfQURNSU4QBRISCg5BRE1JTklTVFJBVE9SUxAGOlYKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGPCUAyABKAsyHC5icmFuY2hsaW5lLmFjY2Vzcy52MS5BY2Nlc3NSBmFjY2Vzc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -35,7 +35,8 @@ export type Access = Message<"branchline.access.v1.Access"> & {
   audience: Audience;
 
   /**
-   * The scope that a personal access token needs, `read:<category>` or `write:<category>`; write implies read.
+   * The scope that a personal access token needs, `read:<category>` or `write:<category>`; write implies read. Of several,
+   * separated by a blank, it needs every one.
    *
    * An administrator who acts on somebody else needs the same level of the category `admin` instead. Empty means that a
    * token needs no scope. Sessions and passwords carry every scope.
@@ -74,6 +75,14 @@ export type Access = Message<"branchline.access.v1.Access"> & {
    * @generated from field: bool ignores_credentials = 6;
    */
   ignoresCredentials: boolean;
+
+  /**
+   * Only the password of the account by Basic authentication is taken: whoever holds a session or a token must not make
+   * tokens that outlive it.
+   *
+   * @generated from field: bool password_only = 7;
+   */
+  passwordOnly: boolean;
 };
 
 /**

@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { http1 } from './http1-load.ts'
+import { median } from './measure.ts'
+import type { ServerProcess } from './processes.ts'
+import { mebibytes, table } from './report.ts'
+import { postJson } from './requests.ts'
+
+const run = promisify(execFile)
+
+/** Servers whose repositories are cloned and pushed to. */
+export interface GitServers {
+  readonly branchline: ServerProcess
+  /** Of the administrator of `branchline`. */
+  readonly token: string
+  /** `git http-backend`. */
+  readonly backend: ServerProcess
+  /** Where the repositories of `backend` are. */
+  readonly backendFolder: string
+  /** For clones. */
+  readonly workFolder: string
+}
+
+const ROUNDS = 5
+
+/** A hundred mebibytes that do not compress, in files of the size of a large source file. */
+const REPOSITORY = { files: 2000, bytesOfFile: 50 * 1024 }
+
+const CONCURRENT_CLONES = 50
+
+/** A tenth of the other one, so that fifty clones of it fit into memory. */
+const CLONED_REPOSITORY = { files: 200, bytesOfFile: 50 * 1024 }
+
+const LARGE_PUSH_BYTES = 2 ** 30
+
+const SAMPLE_MS = 50
+
+/** One of the two servers. */
+interface Remote {
+  readonly name: string
+  readonly server: ServerProcess
+  /** Makes an empty repository and returns its URL for git. */
+  create(name: string): Promise<string>
+}
+
+/** Something that both servers are timed at. */
+interface Trial {
+  readonly name: string
+  /** Makes ready what is not timed, and returns what is. */
+  prepare(remote: Remote): Promise<() => Promise<unknown>>
+}
+
+interface Timing {
+  readonly seconds: number
+  /** Most memory of the server process meanwhile; that of the git processes behind it is not counted. */
+  readonly peakBytes: number | undefined
+}
+
+/** Clones from both servers and pushes to them, in turns, and prints how long they took. */
+export async function measureGit(servers: GitServers): Promise<string> {
+  const remotes = [backendOf(servers), branchlineOf(servers)] as const
+  const { workFolder } = servers
+  const large = await makeRepository(workFolder, 'large', REPOSITORY)
+  const small = await makeRepository(workFolder, 'small', CLONED_REPOSITORY)
+  const rows: string[][] = []
+  for (const trial of [
+    pushOf(large),
+    clonesOf(large, 1, workFolder, 'clone of 100 MiB'),
+    clonesOf(small, CONCURRENT_CLONES, workFolder, `${CONCURRENT_CLONES} clones of 10 MiB at once`),
+  ]) {
+    process.stderr.write(`git: ${trial.name} …\n`)
+    rows.push(...(await compare(trial, remotes)))
+  }
+  process.stderr.write('git: push of 1 GiB …\n')
+  rows.push(await measureLargePush(remotes[1], workFolder))
+  return table(['Git over HTTP', 's', 'ratio', 'of', 'MiB at most'], rows)
+}
+
+function pushOf(source: string): Trial {
+  return {
+    name: 'push of 100 MiB',
+    async prepare(remote) {
+      const url = await remote.create(uniqueName())
+      return () => git(source, 'push', '-q', url, 'main')
+    },
+  }
+}
+
+function clonesOf(source: string, count: number, folder: string, name: string): Trial {
+  const urls = new Map<Remote, string>()
+  return {
+    name,
+    async prepare(remote) {
+      const url = urls.get(remote) ?? (await remote.create(uniqueName()))
+      if (!urls.has(remote)) await git(source, 'push', '-q', url, 'main')
+      urls.set(remote, url)
+      const targets = Array.from({ length: count }, () => join(folder, uniqueName()))
+      return async () => {
+        await Promise.all(targets.map((target) => git(folder, 'clone', '-q', '--bare', url, target)))
+        // Removing them is timed too, and alike; otherwise the disk would fill.
+        await Promise.all(targets.map((target) => rm(target, { recursive: true })))
+      }
+    },
+  }
+}
+
+/** A row for each of the two; the ratio is of speeds, in the same round. */
+async function compare(trial: Trial, [baseline, own]: readonly [Remote, Remote]): Promise<string[][]> {
+  const rounds: [Timing, Timing][] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const timings: [Timing, Timing] = [await time(trial, baseline), await time(trial, own)]
+    // The first one warms up.
+    if (round > 0) rounds.push(timings)
+  }
+  const medianOf = (figure: (round: [Timing, Timing]) => number) => median(rounds.map(figure))
+  return [
+    [`${trial.name}, ${baseline.name}`, medianOf(([first]) => first.seconds).toFixed(2), '', '', ''],
+    [
+      `${trial.name}, ${own.name}`,
+      medianOf(([, second]) => second.seconds).toFixed(2),
+      medianOf(([first, second]) => first.seconds / second.seconds).toFixed(2),
+      baseline.name,
+      mebibytes(Math.max(...rounds.map(([, { peakBytes = 0 }]) => peakBytes))),
+    ],
+  ]
+}
+
+async function time(trial: Trial, remote: Remote): Promise<Timing> {
+  const work = await trial.prepare(remote)
+  let peakBytes: number | undefined
+  const sample = () => {
+    const bytes = remote.server.residentBytes()
+    if (bytes !== undefined) peakBytes = Math.max(peakBytes ?? 0, bytes)
+  }
+  const sampling = setInterval(sample, SAMPLE_MS)
+  const startedMs = performance.now()
+  try {
+    await work()
+    return { seconds: (performance.now() - startedMs) / 1000, peakBytes }
+  } finally {
+    clearInterval(sampling)
+  }
+}
+
+/** A push that no process may hold in memory. */
+async function measureLargePush(remote: Remote, folder: string): Promise<string[]> {
+  const source = await makeRepository(folder, 'huge', { files: 4, bytesOfFile: LARGE_PUSH_BYTES / 4 })
+  const { seconds, peakBytes } = await time({ ...pushOf(source), name: 'push of 1 GiB' }, remote)
+  await rm(source, { recursive: true })
+  return [`push of 1 GiB, ${remote.name}`, seconds.toFixed(2), '', '', mebibytes(peakBytes)]
+}
+
+/** Makes a repository with a commit of random files. */
+async function makeRepository(
+  folder: string,
+  name: string,
+  { files, bytesOfFile }: { files: number; bytesOfFile: number },
+): Promise<string> {
+  const path = join(folder, name)
+  await mkdir(path, { recursive: true })
+  await git(path, 'init', '-q', '-b', 'main')
+  for (let i = 0; i < files; i++) await writeFile(join(path, `file${i}.bin`), randomBytes(bytesOfFile))
+  await git(path, 'add', '.')
+  await git(path, 'commit', '-q', '-m', 'everything')
+  // As one pack, so that what is timed is the transfer.
+  await git(path, 'repack', '-a', '-d', '-q')
+  return path
+}
+
+function backendOf({ backend, backendFolder }: GitServers): Remote {
+  return {
+    name: 'git http-backend',
+    server: backend,
+    async create(name) {
+      await git(backendFolder, 'init', '-q', '--bare', '-b', 'main', `${name}.git`)
+      return new URL(`/${name}.git`, backend.url).href
+    },
+  }
+}
+
+function branchlineOf({ branchline, token }: GitServers): Remote {
+  return {
+    name: 'Branchline',
+    server: branchline,
+    async create(name) {
+      const headers = { authorization: `Bearer ${token}` }
+      const answer = await http1.ask(branchline.url, postJson('/api/v1/user/repos', { name }, headers))
+      if (answer.status !== 201) throw new Error(`a repository is answered ${answer.status}: ${answer.body}`)
+      const url = new URL(JSON.parse(answer.body.toString()).clone_url)
+      return Object.assign(url, { username: token, password: 'x-oauth-basic' }).href
+    },
+  }
+}
+
+let names = 0
+
+function uniqueName(): string {
+  names += 1
+  return `repository-${names}`
+}
+
+async function git(folder: string, ...args: string[]): Promise<void> {
+  const identity = ['-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', '-c', 'core.fsync=none']
+  // Random content: to try to compress it takes the client longer than to send it.
+  const config = ['-c', 'core.compression=0', '-c', 'core.bigFileThreshold=1m', '-c', 'http.postBuffer=1m']
+  const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' }
+  await run('git', ['-C', folder, ...identity, ...config, ...args], { env })
+}

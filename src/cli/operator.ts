@@ -1,0 +1,17 @@
+import type { Settings } from '../domain/app.ts'
+
+/** Settings of the rules that an operator at the command line is not bound by. */
+export const OPERATOR_SETTINGS: Settings = {
+  registration: 'closed',
+  passwordSignIn: true,
+  basicPassword: true,
+  minPasswordLength: 0,
+  privateInstance: false,
+  usernameChange: true,
+  displayNameChange: true,
+  statsBy: 'create',
+  memoContentBytes: 8192,
+  webhookRetryScheduleMs: [],
+  maxPushBytes: 0,
+  defaultMergeStyle: 'merge',
+}

@@ -1,0 +1,92 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Repositories, repositoriesIn } from './git/repositories.ts'
+import { type DataLock, lockDataFolder } from './storage/data-lock.ts'
+import { type Db, openDatabase } from './storage/database.ts'
+import { type MigrationRun, migrate, schemaVersion } from './storage/migrate.ts'
+import { migrations } from './storage/migrations/index.ts'
+
+/**
+ * The data folder of an instance: everything that it keeps.
+ *
+ *     branchline.db     rows, keys and password hashes among them
+ *     repositories/     what Git keeps of each repository, by its id
+ *     lock              held by the one process that works on it
+ */
+const DATABASE_FILE = 'branchline.db'
+const REPOSITORIES_FOLDER = 'repositories'
+
+/** The repositories of a data folder, of which nothing is touched yet. */
+export function repositoriesOf(folder: string): Repositories {
+  return repositoriesIn(join(folder, REPOSITORIES_FOLDER))
+}
+
+/**
+ * Takes a data folder for this process alone, making it when it is missing.
+ *
+ * @throws DataFolderBusyError
+ */
+export async function lockData(folder: string): Promise<DataLock> {
+  await makeFolder(folder)
+  return lockDataFolder(folder)
+}
+
+/**
+ * Opens the database of a data folder, up to date, making both when they are missing.
+ *
+ * @throws NewerDatabaseError
+ */
+export async function openData(folder: string): Promise<Db> {
+  const db = await openFolder(folder)
+  try {
+    await migrate(db)
+    return db
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+/**
+ * Opens the database of a data folder as it is.
+ *
+ * @throws Error with a sentence when there is none, or when it is of another version.
+ */
+export async function openDataAsItIs(folder: string): Promise<Db> {
+  const file = join(folder, DATABASE_FILE)
+  await stat(file).catch(() => {
+    throw new Error(`there is no ${file}: --data names the folder of an instance`)
+  })
+  const db = openDatabase(file)
+  const version = await schemaVersion(db)
+  if (version === migrations.length) return db
+  await db.destroy()
+  throw new Error(
+    `the database is at version ${version} and this Branchline works with ${migrations.length}: ` +
+      'use the Branchline that serves it, or bring it up to date with `migrate`',
+  )
+}
+
+/**
+ * Brings the database of a data folder to a version.
+ *
+ * @throws RangeError for a version that does not exist, NewerDatabaseError
+ */
+export async function migrateData(folder: string, version: number | undefined): Promise<MigrationRun> {
+  const db = await openFolder(folder)
+  try {
+    return await migrate(db, version)
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function openFolder(folder: string): Promise<Db> {
+  await makeFolder(folder)
+  return openDatabase(join(folder, DATABASE_FILE))
+}
+
+/** Nobody but the server's own user has any business in there. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+}

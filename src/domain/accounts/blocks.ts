@@ -1,0 +1,84 @@
+import { deleteCollaborationsWith } from '../../storage/collaborators.ts'
+import { type Db, transaction } from '../../storage/database.ts'
+import { findMembership } from '../../storage/organizations.ts'
+import * as rows from '../../storage/user-blocks.ts'
+import type { User } from '../../storage/users.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { findUserByUsername } from './owners.ts'
+
+/** As in compatible systems. */
+const MAX_NOTE_CHARACTERS = 250
+
+/** A part of a list. */
+export interface BlockedUserPage {
+  readonly users: readonly User[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * Whether one of some accounts has blocked a user, who then may not fork their repositories, comment there, open pull requests or
+ * be given access to them.
+ *
+ * @param blockerIds numbers of users and organisations: of a repository's owner, and of whom the user would write to.
+ */
+export function isBlocked(app: App, blockerIds: readonly number[], userId: number): Promise<boolean> {
+  return rows.blockExists(app.db, blockerIds, userId)
+}
+
+/** Whom an account has blocked. */
+export async function listBlockedUsers(
+  app: App,
+  blockerId: number,
+  offset: number,
+  limit: number,
+): Promise<BlockedUserPage> {
+  return {
+    users: await rows.listBlockedUsers(app.db, blockerId, offset, limit),
+    total: await rows.countBlockedUsers(app.db, blockerId),
+  }
+}
+
+/** @throws BLOCK_NOT_FOUND when the account has not blocked the user, or there is no such user. */
+export async function checkBlockedUser(app: App, blockerId: number, username: string): Promise<void> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user || !(await isBlocked(app, [blockerId], user.id))) throw new DomainError('BLOCK_NOT_FOUND')
+}
+
+/**
+ * Blocks a user on behalf of a user or an organisation. Neither keeps access that the other one gave to single repositories.
+ *
+ * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
+ */
+export async function blockUser(app: App, blockerId: number, username: string, note: string): Promise<void> {
+  if ([...note].length > MAX_NOTE_CHARACTERS) {
+    throw new DomainError('INVALID_FIELD', { field: 'note', max_length: String(MAX_NOTE_CHARACTERS) })
+  }
+  await transaction(app.db, async (tx) => {
+    const { id } = await requireUser(tx, username)
+    const isTooClose = id === blockerId || (await findMembership(tx, blockerId, id)) !== undefined
+    if (isTooClose) throw new DomainError('CANNOT_BLOCK', { username })
+    await rows.putBlock(tx, { blocker_id: blockerId, blocked_id: id, note, create_time: nowSeconds(app.clock) })
+    await deleteCollaborationsWith(tx, blockerId, id)
+    await deleteCollaborationsWith(tx, id, blockerId)
+  })
+}
+
+/**
+ * Takes a block back, if there is one.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function unblockUser(app: App, blockerId: number, username: string): Promise<void> {
+  await transaction(app.db, async (tx) => {
+    const { id } = await requireUser(tx, username)
+    await rows.deleteBlock(tx, blockerId, id)
+  })
+}
+
+async function requireUser(db: Db, username: string): Promise<User> {
+  const user = await findUserByUsername(db, username)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, 64) })
+  return user
+}

@@ -1,0 +1,115 @@
+import { createReadStream } from 'node:fs'
+import { rm, stat } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Header, type Pack, pack } from 'tar-stream'
+import { repositoryExists } from '../../git/repositories.ts'
+import { foldersOf, repositoryFiles } from '../../git/repository-files.ts'
+import { type Db, openDatabase, transaction } from '../../storage/database.ts'
+import { allRepositoryIds, noteAllRepositories, snapshotDatabase } from '../../storage/maintenance.ts'
+import { schemaVersion } from '../../storage/migrate.ts'
+import { deleteRepository } from '../../storage/repositories.ts'
+import type { App } from '../app.ts'
+import {
+  ABOUT_ENTRY,
+  type About,
+  BACKUP_FORMAT,
+  COMPLETE_ENTRY,
+  DATABASE_ENTRY,
+  REPOSITORIES_ENTRY,
+} from './archive.ts'
+
+/** What went into a backup. */
+export interface BackupSummary {
+  readonly repositories: number
+  readonly files: number
+}
+
+export interface BackupOptions {
+  /** A file that does not exist, beside the database: the snapshot is there while the backup is made. */
+  readonly snapshotFile: string
+  /** Of this program. */
+  readonly version: string
+}
+
+/**
+ * Writes everything that an instance keeps as one tar archive, while it may be running.
+ *
+ * The rows are those of one moment, when the backup begins; refs and objects are read afterwards, so whatever a row refers to is
+ * there. Where refs have moved in between they are the newer ones: the restored instance reads its branches from Git again when it
+ * starts, as after a crash.
+ *
+ * @param output is ended.
+ */
+export async function writeBackup(
+  { db, git, clock }: Pick<App, 'db' | 'git' | 'clock'>,
+  output: Writable,
+  { snapshotFile, version }: BackupOptions,
+): Promise<BackupSummary> {
+  const archive = pack()
+  const written = pipeline(archive, output)
+  // Who waits for it does so at the end; the entries fail with the output.
+  written.catch(() => {})
+  await snapshotDatabase(db, snapshotFile)
+  try {
+    const snapshot = openDatabase(snapshotFile)
+    const about: About = { format: BACKUP_FORMAT, version, schema: await schemaVersion(snapshot), timeMs: clock.now() }
+    await addContent(archive, ABOUT_ENTRY, JSON.stringify(about))
+    const summary = await addRepositories(archive, snapshot, git).finally(() => snapshot.destroy())
+    await addFile(archive, { name: DATABASE_ENTRY, size: (await stat(snapshotFile)).size }, snapshotFile)
+    await addContent(archive, COMPLETE_ENTRY, JSON.stringify(summary))
+    archive.finalize()
+    await written
+    return summary
+  } catch (error) {
+    archive.destroy()
+    throw await written.then(
+      () => error,
+      (failure: unknown) => failure ?? error,
+    )
+  } finally {
+    await rm(snapshotFile, { force: true })
+  }
+}
+
+/** Adds the repositories of a snapshot, from which those that are gone by now are deleted. */
+async function addRepositories(archive: Pack, snapshot: Db, git: App['git']): Promise<BackupSummary> {
+  const ids = await allRepositoryIds(snapshot)
+  /** Where the archive has a file of the disk: forks share theirs by links. */
+  const places = new Map<string, string>()
+  let files = 0
+  const deleted: number[] = []
+  for (const id of ids) {
+    for (const folder of foldersOf(git, id)) {
+      await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', { type: 'directory' })
+    }
+    for await (const { path, bytes, inode, content } of repositoryFiles(git, id)) {
+      const name = `${REPOSITORIES_ENTRY}${path}`
+      const linkname = content === undefined ? places.get(inode) : undefined
+      if (content !== undefined) await addContent(archive, name, content)
+      else if (linkname !== undefined) await addContent(archive, name, '', { type: 'link', linkname })
+      else await addFile(archive, { name, size: bytes }, `${git.folder}/${path}`)
+      if (content === undefined) places.set(inode, linkname ?? name)
+      files += 1
+    }
+    if (!(await repositoryExists(git, id))) deleted.push(id)
+  }
+  await transaction(snapshot, async (tx) => {
+    for (const id of deleted) await deleteRepository(tx, id)
+    await noteAllRepositories(tx)
+  })
+  return { repositories: ids.length - deleted.length, files }
+}
+
+function addContent(archive: Pack, name: string, content: string | Buffer, more: Partial<Header> = {}): Promise<void> {
+  return new Promise((resolve, reject) => {
+    archive.entry({ ...FILE, name, ...more }, content, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+async function addFile(archive: Pack, header: Pick<Header, 'name' | 'size'>, path: string): Promise<void> {
+  await pipeline(createReadStream(path), archive.entry({ ...FILE, ...header }))
+}
+
+/** Whose files they are is decided where they are restored. */
+const FILE = { mode: 0o600, uid: 0, gid: 0 } as const

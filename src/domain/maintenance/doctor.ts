@@ -1,0 +1,78 @@
+import { checkObjects, removeLock, repositoryFolders, staleLocks } from '../../git/examination.ts'
+import { deleteRepository, repositoryExists } from '../../git/repositories.ts'
+import { allRepositoryIds, databaseProblems } from '../../storage/maintenance.ts'
+import { findRepositoryById } from '../../storage/repositories.ts'
+import type { App } from '../app.ts'
+import { compareRefIndex, syncRefIndex } from '../repos/ref-index.ts'
+
+/** Something that is wrong. */
+export interface Finding {
+  /** What it is about, such as `repository 7`. */
+  readonly subject: string
+  readonly problem: string
+  /** What came of it, or would: for the operator. */
+  readonly outcome: 'repaired' | '--fix repairs it' | 'cannot be repaired: restore a backup'
+}
+
+export interface Examination {
+  /** Whether Git checks every object, too. */
+  readonly fsck: boolean
+  /** Whether to repair. Nobody else may work on the data meanwhile. */
+  readonly fix: boolean
+}
+
+/**
+ * Compares rows with repositories, and repairs what the one can learn from the other: Git is right about refs, rows are right about
+ * which repositories there are. Beside a running server it may tell of what is being changed at this moment.
+ */
+export async function* examine(app: App, { fsck, fix }: Examination): AsyncGenerator<Finding, void, undefined> {
+  for (const problem of await databaseProblems(app.db)) yield { subject: 'the database', problem, outcome: HOPELESS }
+  const ids = await allRepositoryIds(app.db)
+  for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
+  yield* examineFolders(app, fix)
+}
+
+const HOPELESS = 'cannot be repaired: restore a backup'
+
+async function* examineRepository(app: App, id: number, { fsck, fix }: Examination): AsyncGenerator<Finding> {
+  const subject = `repository ${id}`
+  if (!(await repositoryExists(app.git, id))) {
+    // It may have been deleted since the list was made.
+    if (await findRepositoryById(app.db, id)) yield { subject, problem: 'its folder is missing', outcome: HOPELESS }
+    return
+  }
+  try {
+    for (const path of await staleLocks(app.git, id, app.clock.now())) {
+      yield await repairable(fix, subject, `${path} is the lock of a process that is gone`, () =>
+        removeLock(app.git, id, path),
+      )
+    }
+    const differences = await compareRefIndex(app, id)
+    if (fix && differences.length > 0) await syncRefIndex(app, id)
+    for (const problem of differences) yield { subject, problem, outcome: fix ? 'repaired' : '--fix repairs it' }
+    if (!fsck) return
+    for (const problem of await checkObjects(app.git, id)) yield { subject, problem, outcome: HOPELESS }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    yield { subject, problem: `it cannot be read: ${reason}`, outcome: HOPELESS }
+  }
+}
+
+async function* examineFolders(app: App, fix: boolean): AsyncGenerator<Finding> {
+  for await (const id of repositoryFolders(app.git)) {
+    // Rows come before folders, and go before them.
+    if (await findRepositoryById(app.db, id)) continue
+    yield await repairable(fix, `repository ${id}`, 'nothing leads to its folder', () => deleteRepository(app.git, id))
+  }
+}
+
+async function repairable(
+  fix: boolean,
+  subject: string,
+  problem: string,
+  repair: () => Promise<void>,
+): Promise<Finding> {
+  if (!fix) return { subject, problem, outcome: '--fix repairs it' }
+  await repair()
+  return { subject, problem, outcome: 'repaired' }
+}

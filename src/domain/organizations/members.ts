@@ -1,0 +1,99 @@
+import { type Tx, transaction } from '../../storage/database.ts'
+import * as rows from '../../storage/organizations.ts'
+import { deleteFromTeams, findOnlyOwned } from '../../storage/team-members.ts'
+import type { User } from '../../storage/users.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
+import { findUserByUsername } from '../accounts/owners.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
+
+/** A part of a list. */
+export interface MemberPage {
+  readonly members: readonly User[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * The members of an organisation that a caller may know of, by number.
+ *
+ * @param publicOnly only those who show it, whoever asks.
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ */
+export async function listMembers(
+  app: App,
+  caller: Caller,
+  name: string,
+  publicOnly: boolean,
+  offset: number,
+  limit: number,
+): Promise<MemberPage> {
+  const open = await openOrganization(app, caller, name, 'visible')
+  const shown = publicOnly || !seesAllMembers(caller, open)
+  const { id } = open.organization
+  const members = await rows.listMembers(app.db, id, shown, offset, limit)
+  return { members, total: await rows.countMembers(app.db, id, shown) }
+}
+
+/**
+ * Makes sure that a user is a member of an organisation, as far as the caller may know.
+ *
+ * @param publicOnly whether to count only those who show it, whoever asks.
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
+ */
+export async function checkMember(app: App, caller: Caller, name: string, username: string, publicOnly: boolean) {
+  const open = await openOrganization(app, caller, name, 'visible')
+  const user = await requireUser(app, username)
+  const membership = await rows.findMembership(app.db, open.organization.id, user.id)
+  const isKnown = membership === 'public' || (membership && !publicOnly && seesAllMembers(caller, open))
+  if (!isKnown) throw new DomainError('MEMBER_NOT_FOUND')
+}
+
+/**
+ * Takes a user out of an organisation and all of its teams. One who is no member stays none.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the
+ *   user, LAST_ORGANIZATION_OWNER
+ */
+export async function removeMember(app: App, caller: SignedIn, name: string, username: string): Promise<void> {
+  const open = await openOrganization(app, caller, name, 'visible')
+  const user = await requireUser(app, username)
+  if (user.id !== caller.user.id) checkOrganizationNeed(open, 'owner')
+  const { id } = open.organization
+  await transaction(app.db, async (tx) => {
+    await checkOwnerRemains(tx, user.id, id)
+    await deleteFromTeams(tx, id, user.id)
+    await rows.deleteMembersWithoutTeam(tx, id, user.id)
+  })
+}
+
+/**
+ * Shows or hides that a user is a member of an organisation, which only they and administrators of the instance may do.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, PERMISSION_DENIED, MEMBER_NOT_FOUND
+ */
+export async function showMembership(app: App, caller: SignedIn, name: string, username: string, isPublic: boolean) {
+  const { organization } = await openOrganization(app, caller, name, 'visible')
+  const user = await requireUser(app, username)
+  if (user.id !== caller.user.id && !actsAsAdministrator(caller, 'write')) throw new DomainError('PERMISSION_DENIED')
+  const found = await transaction(app.db, (tx) => rows.updateMembership(tx, organization.id, user.id, isPublic))
+  if (!found) throw new DomainError('MEMBER_NOT_FOUND')
+}
+
+/** @throws USER_NOT_FOUND */
+export async function requireUser(app: App, username: string): Promise<User> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${username.slice(0, 64)}` })
+  return user
+}
+
+/**
+ * Refuses to take a user away from an organisation, or from all of them, that nobody else owns.
+ *
+ * @throws LAST_ORGANIZATION_OWNER
+ */
+export async function checkOwnerRemains(tx: Tx, userId: number, organizationId?: number): Promise<void> {
+  const orphaned = await findOnlyOwned(tx, userId, organizationId)
+  if (orphaned) throw new DomainError('LAST_ORGANIZATION_OWNER', { organization: orphaned.name })
+}

@@ -1,0 +1,176 @@
+import { transaction } from '../../storage/database.ts'
+import * as rows from '../../storage/organizations.ts'
+import { repositoryIdsOf } from '../../storage/repositories.ts'
+import { insertTeamMember } from '../../storage/team-members.ts'
+import { insertTeam } from '../../storage/teams.ts'
+import { claimNames, findNameHolder } from '../../storage/users.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import { getOwner } from '../accounts/owners.ts'
+import { isEmail, isUsername, nameKey } from '../accounts/user-fields.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { openOrganization, organizationViewer } from './access.ts'
+import { checkLength, readVisibility } from './fields.ts'
+import { OWNERS_TEAM } from './teams.ts'
+
+export type Organization = rows.Organization
+
+/** Limits of compatible systems. */
+const MAX_CHARACTERS = { full_name: 100, description: 255, website: 255, location: 50 }
+
+/** What people say of an organisation; undefined is left as it is. */
+export interface OrganizationProfile {
+  readonly fullName?: string | undefined
+  readonly email?: string | undefined
+  readonly description?: string | undefined
+  readonly website?: string | undefined
+  readonly location?: string | undefined
+  /** Empty leaves it as it is, too. */
+  readonly visibility?: string | undefined
+  readonly repoAdminChangeTeamAccess?: boolean | undefined
+}
+
+/** A part of a list. */
+export interface OrganizationPage {
+  readonly organizations: readonly Organization[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * Makes an organisation with the team Owners, whose first member is the caller.
+ *
+ * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL
+ */
+export async function createOrganization(
+  app: App,
+  caller: SignedIn,
+  name: string,
+  profile: OrganizationProfile,
+): Promise<Organization> {
+  if (!isUsername(name)) throw new DomainError('INVALID_ORGANIZATION_NAME', { name: name.slice(0, 64) })
+  const columns = readProfile(profile)
+  const now = nowSeconds(app.clock)
+  const key = nameKey(name)
+  return transaction(app.db, async (tx) => {
+    if ((await findNameHolder(tx, key)) !== undefined) throw new DomainError('ORGANIZATION_NAME_TAKEN', { name })
+    const organization = await rows.insertOrganization(tx, {
+      full_name: '',
+      email: '',
+      description: '',
+      website: '',
+      location: '',
+      visibility: 'public',
+      repo_admin_change_team_access: 0,
+      ...columns,
+      name,
+      name_key: key,
+      create_time: now,
+      update_time: now,
+    })
+    await claimNames(tx, organization.id, new Set([key]))
+    const owners = await insertTeam(tx, { ...OWNERS_TEAM, organization_id: organization.id, create_time: now })
+    await insertTeamMember(tx, owners.id, caller.user.id)
+    await rows.insertMember(tx, organization.id, caller.user.id)
+    return organization
+  })
+}
+
+/**
+ * The organisation with a name.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ */
+export async function getOrganization(app: App, caller: Caller, name: string): Promise<Organization> {
+  return (await openOrganization(app, caller, name, 'visible')).organization
+}
+
+/**
+ * Changes what people say of an organisation, and who may know of it.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_FIELD, INVALID_EMAIL
+ */
+export async function editOrganization(
+  app: App,
+  caller: Caller,
+  name: string,
+  profile: OrganizationProfile,
+): Promise<Organization> {
+  const { organization } = await openOrganization(app, caller, name, 'owner')
+  const changes = { ...readProfile(profile), update_time: nowSeconds(app.clock) }
+  const edited = await transaction(app.db, (tx) => rows.updateOrganization(tx, organization.id, changes))
+  if (!edited) throw new DomainError('ORGANIZATION_NOT_FOUND')
+  return edited
+}
+
+/**
+ * Deletes an organisation that owns no repositories, with its teams.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, ORGANIZATION_HAS_REPOSITORIES
+ */
+export async function deleteOrganization(app: App, caller: Caller, name: string): Promise<void> {
+  const { organization } = await openOrganization(app, caller, name, 'owner')
+  await transaction(app.db, async (tx) => {
+    const owned = await repositoryIdsOf(tx, organization.id)
+    if (owned.length > 0) throw new DomainError('ORGANIZATION_HAS_REPOSITORIES')
+    await rows.deleteOrganization(tx, organization.id)
+  })
+}
+
+/** The organisations that a caller may know of, by name. */
+export function listOrganizations(app: App, caller: Caller, offset: number, limit: number): Promise<OrganizationPage> {
+  return pageOf(app, { viewer: organizationViewer(caller) }, offset, limit)
+}
+
+/** The organisations that the caller is a member of, by name. */
+export function listOwnOrganizations(
+  app: App,
+  caller: SignedIn,
+  offset: number,
+  limit: number,
+): Promise<OrganizationPage> {
+  return pageOf(app, { viewer: organizationViewer(caller), memberId: caller.user.id }, offset, limit)
+}
+
+/**
+ * The organisations that a user is a member of, as far as the caller may know, by name.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function listOrganizationsOf(
+  app: App,
+  caller: Caller,
+  username: string,
+  offset: number,
+  limit: number,
+): Promise<OrganizationPage> {
+  const user = await getOwner(app, caller, username)
+  return pageOf(app, { viewer: organizationViewer(caller), memberId: user.id }, offset, limit)
+}
+
+async function pageOf(app: App, filter: rows.OrganizationFilter, offset: number, limit: number) {
+  const organizations = await rows.listOrganizations(app.db, filter, offset, limit)
+  return { organizations, total: await rows.countOrganizations(app.db, filter) }
+}
+
+/** @throws INVALID_FIELD, INVALID_EMAIL */
+function readProfile(profile: OrganizationProfile): rows.OrganizationChanges {
+  const { fullName: full_name, email, description, website, location } = profile
+  const texts = { full_name, description, website, location }
+  for (const [field, limit] of Object.entries(MAX_CHARACTERS)) {
+    checkLength(field, texts[field as keyof typeof texts], limit)
+  }
+  if (email && !isEmail(email)) throw new DomainError('INVALID_EMAIL')
+  const visibility = readVisibility(profile.visibility)
+  const changes: rows.OrganizationChanges = {}
+  if (full_name !== undefined) changes.full_name = full_name
+  if (email !== undefined) changes.email = email
+  if (description !== undefined) changes.description = description
+  if (website !== undefined) changes.website = website
+  if (location !== undefined) changes.location = location
+  if (visibility !== undefined) changes.visibility = visibility
+  if (profile.repoAdminChangeTeamAccess !== undefined) {
+    changes.repo_admin_change_team_access = profile.repoAdminChangeTeamAccess ? 1 : 0
+  }
+  return changes
+}

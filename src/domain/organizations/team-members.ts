@@ -1,0 +1,80 @@
+import { transaction } from '../../storage/database.ts'
+import { deleteMembersWithoutTeam, findMembership, insertMember } from '../../storage/organizations.ts'
+import * as rows from '../../storage/team-members.ts'
+import { findTeamById } from '../../storage/teams.ts'
+import { blockExists } from '../../storage/user-blocks.ts'
+import { findUserById, type User } from '../../storage/users.ts'
+import type { SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { checkOrganizationNeed, seesAllMembers } from './access.ts'
+import { checkOwnerRemains, type MemberPage, requireUser } from './members.ts'
+import { openTeam } from './teams.ts'
+
+/**
+ * The members of a team that a caller may know of, by number.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ */
+export async function listTeamMembers(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  offset: number,
+  limit: number,
+): Promise<MemberPage> {
+  const open = await openTeam(app, caller, id, 'visible')
+  const publicOnly = !seesAllMembers(caller, open)
+  const members = await rows.listTeamMembers(app.db, id, publicOnly, offset, limit)
+  return { members, total: await rows.countTeamMembers(app.db, id, publicOnly) }
+}
+
+/**
+ * One member of a team.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
+ */
+export async function getTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<User> {
+  const open = await openTeam(app, caller, id, 'visible')
+  const user = await requireUser(app, username)
+  const membership = await findMembership(app.db, open.organization.id, user.id)
+  const isKnown = membership === 'public' || seesAllMembers(caller, open)
+  if (!isKnown || !(await rows.isTeamMember(app.db, id, user.id))) throw new DomainError('MEMBER_NOT_FOUND')
+  return user
+}
+
+/**
+ * Puts a user into a team, and by that into the organisation. One who is in it stays.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, USER_NOT_FOUND, USER_BLOCKED
+ */
+export async function addTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<void> {
+  const { organization } = await openTeam(app, caller, id, 'owner')
+  const user = await requireUser(app, username)
+  await transaction(app.db, async (tx) => {
+    // Either may have been deleted since it was read.
+    if (!(await findTeamById(tx, id))) throw new DomainError('TEAM_NOT_FOUND')
+    if (!(await findUserById(tx, user.id))) throw new DomainError('USER_NOT_FOUND', { name: `users/${username}` })
+    if (await blockExists(tx, [organization.id], user.id)) throw new DomainError('USER_BLOCKED')
+    await rows.insertTeamMember(tx, id, user.id)
+    await insertMember(tx, organization.id, user.id)
+  })
+}
+
+/**
+ * Takes a user out of a team, and out of the organisation when it was the last one.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the user,
+ *   MEMBER_NOT_FOUND, LAST_ORGANIZATION_OWNER
+ */
+export async function removeTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<void> {
+  const open = await openTeam(app, caller, id, 'visible')
+  const user = await requireUser(app, username)
+  if (user.id !== caller.user.id) checkOrganizationNeed(open, 'owner')
+  const { team, organization } = open
+  await transaction(app.db, async (tx) => {
+    if (team.permission === 'owner') await checkOwnerRemains(tx, user.id, organization.id)
+    if (!(await rows.deleteTeamMember(tx, id, user.id))) throw new DomainError('MEMBER_NOT_FOUND')
+    await deleteMembersWithoutTeam(tx, organization.id, user.id)
+  })
+}

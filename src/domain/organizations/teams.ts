@@ -1,0 +1,230 @@
+import { isUniqueViolation, transaction } from '../../storage/database.ts'
+import {
+  deleteMembersWithoutTeam,
+  findOrganizationById,
+  findOrganizationsByIds,
+  type Organization,
+} from '../../storage/organizations.ts'
+import { isTeamMember } from '../../storage/team-members.ts'
+import * as rows from '../../storage/teams.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import {
+  checkOrganizationNeed,
+  enterOrganization,
+  type OpenOrganization,
+  openOrganization,
+  teamViewer,
+} from './access.ts'
+import { checkLength, readVisibility } from './fields.ts'
+import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
+
+export type Team = rows.Team
+
+/** Limits of compatible systems. */
+const NAME = /^[A-Za-z0-9._-]{1,255}$/
+const MAX_DESCRIPTION_CHARACTERS = 255
+
+/** Longer texts are in no name and no description. */
+const MAX_SEARCH_CHARACTERS = 256
+
+/** The team that every organisation has, as it begins. */
+export const OWNERS_TEAM: Omit<rows.NewTeam, 'organization_id' | 'create_time'> = {
+  name: 'Owners',
+  name_key: teamNameKey('Owners'),
+  description: '',
+  ...OWNER_RIGHTS,
+  includes_all_repositories: 1,
+  can_create_org_repo: 1,
+  visibility: 'limited',
+}
+
+/** A team with its organisation. */
+export interface TeamView {
+  readonly team: Team
+  readonly organization: Organization
+}
+
+/** A team that a caller may know of. */
+export interface OpenTeam extends OpenOrganization, TeamView {}
+
+/** A part of a list. */
+export interface TeamPage {
+  readonly teams: readonly TeamView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/** What makes a team; undefined, and an empty visibility, is left as it is, or as it usually is. */
+export interface TeamRequest extends RightsRequest {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly includesAllRepositories?: boolean | undefined
+  readonly canCreateOrgRepo?: boolean | undefined
+  readonly visibility?: string | undefined
+}
+
+/** The form in which names of teams are compared: they are ASCII, so this is all the folding that they need. */
+export function teamNameKey(name: string): string {
+  return name.toLowerCase()
+}
+
+/**
+ * The team with a number.
+ *
+ * @throws TEAM_NOT_FOUND when there is none that the caller may know of; PUBLIC_ONLY_TOKEN; ORGANIZATION_ACCESS_DENIED when it takes
+ *   an owner of the organisation, and the caller is none
+ */
+export async function openTeam(app: App, caller: SignedIn, id: number, needed: 'visible' | 'owner'): Promise<OpenTeam> {
+  const team = await rows.findTeamById(app.db, id)
+  const organization = team && (await findOrganizationById(app.db, team.organization_id))
+  if (!organization) throw new DomainError('TEAM_NOT_FOUND')
+  const open = await enterOrganization(app, caller, organization, 'TEAM_NOT_FOUND')
+  if (!(await seesTeam(app, caller, open, team))) throw new DomainError('TEAM_NOT_FOUND')
+  checkOrganizationNeed(open, needed)
+  return { ...open, team }
+}
+
+/** Whether a caller may know of a team of an organisation that they know of. The same as the lists say of many. */
+async function seesTeam(app: App, caller: SignedIn, open: OpenOrganization, team: Team): Promise<boolean> {
+  const viewer = teamViewer(caller, open)
+  if (viewer === 'everything' || team.visibility === 'public') return true
+  if (viewer === 'public data') return false
+  return (viewer.isMember && team.visibility === 'limited') || isTeamMember(app.db, team.id, viewer.userId)
+}
+
+/**
+ * The teams of an organisation that a caller may know of, by name.
+ *
+ * @param search undefined for all of them.
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ */
+export async function listTeams(
+  app: App,
+  caller: SignedIn,
+  name: string,
+  search: { readonly text: string; readonly inDescription: boolean } | undefined,
+  offset: number,
+  limit: number,
+): Promise<TeamPage> {
+  const open = await openOrganization(app, caller, name, 'visible')
+  const { organization } = open
+  const bounded = search && { search: { ...search, text: search.text.slice(0, MAX_SEARCH_CHARACTERS) } }
+  const filter = { organizationId: organization.id, viewer: teamViewer(caller, open), ...bounded }
+  const found = await rows.listTeams(app.db, filter, offset, limit)
+  return { teams: found.map((team) => ({ team, organization })), total: await rows.countTeams(app.db, filter) }
+}
+
+/** The teams that the caller is in, by number. */
+export async function listOwnTeams(app: App, caller: SignedIn, offset: number, limit: number): Promise<TeamPage> {
+  const found = await rows.listTeamsOfUser(app.db, caller.user.id, offset, limit)
+  const organizations = await findOrganizationsByIds(app.db, [...new Set(found.map((team) => team.organization_id))])
+  const teams = found.flatMap((team) => {
+    const organization = organizations.get(team.organization_id)
+    return organization ? [{ team, organization }] : []
+  })
+  return { teams, total: await rows.countTeamsOfUser(app.db, caller.user.id) }
+}
+
+/**
+ * Makes a team without members.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME, INVALID_FIELD,
+ *   INVALID_TEAM_UNITS, TEAM_EXISTS
+ */
+export async function createTeam(
+  app: App,
+  caller: Caller,
+  organizationName: string,
+  request: TeamRequest,
+): Promise<TeamView> {
+  const { organization } = await openOrganization(app, caller, organizationName, 'owner')
+  const name = checkName(request.name ?? '')
+  const columns = { ...readColumns(request), ...readRights(request) }
+  const team = await withUniqueName(name, () =>
+    transaction(app.db, (tx) =>
+      rows.insertTeam(tx, {
+        description: '',
+        includes_all_repositories: 0,
+        can_create_org_repo: 0,
+        visibility: 'limited',
+        ...columns,
+        organization_id: organization.id,
+        name,
+        name_key: teamNameKey(name),
+        create_time: nowSeconds(app.clock),
+      }),
+    ),
+  )
+  return { team, organization }
+}
+
+/**
+ * Changes a team.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME, INVALID_FIELD, INVALID_TEAM_UNITS,
+ *   OWNERS_TEAM_FIXED, TEAM_EXISTS
+ */
+export async function editTeam(app: App, caller: SignedIn, id: number, request: TeamRequest): Promise<TeamView> {
+  const { team, organization } = await openTeam(app, caller, id, 'owner')
+  const name = checkName(request.name || team.name)
+  if (team.permission === 'owner') checkOwnersStay(team, name, request)
+  const changes = { ...readColumns(request), name, name_key: teamNameKey(name) }
+  const edited = await withUniqueName(name, () =>
+    transaction(app.db, async (tx) => {
+      // What the request leaves out goes by what is there now.
+      const present = await rows.findTeamById(tx, id)
+      return present && rows.updateTeam(tx, id, { ...changes, ...readChangedRights(request, present) })
+    }),
+  )
+  if (!edited) throw new DomainError('TEAM_NOT_FOUND')
+  return { team: edited, organization }
+}
+
+/**
+ * Deletes a team; whoever was in no other one is no member of the organisation any more.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, OWNERS_TEAM_FIXED
+ */
+export async function deleteTeam(app: App, caller: SignedIn, id: number): Promise<void> {
+  const { team, organization } = await openTeam(app, caller, id, 'owner')
+  if (team.permission === 'owner') throw new DomainError('OWNERS_TEAM_FIXED')
+  await transaction(app.db, async (tx) => {
+    await rows.deleteTeam(tx, id)
+    await deleteMembersWithoutTeam(tx, organization.id)
+  })
+}
+
+/** @throws INVALID_TEAM_NAME */
+function checkName(name: string): string {
+  if (!NAME.test(name)) throw new DomainError('INVALID_TEAM_NAME', { name: name.slice(0, 255) })
+  return name
+}
+
+/** @throws OWNERS_TEAM_FIXED */
+function checkOwnersStay(team: Team, name: string, request: TeamRequest): void {
+  const loses = request.includesAllRepositories === false || request.canCreateOrgRepo === false
+  if (name !== team.name || loses) throw new DomainError('OWNERS_TEAM_FIXED')
+}
+
+/** @throws INVALID_FIELD */
+function readColumns(request: TeamRequest): rows.TeamChanges {
+  const { description, includesAllRepositories, canCreateOrgRepo } = request
+  checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
+  const visibility = readVisibility(request.visibility)
+  const columns: rows.TeamChanges = {}
+  if (description !== undefined) columns.description = description
+  if (includesAllRepositories !== undefined) columns.includes_all_repositories = includesAllRepositories ? 1 : 0
+  if (canCreateOrgRepo !== undefined) columns.can_create_org_repo = canCreateOrgRepo ? 1 : 0
+  if (visibility !== undefined) columns.visibility = visibility
+  return columns
+}
+
+async function withUniqueName<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isUniqueViolation(error) ? new DomainError('TEAM_EXISTS', { name }) : error
+  }
+}

@@ -1,0 +1,38 @@
+import { findUsersByEmailKeys, findUsersByIds } from '../../storage/users.ts'
+import type { Caller } from '../access.ts'
+import { maySeeOwner, type Owner, userAsOwner } from '../accounts/owners.ts'
+import { emailKey } from '../accounts/user-fields.ts'
+import type { App } from '../app.ts'
+
+/** Longer ones belong to no account. */
+const MAX_EMAIL_CHARACTERS = 320
+
+/** The accounts behind the addresses in commits, by address as it is written there. */
+export type Authors = ReadonlyMap<string, Owner>
+
+/**
+ * Finds the accounts that own the addresses in some commits, as far as a caller may know of them, by one query or two. An address
+ * that a token wrote into an account does not count (see `email_by_token`); the address without mail that the forge shows for an
+ * account does.
+ */
+export async function findAuthors(app: App, caller: Caller, emails: Iterable<string>): Promise<Authors> {
+  const asked = [...new Set(emails)].filter((email) => email !== '' && email.length <= MAX_EMAIL_CHARACTERS)
+  const byEmail = await findUsersByEmailKeys(app.db, asked.map(emailKey))
+  const numbered = asked.flatMap((email) => numberIn(app, email) ?? [])
+  const byId = await findUsersByIds(app.db, numbered)
+  const owners = new Map([...byEmail.values(), ...byId.values()].map((user) => [user.id, userAsOwner(user)]))
+  for (const owner of owners.values()) if (!(await maySeeOwner(app, caller, owner))) owners.delete(owner.id)
+  const authors = new Map<string, Owner>()
+  for (const email of asked) {
+    const id = byEmail.get(emailKey(email))?.id ?? numberIn(app, email)
+    const owner = id === undefined ? undefined : owners.get(id)
+    if (owner) authors.set(email, owner)
+  }
+  return authors
+}
+
+/** The number in an address as `noReplyAddress` writes it, whose name may be one that the account had before. */
+function numberIn(app: App, email: string): number | undefined {
+  const [, id, host] = /^([1-9][0-9]{0,14})\+[^@]+@noreply\.(.+)$/.exec(email) ?? []
+  return host === new URL(app.publicUrl()).hostname ? Number(id) : undefined
+}

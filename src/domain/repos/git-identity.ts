@@ -1,0 +1,15 @@
+import type { Signer } from '../../git/commits.ts'
+import { userAsOwner } from '../../storage/owners.ts'
+import type { SignedIn } from '../access.ts'
+import { noReplyAddress } from '../accounts/owners.ts'
+import { type App, nowSeconds } from '../app.ts'
+
+/** How Git is to name somebody who does something over the API, now. */
+export function gitIdentity(app: App, { user }: SignedIn): Signer {
+  return {
+    name: user.display_name || user.username,
+    email: user.email || noReplyAddress(app, userAsOwner(user)),
+    time: nowSeconds(app.clock),
+    offsetMinutes: 0,
+  }
+}

@@ -1,0 +1,327 @@
+import { type RefTarget, readRefTargets } from '../../git/ref-targets.ts'
+import { listRefs, readDefaultBranch, readRef, readRefs, setDefaultBranch } from '../../git/refs.ts'
+import { createRepository, repositoryExists, withRepositoryLock } from '../../git/repositories.ts'
+import {
+  type Branch,
+  countBranches,
+  deleteBranches,
+  deletePendingRefUpdates,
+  findBranch,
+  pageOfBranches,
+  putBranches,
+  repositoriesWithPendingRefUpdates,
+} from '../../storage/branches.ts'
+import { type Tx, transaction } from '../../storage/database.ts'
+import { type IndexedRefs, listHeldRefs } from '../../storage/ref-names.ts'
+import {
+  findRepositoryById,
+  type Repository,
+  type RepositoryChanges,
+  updateRepository,
+} from '../../storage/repositories.ts'
+import { countTags, deleteTags, findTag, pageOfTags, putTags, type Tag } from '../../storage/tags.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { isSettled, leftoverNotes } from './ref-notes.ts'
+import { measureLater } from './repository-size.ts'
+
+/**
+ * The rows about branches and tags. Git is the truth about refs, and the rows follow: written after every move, read instead of Git
+ * by whatever lists, and written anew from Git where they turn out to be behind.
+ */
+
+const HEADS = 'refs/heads/'
+const TAGS = 'refs/tags/'
+
+/** Where the refs of each table are. */
+const PREFIXES: readonly (readonly [IndexedRefs, string])[] = [
+  ['branches', HEADS],
+  ['tags', TAGS],
+]
+
+/** Refs whose objects are read, and whose rows are written, at a time. Bounds memory, and how long a transaction takes. */
+const BATCH = 500
+
+/** Differences that an operator is told of. */
+const MAX_PROBLEMS = 100
+
+/** Refs that may have moved, by their names in full. */
+export type Extent = readonly string[] | 'all'
+
+/** A ref that Git and the rows say different things about. */
+interface RefChange {
+  readonly table: IndexedRefs
+  /** Without `refs/heads/` or `refs/tags/`. */
+  readonly name: string
+  /** What Git says that it holds; undefined when it is gone. */
+  readonly objectId: string | undefined
+  /** What its row says; undefined when it has none. */
+  readonly known: string | undefined
+}
+
+/** A part of a list. */
+export interface RefPage<T> {
+  readonly refs: readonly T[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * Brings the rows about refs to what Git says, as far as they may differ, and with them the default branch: where it does not exist,
+ * the first of the refs that does becomes it.
+ *
+ * @param notes that are done with by that.
+ * @returns how many refs the rows were wrong about.
+ */
+export async function recordRefs(
+  app: App,
+  repositoryId: number,
+  notes: readonly number[],
+  extent: Extent,
+): Promise<number> {
+  // Between reading Git and writing rows nobody else does so for this repository: the later writer would write what is older.
+  const changes = await withRepositoryLock(app.git, repositoryId, async () => {
+    const repository = await findRepositoryById(app.db, repositoryId)
+    // Deleted in the meantime, under the same lock, and every note and ref with it.
+    return repository ? record(app, repository, notes, extent) : 0
+  })
+  if (changes > 0) measureLater(app, repositoryId)
+  return changes
+}
+
+/** For who holds the lock. */
+async function record(app: App, { id, default_branch }: Repository, notes: readonly number[], extent: Extent) {
+  const held = await readHeld(app, id, extent)
+  const changes = await changesOf(app, id, held, extent)
+  const defaultBranch = await settleDefaultBranch(app, id, held)
+  const isChanged = changes.length > 0 || defaultBranch !== default_branch
+  // The last batch may be an empty one; the notes go with it.
+  for (let start = 0; start === 0 || start < changes.length; start += BATCH) {
+    const batch = changes.slice(start, start + BATCH)
+    const targets = await readRefTargets(
+      app.git,
+      id,
+      batch.flatMap(({ objectId }) => objectId ?? []),
+    )
+    const isLast = start + BATCH >= changes.length
+    await transaction(app.db, async (tx) => {
+      await writeRows(tx, id, batch, targets)
+      if (isLast) await endRecord(tx, id, notes, isChanged ? stateOf(app, defaultBranch) : undefined)
+    })
+  }
+  return changes.length
+}
+
+function stateOf({ clock }: App, defaultBranch: string): RepositoryChanges {
+  return { default_branch: defaultBranch, update_time: nowSeconds(clock) }
+}
+
+/** What goes with the last rows of a record, and so is there if and only if all of them are. */
+async function endRecord(tx: Tx, repositoryId: number, notes: readonly number[], state: RepositoryChanges | undefined) {
+  if (state) await updateRepository(tx, repositoryId, state)
+  await deletePendingRefUpdates(tx, notes)
+}
+
+/** What Git says that the refs hold, by their names in full; those that are gone are left out. */
+async function readHeld(app: App, repositoryId: number, extent: Extent): Promise<ReadonlyMap<string, string>> {
+  if (extent !== 'all') return readRefs(app.git, repositoryId, extent)
+  const held = new Map<string, string>()
+  for await (const { name, id } of listRefs(app.git, repositoryId, [HEADS, TAGS])) held.set(name, id)
+  return held
+}
+
+async function changesOf(
+  app: App,
+  repositoryId: number,
+  held: ReadonlyMap<string, string>,
+  extent: Extent,
+): Promise<RefChange[]> {
+  const changes: RefChange[] = []
+  for (const [table, prefix] of PREFIXES) {
+    const names = (extent === 'all' ? [...held.keys()] : extent).flatMap((ref) =>
+      ref.startsWith(prefix) ? ref.slice(prefix.length) : [],
+    )
+    const known = await readKnown(app, table, repositoryId, extent === 'all' ? 'all' : names)
+    for (const name of new Set([...names, ...known.keys()])) {
+      const objectId = held.get(`${prefix}${name}`)
+      if (objectId !== known.get(name)) changes.push({ table, name, objectId, known: known.get(name) })
+    }
+  }
+  return changes
+}
+
+/** What rows say that refs of a table hold, by their names in the table. */
+async function readKnown(
+  app: App,
+  table: IndexedRefs,
+  repositoryId: number,
+  extent: Extent,
+): Promise<ReadonlyMap<string, string>> {
+  if (extent === 'all') {
+    const rows = await listHeldRefs(app.db, table, repositoryId)
+    return new Map(rows.map(({ name, object_id }) => [name, object_id]))
+  }
+  const known = new Map<string, string>()
+  for (let start = 0; start < extent.length; start += BATCH) {
+    const rows = await listHeldRefs(app.db, table, repositoryId, extent.slice(start, start + BATCH))
+    for (const { name, object_id } of rows) known.set(name, object_id)
+  }
+  return known
+}
+
+/** A branch of something else than a commit, which only a broken repository has, gets no row. */
+async function writeRows(
+  tx: Tx,
+  repositoryId: number,
+  changes: readonly RefChange[],
+  targets: ReadonlyMap<string, RefTarget>,
+): Promise<void> {
+  const branches: Branch[] = []
+  const tags: Tag[] = []
+  const gone: Record<IndexedRefs, string[]> = { branches: [], tags: [] }
+  for (const { table, name, objectId } of changes) {
+    const target = objectId === undefined ? undefined : targets.get(objectId)
+    if (table === 'branches' && target?.commitId !== undefined)
+      branches.push({ repository_id: repositoryId, name, commit_id: target.commitId, commit_time: target.time })
+    else if (table === 'tags' && objectId !== undefined)
+      tags.push({ repository_id: repositoryId, name, object_id: objectId, ...tagColumns(target) })
+    else gone[table].push(name)
+  }
+  await putBranches(tx, branches)
+  await putTags(tx, tags)
+  await deleteBranches(tx, repositoryId, gone.branches)
+  await deleteTags(tx, repositoryId, gone.tags)
+}
+
+/** Without a target it is a tag of a file or a folder. */
+function tagColumns(target: RefTarget | undefined): Pick<Tag, 'annotated' | 'commit_id' | 'time' | 'message'> {
+  return {
+    annotated: target?.isAnnotated ? 1 : 0,
+    commit_id: target?.commitId ?? null,
+    time: target?.time ?? 0,
+    message: target?.message ?? '',
+  }
+}
+
+/** The default branch as it is to be; where there is none yet, the first of the branches that exist now. */
+async function settleDefaultBranch(app: App, repositoryId: number, held: ReadonlyMap<string, string>): Promise<string> {
+  const current = await readDefaultBranch(app.git, repositoryId)
+  const first = [...held.keys()].find((ref) => ref.startsWith(HEADS))
+  if (first === undefined) return current
+  if ((await readRef(app.git, repositoryId, `${HEADS}${current}`)) !== undefined) return current
+  const branch = first.slice(HEADS.length)
+  await setDefaultBranch(app.git, repositoryId, branch)
+  return branch
+}
+
+/**
+ * Compares all rows about the refs of a repository with Git, and writes what differs.
+ *
+ * @returns how many refs they were wrong about.
+ */
+export function syncRefIndex(app: App, repositoryId: number): Promise<number> {
+  return recordRefs(app, repositoryId, [], 'all')
+}
+
+/**
+ * What the rows about the refs of a repository say against Git, a sentence for each difference. For operators: beside pushes it tells
+ * of those that are being recorded.
+ */
+export async function compareRefIndex(app: App, repositoryId: number): Promise<string[]> {
+  const repository = await findRepositoryById(app.db, repositoryId)
+  if (!repository) return []
+  const held = await readHeld(app, repositoryId, 'all')
+  const changes = await changesOf(app, repositoryId, held, 'all')
+  const problems = changes.slice(0, MAX_PROBLEMS).map(({ table, name, objectId, known }) => {
+    const kind = table === 'branches' ? 'branch' : 'tag'
+    return `${kind} "${name}" is ${objectId ?? 'missing'} in Git and ${known ?? 'missing'} in the database`
+  })
+  const defaultBranch = await readDefaultBranch(app.git, repositoryId)
+  if (defaultBranch === repository.default_branch) return problems
+  return [
+    ...problems,
+    `the default branch is "${defaultBranch}" in Git and "${repository.default_branch}" in the database`,
+  ]
+}
+
+/** Reads from Git whatever notes were left about. When the server starts, before anybody else moves refs. */
+export async function healPendingUpdates(app: App): Promise<void> {
+  for (const repositoryId of await repositoriesWithPendingRefUpdates(app.db)) {
+    try {
+      await healRefs(app, repositoryId)
+    } catch (err) {
+      // The others can be served. The note stays, and the next reader tries again.
+      app.log.error({ err, repository: repositoryId }, 'refs could not be read from Git after a crash')
+    }
+  }
+}
+
+/** Reads the refs of a repository from Git if notes were left about it. */
+async function healRefs(app: App, repositoryId: number): Promise<void> {
+  if ((await leftoverNotes(app, repositoryId)).length === 0) return
+  await withRepositoryLock(app.git, repositoryId, async () => {
+    const notes = await leftoverNotes(app, repositoryId)
+    const repository = await findRepositoryById(app.db, repositoryId)
+    if (!repository || notes.length === 0) return
+    // The crash may have come before the folder was made.
+    if (!(await repositoryExists(app.git, repositoryId))) {
+      await createRepository(app.git, repositoryId, repository.default_branch)
+    }
+    const settled = notes.filter((note) => isSettled(app, note)).map(({ id }) => id)
+    const wrong = await record(app, repository, settled, 'all')
+    if (wrong > 0) app.log.warn({ repository: repositoryId, refs: wrong }, 'rows were behind Git after a crash')
+  })
+}
+
+/** Before rows are read: heals them, and fills them where there are none. */
+async function prepareIndex(app: App, { id, branch_count }: Repository): Promise<void> {
+  await healRefs(app, id)
+  // An empty repository, or one that somebody put there by hand.
+  if (branch_count === 0) await syncRefIndex(app, id)
+}
+
+/**
+ * Branches of a repository, latest commit first, then by name.
+ *
+ * @param part of their names, in any case of its letters; empty for all.
+ */
+export async function readBranchIndex(
+  app: App,
+  repository: Repository,
+  part: string,
+  offset: number,
+  limit: number,
+): Promise<RefPage<Branch>> {
+  await prepareIndex(app, repository)
+  const refs = await pageOfBranches(app.db, repository.id, part, offset, limit)
+  return { refs, total: await countBranches(app.db, repository.id, part) }
+}
+
+/** Tags of a repository, latest first, then by name. */
+export async function readTagIndex(
+  app: App,
+  repository: Repository,
+  offset: number,
+  limit: number,
+): Promise<RefPage<Tag>> {
+  await prepareIndex(app, repository)
+  const refs = await pageOfTags(app.db, repository.id, offset, limit)
+  return { refs, total: await countTags(app.db, repository.id) }
+}
+
+/** One branch. Git is asked what it holds, which costs little, and the row repaired if it says something else. */
+export async function readBranch(app: App, { id }: Repository, name: string): Promise<Branch | undefined> {
+  const ref = `${HEADS}${name}`
+  const [branch, held] = await Promise.all([findBranch(app.db, id, name), readRef(app.git, id, ref)])
+  if (branch?.commit_id === held) return branch
+  await recordRefs(app, id, [], [ref])
+  return findBranch(app.db, id, name)
+}
+
+/** One tag, as one branch is read. */
+export async function readTag(app: App, { id }: Repository, name: string): Promise<Tag | undefined> {
+  const ref = `${TAGS}${name}`
+  const [tag, held] = await Promise.all([findTag(app.db, id, name), readRef(app.git, id, ref)])
+  if (tag?.object_id === held) return tag
+  await recordRefs(app, id, [], [ref])
+  return findTag(app.db, id, name)
+}

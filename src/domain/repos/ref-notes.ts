@@ -1,0 +1,54 @@
+import { insertPendingRefUpdate, type PendingRefUpdate, pendingRefUpdatesOf } from '../../storage/branches.ts'
+import { type Db, type Tx, transaction } from '../../storage/database.ts'
+import { type App, nowSeconds } from '../app.ts'
+
+/**
+ * Notes that refs are about to move: rows that are written before Git is asked to move anything, and deleted together with the
+ * record of what became of it. One that is left over says that refs have to be read from Git.
+ */
+
+/**
+ * How long a git may work on after the server that started it was killed: nobody is there to end it, and a push of many refs moves
+ * them one by one. Until then a note is heeded again and again.
+ */
+const ORPHANED_GIT_SECONDS = 600
+
+/** The notes of work that this process has not ended. */
+const underWay = new WeakMap<Db, Set<number>>()
+
+function underWayIn({ db }: App): Set<number> {
+  let notes = underWay.get(db)
+  if (!notes) {
+    notes = new Set()
+    underWay.set(db, notes)
+  }
+  return notes
+}
+
+/** Notes that refs of a repository are about to move. Whoever has the note records what became of it. */
+export function noteUpdates(app: App, repositoryId: number): Promise<number> {
+  return transaction(app.db, (tx) => noteUpdatesIn(app, tx, repositoryId))
+}
+
+/** The same together with other rows. */
+export async function noteUpdatesIn(app: App, tx: Tx, repositoryId: number): Promise<number> {
+  const note = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
+  underWayIn(app).add(note)
+  return note
+}
+
+/** Says that the work behind a note has ended. If its row is still there, it has failed, and the next reader sees to it. */
+export function forgetNote(app: App, note: number): void {
+  underWayIn(app).delete(note)
+}
+
+/** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */
+export async function leftoverNotes(app: App, repositoryId: number): Promise<PendingRefUpdate[]> {
+  const notes = await pendingRefUpdatesOf(app.db, repositoryId)
+  return notes.length === 0 ? notes : notes.filter(({ id }) => !underWayIn(app).has(id))
+}
+
+/** Whether a leftover note is done with when the refs have been read once more. */
+export function isSettled(app: App, { create_time }: PendingRefUpdate): boolean {
+  return create_time + ORPHANED_GIT_SECONDS < nowSeconds(app.clock)
+}

@@ -1,0 +1,213 @@
+import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
+import { findOwnerByNameKey, type Owner } from '../../storage/owners.ts'
+import type { TagProtection } from '../../storage/tag-protections.ts'
+import * as rows from '../../storage/tag-protections.ts'
+import { findTeamByName } from '../../storage/teams.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import { nameKey } from '../accounts/user-fields.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { checkNotArchived, openRepository } from './permissions.ts'
+import { compileTagPattern } from './tag-patterns.ts'
+
+export type { TagProtection } from '../../storage/tag-protections.ts'
+
+/** Rules of one repository. Each is matched against every tag of a push. */
+const MAX_RULES = 50
+
+/** Users, and teams, that one rule exempts. */
+const MAX_LISTED = 100
+
+/** What a rule is to say; what is undefined stays as it is. */
+export interface TagProtectionEdit {
+  readonly namePattern: string | undefined
+  readonly usernames: readonly string[] | undefined
+  readonly teams: readonly string[] | undefined
+}
+
+/** The rules about tags as they are for somebody. */
+export interface TagRules {
+  /** Whether they keep that person from making, moving and deleting a tag. */
+  protect(tag: string): boolean
+}
+
+/**
+ * The rules of a repository about tags, for somebody: a tag that rules are about is for those whom at least one of them exempts.
+ * Nobody is exempt for being an administrator.
+ */
+export async function readTagRules(app: App, repositoryId: number, { user }: SignedIn): Promise<TagRules> {
+  const patterns = await rows.listTagPatterns(app.db, repositoryId)
+  if (patterns.size === 0) return { protect: () => false }
+  const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
+  const rules = [...patterns].map(([id, pattern]) => ({
+    isExempt: exemptions.has(id),
+    // Checked when it was stored; should that check have become stricter since, the rule is about everything.
+    matches: compileTagPattern(pattern) ?? (() => true),
+  }))
+  return {
+    protect(tag) {
+      const matching = rules.filter(({ matches }) => matches(tag))
+      return matching.length > 0 && !matching.some(({ isExempt }) => isExempt)
+    },
+  }
+}
+
+/**
+ * The rules of a repository, oldest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
+ */
+export async function listTagProtections(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<TagProtection[]> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  return rows.listTagProtections(app.db, repository.id)
+}
+
+/**
+ * One rule of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, TAG_PROTECTION_NOT_FOUND
+ */
+export async function getTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<TagProtection> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  return findRule(app, repository.id, id)
+}
+
+/**
+ * Makes a rule.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_INCOMPLETE,
+ *   INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD, TOO_MANY_TAG_PROTECTIONS
+ */
+export async function createTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  draft: { readonly namePattern: string; readonly usernames: readonly string[]; readonly teams: readonly string[] },
+): Promise<TagProtection> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const pattern = draft.namePattern.trim()
+  if (pattern === '') throw new DomainError('TAG_PROTECTION_INCOMPLETE', { field: 'name_pattern' })
+  if (draft.usernames.length === 0 && draft.teams.length === 0) {
+    throw new DomainError('TAG_PROTECTION_INCOMPLETE', { field: 'whitelist_usernames' })
+  }
+  checkPattern(pattern)
+  const userIds = await userIdsOf(app, draft.usernames)
+  const teamIds = await teamIdsOf(app, owner, draft.teams)
+  const id = await withUniquePattern(app, async (tx) => {
+    const inserted = await rows.insertTagProtection(tx, repository.id, pattern, nowSeconds(app.clock))
+    if ((await rows.countTagProtections(tx, repository.id)) > MAX_RULES) {
+      throw new DomainError('TOO_MANY_TAG_PROTECTIONS', { limit: String(MAX_RULES) })
+    }
+    await rows.setTagProtectionUsers(tx, inserted, userIds)
+    await rows.setTagProtectionTeams(tx, inserted, teamIds)
+    return inserted
+  })
+  return findRule(app, repository.id, id)
+}
+
+/**
+ * Changes a rule: everything that is asked for, or nothing.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_NOT_FOUND,
+ *   INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
+ */
+export async function editTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+  edit: TagProtectionEdit,
+): Promise<TagProtection> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const rule = await findRule(app, repository.id, id)
+  const pattern = edit.namePattern?.trim() || rule.name_pattern
+  if (pattern !== rule.name_pattern) checkPattern(pattern)
+  const userIds = edit.usernames && (await userIdsOf(app, edit.usernames))
+  const teamIds = edit.teams && (await teamIdsOf(app, owner, edit.teams))
+  await withUniquePattern(app, async (tx) => {
+    await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
+    if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
+    if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
+  })
+  return findRule(app, repository.id, id)
+}
+
+/**
+ * Deletes a rule.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_NOT_FOUND
+ */
+export async function deleteTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  await findRule(app, repository.id, id)
+  await transaction(app.db, (tx) => rows.deleteTagProtection(tx, id))
+}
+
+async function findRule(app: App, repositoryId: number, id: number): Promise<TagProtection> {
+  const rule = (await rows.listTagProtections(app.db, repositoryId)).find((candidate) => candidate.id === id)
+  if (!rule) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
+  return rule
+}
+
+function checkPattern(pattern: string): void {
+  if (!compileTagPattern(pattern)) throw new DomainError('INVALID_TAG_PATTERN')
+}
+
+async function userIdsOf(app: App, names: readonly string[]): Promise<number[]> {
+  return idsOf('whitelist_usernames', names, async (key, name) => {
+    const owner = await findOwnerByNameKey(app.db, key)
+    if (owner?.kind !== 'USER') throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'user', name })
+    return owner.id
+  })
+}
+
+/** Only organisations have teams: for a repository of a user, clients may send whatever they like. */
+async function teamIdsOf(app: App, { kind, id }: Owner, names: readonly string[]): Promise<number[]> {
+  if (kind !== 'ORGANIZATION') return []
+  return idsOf('whitelist_teams', names, async (key, name) => {
+    const team = await findTeamByName(app.db, id, key)
+    if (!team) throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'team', name, organization_id: String(id) })
+    return team.id
+  })
+}
+
+async function idsOf(
+  field: string,
+  names: readonly string[],
+  find: (key: string, name: string) => Promise<number>,
+): Promise<number[]> {
+  if (names.length > MAX_LISTED) throw new DomainError('INVALID_FIELD', { field })
+  const ids = new Set<number>()
+  for (const name of names) ids.add(await find(nameKey(name), name.slice(0, 100)))
+  return [...ids]
+}
+
+async function withUniquePattern<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
+  try {
+    return await transaction(app.db, work)
+  } catch (error) {
+    throw isUniqueViolation(error) ? new DomainError('TAG_PROTECTION_EXISTS') : error
+  }
+}

@@ -1,0 +1,130 @@
+import { storeTag } from '../../git/object-writes.ts'
+import { isRefName, resolveCommit } from '../../git/refs.ts'
+import type { Tag } from '../../storage/tags.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { gitIdentity } from './git-identity.ts'
+import { checkWritable, type OpenRepository, openRepository } from './permissions.ts'
+import { type RefPage, readTag, readTagIndex } from './ref-index.ts'
+import { pushUpdates } from './ref-updates.ts'
+
+export type { Tag } from '../../storage/tags.ts'
+
+/** Of a tag. Lists show it. */
+const MAX_MESSAGE_BYTES = 64 * 1024
+
+/** A tag, and the repository that it is in. */
+export interface TagView {
+  readonly open: OpenRepository
+  readonly tag: Tag
+}
+
+export interface TagDraft {
+  readonly name: string
+  /** Empty for a mere name of a commit. */
+  readonly message: string
+  /** Branch, tag or id of the commit; empty for the default branch. */
+  readonly target: string
+}
+
+/**
+ * Tags of a repository, latest first, then by name.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
+ */
+export async function listTags(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  offset: number,
+  limit: number,
+): Promise<RefPage<Tag> & { readonly open: OpenRepository }> {
+  const open = await openRepository(app, caller, ownerName, name, 'read')
+  return { ...(await readTagIndex(app, open.repository, offset, limit)), open }
+}
+
+/**
+ * One tag.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, TAG_NOT_FOUND
+ */
+export async function getTag(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  tagName: string,
+): Promise<TagView> {
+  const open = await openRepository(app, caller, ownerName, name, 'read')
+  return { open, tag: await findTag(app, open, tagName) }
+}
+
+/**
+ * Makes a tag: an object of its own, if there is a message.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_IS_MIRROR, INVALID_FIELD, TAG_TARGET_NOT_FOUND, TAG_EXISTS; what `pushUpdates` throws.
+ */
+export async function createTag(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: TagDraft,
+): Promise<TagView> {
+  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const { repository } = open
+  checkWritable(repository)
+  if (!isRefName(draft.name)) throw new DomainError('INVALID_FIELD', { field: 'tag_name' })
+  const message = draft.message.replaceAll('\r\n', '\n').replaceAll('\0', '').trim()
+  if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) {
+    throw new DomainError('INVALID_FIELD', { field: 'message', max_bytes: String(MAX_MESSAGE_BYTES) })
+  }
+  const commitId = await resolveCommit(app.git, repository.id, draft.target || repository.default_branch)
+  if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
+  const existing = await readTag(app, repository, draft.name)
+  if (existing) throw new DomainError('TAG_EXISTS', { tag: draft.name })
+  const to = message === '' ? commitId : await storeAnnotated(app, caller, open, draft.name, message, commitId)
+  await pushUpdates(app, caller, repository.id, [{ name: `refs/tags/${draft.name}`, from: undefined, to }])
+  return { open, tag: await findTag(app, open, draft.name) }
+}
+
+function storeAnnotated(
+  app: App,
+  caller: SignedIn,
+  { repository }: OpenRepository,
+  name: string,
+  message: string,
+  commitId: string,
+): Promise<string> {
+  const tagger = gitIdentity(app, caller)
+  return storeTag(app.git, repository.id, { name, commitId, tagger, message: `${message}\n` })
+}
+
+/**
+ * Deletes a tag.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_IS_MIRROR, TAG_NOT_FOUND; what `pushUpdates` throws.
+ */
+export async function deleteTag(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  tagName: string,
+): Promise<void> {
+  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const { repository } = open
+  checkWritable(repository)
+  const { object_id } = await findTag(app, open, tagName)
+  await pushUpdates(app, caller, repository.id, [{ name: `refs/tags/${tagName}`, from: object_id, to: undefined }])
+}
+
+async function findTag(app: App, { repository }: OpenRepository, name: string): Promise<Tag> {
+  const tag = isRefName(name) ? await readTag(app, repository, name) : undefined
+  if (!tag) throw new DomainError('TAG_NOT_FOUND')
+  return tag
+}

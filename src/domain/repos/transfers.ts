@@ -1,0 +1,191 @@
+import { deleteCollaborator, putCollaborator } from '../../storage/collaborators.ts'
+import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
+import { findForkOf } from '../../storage/forks.ts'
+import type { Owner } from '../../storage/owners.ts'
+import { findRepositoryById, moveRepository, type Repository, updateRepository } from '../../storage/repositories.ts'
+import * as rows from '../../storage/repository-transfers.ts'
+import { deleteTeamsOfRepository, findTeamById, insertTeamRepository } from '../../storage/teams.ts'
+import { findUserById } from '../../storage/users.ts'
+import { actsAsAdministrator, type SignedIn } from '../access.ts'
+import { isBlocked } from '../accounts/blocks.ts'
+import { getOwner } from '../accounts/owners.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
+import { accessOfUser, checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
+import { getRepositoryById } from './repositories.ts'
+import type { RepositoryView } from './repository-views.ts'
+
+/** To whom somebody gives a repository. */
+export interface TransferDraft {
+  readonly newOwner: string
+  /** Numbers of teams of the new owner that are to have it. */
+  readonly teamIds: readonly number[]
+}
+
+/**
+ * Gives a repository to another owner: at once where the caller may make repositories, and to another user when that one accepts.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, USER_NOT_FOUND,
+ *   ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING, REPOSITORY_EXISTS, FORK_EXISTS, USER_BLOCKED
+ */
+export async function transferRepository(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: TransferDraft,
+): Promise<RepositoryView> {
+  const opened = await openRepository(app, caller, ownerName, name, 'owner')
+  checkNotArchived(opened.repository)
+  const recipient = await getOwner(app, caller, draft.newOwner)
+  if (recipient.id === opened.owner.id) throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
+  if (await isBlocked(app, [recipient.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
+  const place = await openPlace(app, caller, recipient)
+  await checkTeams(app, recipient, draft.teamIds)
+  if (place) await handOver(app, caller, opened.repository, place, draft.teamIds)
+  else await offer(app, caller, opened, recipient)
+  return getRepositoryById(app, caller, opened.repository.id)
+}
+
+/**
+ * Takes a repository that is offered.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_EXISTS,
+ *   FORK_EXISTS
+ */
+export async function acceptTransfer(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<RepositoryView> {
+  const { repository } = await openOffered(app, caller, ownerName, name, 'recipient')
+  checkNotArchived(repository)
+  const place = await openForNewRepository(app, caller, '')
+  await handOver(app, caller, repository, place, [], 'offered')
+  return getRepositoryById(app, caller, repository.id)
+}
+
+/**
+ * Ends an offer: by whom it was made to, or by the owner who takes it back.
+ *
+ * @returns the repository as the caller saw it until then.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED
+ */
+export async function rejectTransfer(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<RepositoryView> {
+  const { repository, transfer } = await openOffered(app, caller, ownerName, name, 'either side')
+  const view = await getRepositoryById(app, caller, repository.id)
+  await transaction(app.db, async (tx) => {
+    if (!(await rows.deleteTransfer(tx, repository.id))) throw new DomainError('TRANSFER_NOT_FOUND')
+    if (transfer.made_reader === 1) await deleteCollaborator(tx, repository.id, transfer.recipient_id)
+  })
+  return { ...view, transfer: undefined }
+}
+
+/** Where the caller may put what belongs to a recipient from now on; undefined where the recipient has to be asked. */
+async function openPlace(app: App, caller: SignedIn, recipient: Owner): Promise<NewRepositoryPlace | undefined> {
+  if (recipient.kind === 'ORGANIZATION') return openForNewRepository(app, caller, recipient.name)
+  const needsNoConsent = recipient.id === caller.user.id || actsAsAdministrator(caller, 'write')
+  return needsNoConsent ? { owner: recipient, makesAdministrator: false } : undefined
+}
+
+async function checkTeams(app: App, recipient: Owner, teamIds: readonly number[]): Promise<void> {
+  for (const id of new Set(teamIds)) {
+    const team = await findTeamById(app.db, id)
+    if (team?.organization_id !== recipient.id)
+      throw new DomainError('TRANSFER_TEAM_NOT_FOUND', { team_id: String(id) })
+  }
+}
+
+/** An offer, and the repository that it is about, for a caller who has a say in it. */
+async function openOffered(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  forWhom: 'recipient' | 'either side',
+): Promise<OpenRepository & { readonly transfer: rows.RepositoryTransfer }> {
+  const opened = await openRepository(app, caller, ownerName, name, 'none')
+  const transfer = await rows.findTransfer(app.db, opened.repository.id)
+  if (!transfer) throw new DomainError('TRANSFER_NOT_FOUND')
+  const isRecipient = transfer.recipient_id === caller.user.id
+  const isOwner = forWhom === 'either side' && suffices(opened.access, 'owner')
+  if (!isRecipient && !isOwner) throw new DomainError('TRANSFER_DENIED')
+  return { ...opened, transfer }
+}
+
+/** Offers a repository to a user, who can look at it from then on. */
+async function offer(app: App, caller: SignedIn, opened: OpenRepository, recipient: Owner): Promise<void> {
+  const { repository, owner } = opened
+  const user = await findUserById(app.db, recipient.id)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: recipient.name })
+  const { code } = await accessOfUser(app, user, repository, owner)
+  const makesReader = code === 'none'
+  try {
+    await transaction(app.db, async (tx) => {
+      await requireOwner(tx, repository)
+      await rows.insertTransfer(tx, {
+        repository_id: repository.id,
+        doer_id: caller.user.id,
+        recipient_id: user.id,
+        made_reader: makesReader ? 1 : 0,
+        create_time: nowSeconds(app.clock),
+      })
+      if (makesReader) await putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level: 'read' })
+    })
+  } catch (error) {
+    throw isUniqueViolation(error) ? new DomainError('TRANSFER_PENDING') : error
+  }
+}
+
+/**
+ * Makes a repository another owner's, and of the teams that are to have it. What its former owner let others do by teams ends.
+ *
+ * @param asOffered `offered` when that takes an offer, which has to be there still.
+ */
+async function handOver(
+  app: App,
+  caller: SignedIn,
+  repository: Repository,
+  place: NewRepositoryPlace,
+  teamIds: readonly number[],
+  asOffered?: 'offered',
+): Promise<void> {
+  const { id } = repository
+  try {
+    await transaction(app.db, async (tx) => {
+      const { name, name_key } = await requireOwner(tx, repository)
+      const wasOffered = await rows.deleteTransfer(tx, id)
+      if (asOffered && !wasOffered) throw new DomainError('TRANSFER_NOT_FOUND')
+      if (!asOffered && wasOffered) throw new DomainError('TRANSFER_PENDING')
+      await moveRepository(tx, id, { owner_id: place.owner.id, name, name_key })
+      await updateRepository(tx, id, { update_time: nowSeconds(app.clock) })
+      await deleteTeamsOfRepository(tx, id)
+      await deleteCollaborator(tx, id, place.owner.id)
+      for (const teamId of teamIds) await insertTeamRepository(tx, teamId, id)
+      await admitMaker(tx, place, caller.user.id, id)
+    })
+  } catch (error) {
+    throw isUniqueViolation(error) ? await whyTaken(app, repository, place.owner) : error
+  }
+}
+
+/** The repository as it is now, if nobody else has given it away meanwhile. */
+async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repository> {
+  const present = await findRepositoryById(tx, id)
+  if (present?.owner_id !== owner_id) throw new DomainError('REPOSITORY_NOT_FOUND')
+  return present
+}
+
+/** Which of the two things the new owner has already. */
+async function whyTaken(app: App, { parent_id, name }: Repository, owner: Owner): Promise<DomainError> {
+  const fork = parent_id === null ? undefined : await findForkOf(app.db, owner.id, parent_id)
+  if (fork) return new DomainError('FORK_EXISTS', { owner: owner.name, name: fork.name })
+  return new DomainError('REPOSITORY_EXISTS', { name })
+}

@@ -1,0 +1,49 @@
+const LINE_FEED = 0x0a
+
+/** Reads a stream by lines and by counts of bytes. */
+export class ByteReader {
+  readonly #chunks: AsyncIterator<Buffer>
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(stream: AsyncIterable<Buffer>) {
+    this.#chunks = stream[Symbol.asyncIterator]()
+  }
+
+  /** Text up to the next line feed, which is taken too; undefined at the end of the stream. For text in ASCII. */
+  async line(): Promise<string | undefined> {
+    let line = ''
+    for (;;) {
+      if (this.#rest.length === 0 && !(await this.#more())) return undefined
+      const end = this.#rest.indexOf(LINE_FEED)
+      line += this.#take(end < 0 ? this.#rest.length : end + 1).toString('latin1')
+      if (end >= 0) return line.slice(0, -1)
+    }
+  }
+
+  /** Takes a number of bytes and keeps the first `maxKept` of them; throws where the stream has fewer. */
+  async bytes(count: number, maxKept: number): Promise<Buffer> {
+    const kept: Buffer[] = []
+    let size = 0
+    for (let toTake = count; toTake > 0; ) {
+      if (this.#rest.length === 0 && !(await this.#more()))
+        throw new Error('the stream ended in the middle of an object')
+      const part = this.#take(Math.min(toTake, this.#rest.length))
+      toTake -= part.length
+      if (size < maxKept) kept.push(part.subarray(0, maxKept - size))
+      size += part.length
+    }
+    return Buffer.concat(kept)
+  }
+
+  #take(count: number): Buffer {
+    const part = this.#rest.subarray(0, count)
+    this.#rest = this.#rest.subarray(count)
+    return part
+  }
+
+  async #more(): Promise<boolean> {
+    const { value, done } = await this.#chunks.next()
+    if (!done) this.#rest = value
+    return !done
+  }
+}

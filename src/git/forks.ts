@@ -1,0 +1,84 @@
+import { constants } from 'node:fs'
+import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runGit } from './child-process.ts'
+import { listRefs, type Ref, readDefaultBranch } from './refs.ts'
+import { createDraft, discardDraft, hasCode, type Repositories, repositoryPath } from './repositories.ts'
+
+/**
+ * Forks share objects by hard links, as `git clone --local` does.
+ *
+ * Files of objects are never written to again, only removed or replaced by others, so what one repository does with its names of
+ * them is nothing to the other: a fork outlives the deletion of its parent, its going private, every `git gc` and `git repack`, and
+ * a backup of either alone. Borrowing by `objects/info/alternates` would need none of the links and would share what comes later
+ * too; but then nothing in a parent may be removed that a fork, or a fork of a fork, still needs, and no git knows of them.
+ */
+
+/** A loose object, and the parts of a pack. Everything else can be made from them, or is somebody's temporary file. */
+const LOOSE_FOLDER = /^[0-9a-f]{2}$/
+const LOOSE_OBJECT = /^[0-9a-f]{38}$/
+const PACK_FILE = /^pack-[0-9a-f]{40}\.(pack|idx|rev|bitmap)$/
+
+/** Links under way at once: libuv has four threads, which others want too. */
+const LINKS_AT_ONCE = 16
+
+/** No link can be made: another file system, one without links, or one that has no room for another link to this file. */
+const UNLINKABLE = ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK']
+
+/** What people push and fetch: refs that the server made belong to the repository that it made them for. */
+export const SHARED_REFS = ['refs/heads/', 'refs/tags/'] as const
+
+/**
+ * Makes a draft with the objects, branches, tags and default branch that a repository has now.
+ *
+ * @returns its path.
+ */
+export async function draftFork(repositories: Repositories, parentId: number): Promise<string> {
+  const draft = await createDraft(repositories, await readDefaultBranch(repositories, parentId))
+  try {
+    // The refs first: the objects that they need are all there by now, however many pushes go on meanwhile.
+    await writeRefs(draft, listRefs(repositories, parentId, SHARED_REFS))
+    await shareObjects(repositoryPath(repositories, parentId), draft)
+    await packRefs(draft)
+    return draft
+  } catch (error) {
+    await discardDraft(draft)
+    throw error
+  }
+}
+
+/** Gives a draft refs, by the file that Git reads them from; a ref each would be a file and a flush each. */
+export async function writeRefs(draft: string, refs: AsyncIterable<Ref>): Promise<void> {
+  const lines: string[] = []
+  for await (const { id, name } of refs) lines.push(`${id} ${name}\n`)
+  await writeFile(join(draft, 'packed-refs'), lines.join(''))
+}
+
+/** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */
+export async function packRefs(draft: string): Promise<void> {
+  const { code, stderr } = await runGit(['pack-refs', '--all'], { repository: draft })
+  if (code !== 0) throw new Error(`git pack-refs failed: ${stderr}`)
+}
+
+async function shareObjects(from: string, to: string): Promise<void> {
+  for (const folder of await readdir(join(from, 'objects'))) {
+    const wanted = LOOSE_FOLDER.test(folder) ? LOOSE_OBJECT : folder === 'pack' ? PACK_FILE : undefined
+    if (!wanted) continue
+    const [source, target] = [join(from, 'objects', folder), join(to, 'objects', folder)]
+    await mkdir(target, { recursive: true })
+    const files = (await readdir(source)).filter((file) => wanted.test(file))
+    for (let i = 0; i < files.length; i += LINKS_AT_ONCE) {
+      const some = files.slice(i, i + LINKS_AT_ONCE)
+      await Promise.all(some.map((file) => share(join(source, file), join(target, file))))
+    }
+  }
+}
+
+async function share(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to)
+  } catch (error) {
+    if (!hasCode(error, ...UNLINKABLE)) throw error
+    await copyFile(from, to, constants.COPYFILE_FICLONE)
+  }
+}

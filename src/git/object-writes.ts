@@ -1,0 +1,58 @@
+import nodegit from 'nodegit'
+import { oidOf, type Signer, signatureOf } from './commits.ts'
+import { explained } from './errors.ts'
+import { type Repositories, repositoryPath } from './repositories.ts'
+
+// Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and harm nobody.
+
+/** Stores the content of a file, and returns the id of its blob. */
+export async function storeBlob(repositories: Repositories, id: number, content: Buffer): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) =>
+    (await nodegit.Blob.createFromBuffer(repository, content, content.length)).toString(),
+  )
+}
+
+/** A commit that is about to be stored. */
+export interface NewCommit {
+  readonly treeId: string
+  readonly parentIds: readonly string[]
+  readonly author: Signer
+  readonly committer: Signer
+  /** With a line end behind it. */
+  readonly message: string
+}
+
+/** Stores a commit, and returns its id. */
+export async function storeCommit(repositories: Repositories, id: number, commit: NewCommit): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const tree = await explained(nodegit.Tree.lookup(repository, oidOf(commit.treeId)))
+    const parents = await Promise.all(
+      commit.parentIds.map((parentId) => explained(nodegit.Commit.lookup(repository, oidOf(parentId)))),
+    )
+    const [author, committer] = [signatureOf(commit.author), signatureOf(commit.committer)]
+    const { message } = commit
+    return (
+      await nodegit.Commit.create(repository, null, author, committer, null, message, tree, parents.length, parents)
+    ).toString()
+  })
+}
+
+/** An annotated tag that is about to be stored. */
+export interface NewTag {
+  /** Without `refs/tags/`. */
+  readonly name: string
+  readonly commitId: string
+  readonly tagger: Signer
+  /** With a line end behind it. */
+  readonly message: string
+}
+
+/** Stores a tag object for a commit, and returns its id. */
+export async function storeTag(repositories: Repositories, id: number, tag: NewTag): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const { COMMIT } = nodegit.Object.TYPE
+    const target = await explained(nodegit.Object.lookup(repository, oidOf(tag.commitId), COMMIT))
+    const tagger = signatureOf(tag.tagger)
+    return (await nodegit.Tag.annotationCreate(repository, tag.name, target, tagger, tag.message)).toString()
+  })
+}

@@ -1,0 +1,131 @@
+import { ByteReader } from './byte-reader.ts'
+import { readGit, streamGit } from './reading.ts'
+import type { Repositories } from './repositories.ts'
+
+export type ObjectType = 'commit' | 'tree' | 'blob' | 'tag'
+
+/** What an object is, without what is in it. */
+export interface ObjectInfo {
+  /** In full, whatever it was asked for by. */
+  readonly id: string
+  readonly type: ObjectType
+  readonly bytes: number
+}
+
+export interface StoredObject extends ObjectInfo {
+  /** As stored, without Git's header; of an object beyond what was asked for its beginning. */
+  readonly content: Buffer
+}
+
+const OBJECT_ID = /^[0-9a-f]{40}$/
+
+/** Whether a text is an object id in full. */
+export function isObjectId(text: string): boolean {
+  return OBJECT_ID.test(text)
+}
+
+/**
+ * What objects are, by their ids; those that are not in the repository are left out.
+ *
+ * Whatever is in the folder of the repository is found, whether a ref leads to it or not: what was pushed once stays readable by its
+ * id until it is collected.
+ *
+ * @param ids in full.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function inspectObjects(
+  repositories: Repositories,
+  id: number,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ObjectInfo>> {
+  const found = new Map<string, ObjectInfo>()
+  if (ids.length === 0) return found
+  const output = new ByteReader(readGit(repositories, id, ['cat-file', '--batch-check'], { input: linesOf(ids) }))
+  for (let line = await output.line(); line !== undefined; line = await output.line()) {
+    const info = infoOf(line)
+    if (info) found.set(info.id, info)
+  }
+  return found
+}
+
+/** What an object is, by its id. */
+export async function inspectObject(
+  repositories: Repositories,
+  id: number,
+  objectId: string,
+): Promise<ObjectInfo | undefined> {
+  return (await inspectObjects(repositories, id, [objectId])).get(objectId)
+}
+
+/**
+ * Objects by their ids, in the order of the ids; those that are not in the repository are left out.
+ *
+ * @param ids in full.
+ * @param maxBytes kept of each.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function* readObjects(
+  repositories: Repositories,
+  id: number,
+  ids: readonly string[],
+  maxBytes: number,
+): AsyncGenerator<StoredObject, void, undefined> {
+  if (ids.length === 0) return
+  const chunks = readGit(repositories, id, ['cat-file', '--batch'], { input: linesOf(ids) })
+  try {
+    const output = new ByteReader(chunks)
+    for (let line = await output.line(); line !== undefined; line = await output.line()) {
+      const info = infoOf(line)
+      if (!info) continue
+      const content = await output.bytes(info.bytes, maxBytes)
+      // The line feed behind it.
+      await output.bytes(1, 0)
+      yield { ...info, content }
+    }
+  } finally {
+    await chunks.return()
+  }
+}
+
+/** One object by its id, whose content is cut at `maxBytes`. */
+export async function readObject(
+  repositories: Repositories,
+  id: number,
+  objectId: string,
+  maxBytes: number,
+): Promise<StoredObject | undefined> {
+  const chunks = readGit(repositories, id, ['cat-file', '--batch'], { input: linesOf([objectId]) })
+  try {
+    const output = new ByteReader(chunks)
+    const info = infoOf((await output.line()) ?? '')
+    // The rest of a long one is not even read.
+    return info && { ...info, content: await output.bytes(Math.min(info.bytes, maxBytes), maxBytes) }
+  } finally {
+    await chunks.return()
+  }
+}
+
+/**
+ * The bytes of a blob of any size, as fast as they are taken.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function streamBlob(
+  repositories: Repositories,
+  id: number,
+  blobId: string,
+): AsyncGenerator<Buffer, void, undefined> {
+  return streamGit(repositories, id, ['cat-file', 'blob', blobId])
+}
+
+function linesOf(ids: readonly string[]): string {
+  const unfit = ids.find((text) => !isObjectId(text))
+  if (unfit !== undefined) throw new Error(`no object id: ${JSON.stringify(unfit)}`)
+  return `${ids.join('\n')}\n`
+}
+
+/** `id type size`, or `id missing`. */
+function infoOf(line: string): ObjectInfo | undefined {
+  const [id = '', type = '', bytes] = line.split(' ')
+  return bytes === undefined ? undefined : { id, type: type as ObjectType, bytes: Number(bytes) }
+}

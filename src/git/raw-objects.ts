@@ -1,0 +1,147 @@
+import type { Commit, Signer } from './commits.ts'
+
+/** A commit or tag with what a signature of it is about. */
+export interface Signature {
+  /** As it is in the object, without the indentation of a header. */
+  readonly signature: string
+  /** What was signed: the object without the signature. */
+  readonly payload: string
+}
+
+/** A commit as stored. */
+export interface RawCommit extends Commit {
+  readonly signature: Signature | undefined
+}
+
+/** A tag that is an object of its own. */
+export interface RawTag {
+  readonly id: string
+  readonly name: string
+  readonly target: { readonly id: string; readonly type: string }
+  /** Undefined in tags of Git's first months. */
+  readonly tagger: Signer | undefined
+  readonly message: string
+  readonly signature: Signature | undefined
+}
+
+/** Where a signature begins at the end of a tag (gpg-interface.c of Git). */
+const TAG_SIGNATURE = /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/m
+
+/** Seconds since 1970 and a time zone. */
+const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
+
+/**
+ * Reads a commit object (gitformat-commit in Documentation/technical of Git; commit.c).
+ *
+ * What is not UTF-8 is read in the encoding that the commit names, and shown as U+FFFD where that fails; the payload of a signature
+ * is right for UTF-8 only, which is all that can be passed on as text.
+ */
+export function parseCommit(id: string, content: Buffer): RawCommit {
+  const { headers, body, signatureSpan } = readHeaders(content)
+  const text = decoderOf(headers.get('encoding')?.[0])
+  const [treeId = ''] = headers.get('tree') ?? []
+  return {
+    id,
+    treeId,
+    parentIds: headers.get('parent') ?? [],
+    author: readPerson(text(latin1(headers.get('author')?.[0] ?? ''))),
+    committer: readPerson(text(latin1(headers.get('committer')?.[0] ?? ''))),
+    message: text(body),
+    signature: signatureSpan && {
+      signature: latin1(headers.get('gpgsig')?.[0] ?? '').toString(),
+      payload: Buffer.concat([
+        content.subarray(0, signatureSpan.start),
+        content.subarray(signatureSpan.end),
+      ]).toString(),
+    },
+  }
+}
+
+/** Reads a tag object. */
+export function parseTag(id: string, content: Buffer): RawTag {
+  const { headers, body, bodyStart } = readHeaders(content)
+  const text = decoderOf(headers.get('encoding')?.[0])
+  const tagger = headers.get('tagger')?.[0]
+  const at = body.toString('latin1').search(TAG_SIGNATURE)
+  return {
+    id,
+    name: text(latin1(headers.get('tag')?.[0] ?? '')),
+    target: { id: headers.get('object')?.[0] ?? '', type: headers.get('type')?.[0] ?? '' },
+    tagger: tagger === undefined ? undefined : readPerson(text(latin1(tagger))),
+    message: text(at < 0 ? body : body.subarray(0, at)),
+    signature:
+      at < 0
+        ? undefined
+        : { signature: body.subarray(at).toString(), payload: content.subarray(0, bodyStart + at).toString() },
+  }
+}
+
+interface Headers {
+  /** Values by name, in latin1, so that no byte is lost; what continues on another line is joined by line feeds. */
+  readonly headers: ReadonlyMap<string, string[]>
+  readonly body: Buffer
+  readonly bodyStart: number
+  /** Where the header with the signature of a commit is. */
+  readonly signatureSpan: { readonly start: number; readonly end: number } | undefined
+}
+
+function readHeaders(content: Buffer): Headers {
+  const headers = new Map<string, string[]>()
+  let signatureSpan: Headers['signatureSpan']
+  let values: string[] = []
+  let inSignature = false
+  let start = 0
+  while (start < content.length && content[start] !== LINE_FEED) {
+    const feed = content.indexOf(LINE_FEED, start)
+    const end = feed < 0 ? content.length : feed
+    const line = content.toString('latin1', start, end)
+    if (line.startsWith(' ') && values.length > 0) {
+      values.push(`${values.pop()}\n${line.slice(1)}`)
+    } else {
+      const space = line.indexOf(' ')
+      const name = space < 0 ? line : line.slice(0, space)
+      inSignature = name === 'gpgsig' && !signatureSpan
+      values = headers.get(name) ?? []
+      values.push(space < 0 ? '' : line.slice(space + 1))
+      headers.set(name, values)
+      if (inSignature) signatureSpan = { start, end: start }
+    }
+    start = Math.min(end + 1, content.length)
+    if (inSignature && signatureSpan) signatureSpan = { ...signatureSpan, end: start }
+  }
+  const bodyStart = Math.min(start + 1, content.length)
+  return { headers, body: content.subarray(bodyStart), bodyStart, signatureSpan }
+}
+
+const LINE_FEED = 0x0a
+
+function latin1(text: string): Buffer {
+  return Buffer.from(text, 'latin1')
+}
+
+function decoderOf(encoding: string | undefined): (bytes: Buffer) => string {
+  if (encoding === undefined) return (bytes) => bytes.toString()
+  try {
+    const decoder = new TextDecoder(encoding)
+    return (bytes) => decoder.decode(bytes)
+  } catch {
+    // A name that is none of the Encoding standard's: anybody can write anything there.
+    return (bytes) => bytes.toString()
+  }
+}
+
+/** `Name <address> seconds zone`, split where Git does (ident.c); what is missing is empty or zero. */
+function readPerson(text: string): Signer {
+  const opening = text.indexOf('<')
+  const closing = text.indexOf('>', opening)
+  if (opening < 0 || closing < 0) return { name: text.trim(), email: '', time: 0, offsetMinutes: 0 }
+  const [, seconds = '0', sign = '+', zone = '0000'] = WHEN.exec(text.slice(text.lastIndexOf('>') + 1)) ?? []
+  const digits = zone.padStart(4, '0')
+  const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))
+  return {
+    name: text.slice(0, opening).trim(),
+    email: text.slice(opening + 1, closing),
+    time: Number(seconds),
+    offsetMinutes: sign === '-' ? -minutes : minutes,
+  }
+}

@@ -1,0 +1,141 @@
+import { join } from 'node:path'
+import { type GitProcess, spawnGit } from './child-process.ts'
+import { GitError } from './errors.ts'
+import type { Gate } from './gate.ts'
+import { type Repositories, repositoryPath } from './repositories.ts'
+
+/** What a git that reads may take by default, once it runs. */
+const READ_TIMEOUT_MS = 20_000
+
+/** What a git whose output goes to a client may take: a large file over a slow line. */
+const STREAM_TIMEOUT_MS = 10 * 60_000
+
+const CONFIG = [
+  // Larger files are binary to diffs: no one process takes more memory than a few of these, whatever is in the repository.
+  'core.bigFileThreshold=16m',
+]
+
+/** Paths come from strangers: nothing in them is a pattern. */
+const ENVIRONMENT = { GIT_LITERAL_PATHSPECS: '1', GIT_OPTIONAL_LOCKS: '0' }
+
+export interface ReadOptions {
+  /** For its input. */
+  readonly input?: string
+  readonly timeoutMs?: number
+  /** Another repository whose objects count too. */
+  readonly alsoFrom?: number
+}
+
+/**
+ * Runs a git that reads, and gives out what it prints. Leaving the iteration early ends the process.
+ *
+ * @param args where what clients sent comes behind `--` or `--end-of-options`, or is an object id.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function readGit(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+  options: ReadOptions = {},
+): AsyncGenerator<Buffer, void, undefined> {
+  return run(repositories, id, args, repositories.readers, { timeoutMs: READ_TIMEOUT_MS, ...options })
+}
+
+/**
+ * As `readGit`, for output that goes to a client, who may be slow: it takes up no place that others wait for.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function streamGit(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+): AsyncGenerator<Buffer, void, undefined> {
+  return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS })
+}
+
+async function* run(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+  gate: Gate,
+  { input, timeoutMs, alsoFrom }: ReadOptions,
+): AsyncGenerator<Buffer, void, undefined> {
+  const leave = await gate.enter()
+  let git: GitProcess
+  try {
+    const config = CONFIG.flatMap((entry) => ['-c', entry])
+    const env = {
+      ...ENVIRONMENT,
+      ...(alsoFrom !== undefined && {
+        GIT_ALTERNATE_OBJECT_DIRECTORIES: join(repositoryPath(repositories, alsoFrom), 'objects'),
+      }),
+    }
+    git = spawnGit([...config, ...args], { repository: repositoryPath(repositories, id), env })
+  } catch (error) {
+    leave()
+    throw error
+  }
+  let timedOut = false
+  // Not left to the consumer, who may have stopped asking for more.
+  const timeout = setTimeout(() => {
+    timedOut = true
+    git.stop()
+    leave()
+  }, timeoutMs)
+  git.stdin.end(input)
+  try {
+    yield* git.stdout
+    const { code, stderr } = await git.exited
+    // Without a code it was killed: by the timeout, or by the kernel for what overflows its stack or the memory.
+    if (code === null) throw tookTooMuch(args)
+    if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
+  } catch (error) {
+    throw timedOut ? tookTooMuch(args) : error
+  } finally {
+    clearTimeout(timeout)
+    git.stop()
+    leave()
+  }
+}
+
+function tookTooMuch(args: readonly string[]): GitError {
+  return new GitError('TIMEOUT', `git ${args[0]} took more than it may`)
+}
+
+/**
+ * Bytes between two separators, and the rest: for output of `-z`.
+ *
+ * @param maxBytes of one of them; what is longer is cut.
+ */
+export async function* splitAtZeros(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  const keep = (piece: Buffer) => {
+    if (pendingBytes >= maxBytes) return
+    pending.push(piece.subarray(0, maxBytes - pendingBytes))
+    pendingBytes += piece.length
+  }
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, start)) {
+      keep(chunk.subarray(start, end))
+      yield pending.length === 1 ? (pending[0] ?? Buffer.alloc(0)) : Buffer.concat(pending)
+      pending = []
+      pendingBytes = 0
+      start = end + 1
+    }
+    keep(chunk.subarray(start))
+  }
+  if (pendingBytes > 0) yield Buffer.concat(pending)
+}
+
+/** All of an output, as text. For little of it. */
+export async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const chunk of chunks) pieces.push(chunk)
+  return Buffer.concat(pieces).toString()
+}

@@ -1,0 +1,24 @@
+/** Kept of `.gitmodules`, which nobody writes by hand at this length. */
+export const MAX_GITMODULES_BYTES = 64 * 1024
+
+const SECTION = /^\s*\[/
+const VARIABLE = /^\s*(path|url)\s*=\s*(.*?)\s*$/i
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/
+
+/** Where submodules come from by their paths, as `.gitmodules` says (gitmodules(5)). What it says in another way than Git is left out. */
+export function parseSubmodules(text: string): ReadonlyMap<string, string> {
+  const urls = new Map<string, string>()
+  let section: { path?: string; url?: string } = {}
+  for (const line of text.split('\n')) {
+    if (SECTION.test(line)) section = {}
+    const [, key = '', value = ''] = VARIABLE.exec(line) ?? []
+    if (key === '') continue
+    section[key.toLowerCase() === 'path' ? 'path' : 'url'] = unquoted(value)
+    if (section.path !== undefined && section.url !== undefined) urls.set(section.path, section.url)
+  }
+  return urls
+}
+
+function unquoted(value: string): string {
+  return QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1') ?? value
+}

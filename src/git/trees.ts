@@ -1,0 +1,131 @@
+import nodegit from 'nodegit'
+import { explained, GitError } from './errors.ts'
+import { inspectObjects } from './objects.ts'
+import { readGit, splitAtZeros } from './reading.ts'
+import { type Repositories, repositoryPath } from './repositories.ts'
+
+/** What a tree can have at a path. */
+export type EntryKind = 'file' | 'dir' | 'symlink' | 'submodule'
+
+/** One name of a tree. */
+export interface TreeEntry {
+  /** From the top of the tree that was asked for. Names are bytes: those that are not UTF-8 have U+FFFD in them, and no path finds them. */
+  readonly path: string
+  /** As stored, for example 0o100755. */
+  readonly mode: number
+  readonly kind: EntryKind
+  /** Of the blob or tree; of a submodule its commit, which is in another repository. */
+  readonly id: string
+}
+
+/** A page of a tree. */
+export interface TreePage {
+  readonly entries: readonly TreeEntry[]
+  /** Entries on all pages. */
+  readonly total: number
+}
+
+/** Longest path that is looked up, in bytes: PATH_MAX of Linux, beyond which nobody has a file. libgit2 recurs by component. */
+const MAX_PATH_BYTES = 4096
+
+/** Kept of a path in a list. Longer ones can be pushed. */
+const MAX_LISTED_BYTES = 64 * 1024
+
+const FORMAT_BITS = 0o170000
+const KINDS: ReadonlyMap<number, EntryKind> = new Map([
+  [0o040000, 'dir'],
+  [0o120000, 'symlink'],
+  [0o160000, 'submodule'],
+])
+
+/** What a mode says. Everything unknown is a file: old repositories have modes such as 100664. */
+export function kindOf(mode: number): EntryKind {
+  return KINDS.get(mode & FORMAT_BITS) ?? 'file'
+}
+
+/**
+ * A path as Git has it: from the top, its components joined by single slashes, none at either end. The top itself is empty.
+ *
+ * @returns undefined for what no tree can have: empty components, `.`, `..`, NUL, half characters, more than `MAX_PATH_BYTES`.
+ */
+export function treePath(text: string): string | undefined {
+  const path = text.replace(/^\/|\/$/g, '')
+  if (path === '') return ''
+  if (/[\0\p{Cs}]/u.test(path) || Buffer.byteLength(path) > MAX_PATH_BYTES) return undefined
+  return path.split('/').some((component) => ['', '.', '..'].includes(component)) ? undefined : path
+}
+
+/**
+ * What a tree has at a path.
+ *
+ * @param path as `treePath` gives it, and not the top.
+ * @returns undefined when there is nothing.
+ */
+export async function findEntry(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
+    try {
+      const entry = await explained(tree.entryByPath(path))
+      const mode = entry.filemode()
+      return { path, mode, kind: kindOf(mode), id: entry.sha() }
+    } catch (error) {
+      if (error instanceof GitError && error.kind === 'NOT_FOUND') return undefined
+      throw error
+    }
+  })
+}
+
+/**
+ * A page of the entries of a tree, in Git's order; with `recursive` also of all that is below it, directories before what they have.
+ *
+ * Costs a walk through all of them, whatever the page, and memory for the page only.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function listTree(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  {
+    recursive = false,
+    offset,
+    limit,
+  }: { readonly recursive?: boolean; readonly offset: number; readonly limit: number },
+): Promise<TreePage> {
+  const args = ['ls-tree', '-z', '--full-tree', ...(recursive ? ['-r', '-t'] : []), treeId]
+  const entries: TreeEntry[] = []
+  let total = 0
+  for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_LISTED_BYTES)) {
+    if (total >= offset && entries.length < limit) entries.push(readRecord(record))
+    total += 1
+  }
+  return { entries, total }
+}
+
+/** `mode type id<TAB>path` (git-ls-tree(1)). */
+function readRecord(record: Buffer): TreeEntry {
+  const tab = record.indexOf('\t')
+  const [modeText = '', , id = ''] = record.toString('latin1', 0, tab).split(' ')
+  const mode = Number.parseInt(modeText, 8)
+  return { path: record.toString('utf8', tab + 1), mode, kind: kindOf(mode), id }
+}
+
+/**
+ * Bytes of the blobs among some entries, by their ids.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function sizesOf(
+  repositories: Repositories,
+  id: number,
+  entries: readonly TreeEntry[],
+): Promise<ReadonlyMap<string, number>> {
+  const blobs = entries.filter(({ kind }) => kind === 'file' || kind === 'symlink').map((entry) => entry.id)
+  const infos = await inspectObjects(repositories, id, blobs)
+  return new Map([...infos.values()].map((info) => [info.id, info.bytes]))
+}

@@ -1,0 +1,211 @@
+import { create } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import {
+  type CommitAffectedFile,
+  CommitAffectedFileSchema,
+  type Commit as CommitMessage,
+  type CommitMeta,
+  CommitMetaSchema,
+  CommitSchema,
+  type CommitUser,
+  CommitUserSchema,
+  type Verification as VerificationMessage,
+  VerificationSchema,
+} from '#gen/branchline/v1/commit_pb.ts'
+import type { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import type { Caller } from '../domain/access.ts'
+import type { App } from '../domain/app.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { Verification } from '../domain/repos/commit-verification.ts'
+import {
+  type CommitPage,
+  type CommitParts,
+  type CommitView,
+  type DiffFormat,
+  getCommit,
+  getCommitDiff,
+  listCommits,
+} from '../domain/repos/commits.ts'
+import { compareCommits, parseComparison } from '../domain/repos/comparisons.ts'
+import type { OpenRepository } from '../domain/repos/permissions.ts'
+import { accountMessage, NEVER } from './accounts.ts'
+import { callerOf } from './call.ts'
+import { gitUrls } from './git-urls.ts'
+import { httpBodies } from './http-bodies.ts'
+import { readNumberedPage } from './pages.ts'
+
+/** Commits of a comparison that did not ask for a page. */
+const MAX_COMPARED = 250
+
+const PLAIN_TEXT = 'text/plain; charset=utf-8'
+
+/** Implements CommitService. */
+export function commitService(app: App): ServiceImpl<typeof CommitService> {
+  return {
+    async listCommits(request, context) {
+      const { owner, repo, sha: ref, not, path } = request
+      const { offset, limit } = readNumberedPage(request)
+      const caller = callerOf(context)
+      const query = { ref, not, path, since: secondsOf(request.since), until: secondsOf(request.until) }
+      const page = await listCommits(app, caller, owner, repo, query, partsOf(request), offset, limit)
+      setPageHeaders(context, page, offset, limit)
+      return { commits: commitMessages(app, caller, page), total: BigInt(page.total), limit }
+    },
+
+    async getCommit(request, context) {
+      const { owner, repo, sha } = request
+      const caller = callerOf(context)
+      return commitMessage(app, caller, await getCommit(app, caller, owner, repo, sha, partsOf(request)))
+    },
+
+    async *getCommitDiff({ owner, repo, sha, format }, context) {
+      const chunks = await getCommitDiff(app, callerOf(context), owner, repo, sha, formatOf(format))
+      context.responseHeader.set('x-content-type-options', 'nosniff')
+      yield* httpBodies(PLAIN_TEXT, chunks)
+    },
+
+    async compareCommits({ owner, repo, basehead, ...page }, context) {
+      const caller = callerOf(context)
+      const isPaged = page.page > 0 || page.limit > 0
+      const { offset, limit } = isPaged ? readNumberedPage(page) : { offset: 0, limit: MAX_COMPARED }
+      const comparison = parseComparison(basehead)
+      const found = await compareCommits(app, caller, owner, repo, comparison, ALL_PARTS, offset, limit)
+      return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
+    },
+  }
+}
+
+type AskedParts = { readonly [Part in keyof CommitParts]?: boolean | undefined }
+
+const ALL_PARTS: CommitParts = { stat: true, verification: true, files: true }
+
+/** What a request wants to see: everything that it does not say no to. */
+function partsOf({ stat = true, verification = true, files = true }: AskedParts): CommitParts {
+  return { stat, verification, files }
+}
+
+function formatOf(text: string): DiffFormat {
+  if (text === 'diff' || text === 'patch') return text
+  throw new DomainError('INVALID_FIELD', { field: 'format' })
+}
+
+function secondsOf(time: Timestamp | undefined): number | undefined {
+  // Git counts from 1970.
+  return time && Math.max(Math.floor(timestampMs(time) / 1000), 0)
+}
+
+/** What compatible systems tell about the page, beside the headers of every list. */
+function setPageHeaders(
+  { responseHeader }: Pick<HandlerContext, 'responseHeader'>,
+  { total }: Pick<CommitPage, 'total'>,
+  offset: number,
+  limit: number,
+): void {
+  responseHeader.set('x-page', String(offset / limit + 1))
+  responseHeader.set('x-perpage', String(limit))
+  responseHeader.set('x-pagecount', String(Math.ceil(total / limit)))
+  responseHeader.set('x-hasmore', String(offset + limit < total))
+  responseHeader.set('x-total', String(total))
+}
+
+function commitMessages(app: App, caller: Caller, { commits }: CommitPage): CommitMessage[] {
+  return commits.map((view) => commitMessage(app, caller, view))
+}
+
+/** A commit as a caller sees it. */
+export function commitMessage(app: App, caller: Caller, view: CommitView): CommitMessage {
+  const { open, commit, author, committer, changes, verification } = view
+  const urls = gitUrls(app, open)
+  const { url, sha, created } = commitMeta(app, open, commit.id, commit.committer.time)
+  return create(CommitSchema, {
+    url,
+    sha,
+    created,
+    htmlUrl: urls.html(`/commit/${sha}`),
+    commit: {
+      url,
+      author: commitUser(commit.author),
+      committer: commitUser(commit.committer),
+      message: commit.message,
+      tree: treeMeta(app, open, commit.treeId, commit.committer.time),
+      ...(verification && { verification: verificationMessage(verification) }),
+    },
+    ...(author && { author: accountMessage(app, caller, author) }),
+    ...(committer && { committer: accountMessage(app, caller, committer) }),
+    parents: commit.parentIds.map((id) => commitMeta(app, open, id)),
+    files: changes?.files.map(affectedFile) ?? [],
+    ...(changes && { stats: statsOf(changes) }),
+  })
+}
+
+function statsOf({ additions, deletions }: NonNullable<CommitView['changes']>) {
+  return { total: BigInt(additions + deletions), additions: BigInt(additions), deletions: BigInt(deletions) }
+}
+
+function affectedFile({ kind, path }: NonNullable<CommitView['changes']>['files'][number]): CommitAffectedFile {
+  const status = kind === 'added' ? 'added' : kind === 'deleted' ? 'removed' : 'modified'
+  return create(CommitAffectedFileSchema, { filename: path, status })
+}
+
+/**
+ * A commit by name.
+ *
+ * @param time Unix seconds; undefined where it is not known.
+ */
+export function commitMeta(app: App, open: OpenRepository, id: string, time?: number): CommitMeta {
+  return create(CommitMetaSchema, {
+    url: gitUrls(app, open).api(`/git/commits/${id}`),
+    sha: id,
+    created: gitTime(time),
+  })
+}
+
+/** The tree of a commit by name; `time` is that of the commit. */
+export function treeMeta(app: App, open: OpenRepository, id: string, time: number): CommitMeta {
+  return create(CommitMetaSchema, { url: gitUrls(app, open).api(`/git/trees/${id}`), sha: id, created: gitTime(time) })
+}
+
+/** The years that a Timestamp can have, in seconds (google/protobuf/timestamp.proto). */
+const FIRST_SECOND = Date.parse('0001-01-01T00:00:00Z') / 1000
+const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
+
+/** A time from a commit, where anybody can write any number; the beginning of year 1 where it is not known. */
+export function gitTime(seconds: number | undefined): Timestamp {
+  if (seconds === undefined) return NEVER
+  return timestampFromMs(withinYears(seconds) * 1000)
+}
+
+function withinYears(seconds: number): number {
+  return Math.min(Math.max(seconds, FIRST_SECOND), LAST_SECOND)
+}
+
+/** A person as a commit or tag names them; `date` is in their own time zone (RFC 3339). */
+export function commitUser({ name, email, time, offsetMinutes }: CommitView['commit']['author']): CommitUser {
+  return create(CommitUserSchema, { name, email, date: localTime(time, offsetMinutes) })
+}
+
+/** Beyond a day there are no time zones, and near the ends of all years no local times. */
+const MAX_OFFSET_MINUTES = 24 * 60 - 1
+const SECONDS_PER_DAY = 24 * 60 * 60
+
+function localTime(seconds: number, offsetMinutes: number): string {
+  const isFar = seconds < FIRST_SECOND + SECONDS_PER_DAY || seconds > LAST_SECOND - SECONDS_PER_DAY
+  const offset = isFar || Math.abs(offsetMinutes) > MAX_OFFSET_MINUTES ? 0 : offsetMinutes
+  const local = new Date((withinYears(seconds) + offset * 60) * 1000).toISOString().slice(0, 19)
+  if (offset === 0) return `${local}Z`
+  const twoDigits = (count: number) => String(Math.trunc(count)).padStart(2, '0')
+  const zone = Math.abs(offset)
+  return `${local}${offset < 0 ? '-' : '+'}${twoDigits(zone / 60)}:${twoDigits(zone % 60)}`
+}
+
+/** What is known about a signature. */
+export function verificationMessage({ verified, reason, signature, signer }: Verification): VerificationMessage {
+  return create(VerificationSchema, {
+    verified,
+    reason,
+    signature: signature?.signature ?? '',
+    payload: signature?.payload ?? '',
+    ...(signer && { signer }),
+  })
+}

@@ -1,0 +1,108 @@
+import { create } from '@bufbuild/protobuf'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import {
+  type ContentsResponse,
+  ContentsResponseSchema,
+  type FileCommit,
+  FileCommitSchema,
+} from '#gen/branchline/v1/content_pb.ts'
+import type { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import type { App } from '../domain/app.ts'
+import { getArchive } from '../domain/repos/archives.ts'
+import type { CommitView } from '../domain/repos/commits.ts'
+import { type EntryView, getContents, getRawFile, nameOf } from '../domain/repos/contents.ts'
+import type { OpenRepository } from '../domain/repos/permissions.ts'
+import { callerOf } from './call.ts'
+import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
+import { encodePath, gitUrls } from './git-urls.ts'
+import { httpBodies } from './http-bodies.ts'
+
+/** The methods of ContentService that read. */
+export type ContentMethods = Pick<ServiceImpl<typeof ContentService>, 'getContents' | 'getRawFile' | 'getArchive'>
+
+/** Implements the methods of ContentService that read. */
+export function contentMethods(app: App): ContentMethods {
+  return {
+    async getContents({ owner, repo, path, ref }, context) {
+      const contents = await getContents(app, callerOf(context), owner, repo, path, ref)
+      if (contents.kind === 'entry') return { entry: contentsMessage(app, contents.entry) }
+      const { entries, isTruncated } = contents
+      if (isTruncated) context.responseHeader.set('x-truncated', 'true')
+      return { entries: entries.map((entry) => contentsMessage(app, entry, true)), truncated: isTruncated }
+    },
+
+    async *getRawFile({ owner, repo, path, ref }, context) {
+      const { name, isText, chunks } = await getRawFile(app, callerOf(context), owner, repo, path, ref)
+      setFileHeaders(context, isText ? 'inline' : 'attachment', name)
+      yield* httpBodies(isText ? 'text/plain; charset=utf-8' : 'application/octet-stream', chunks)
+    },
+
+    async *getArchive({ owner, repo, archive }, context) {
+      const { name, format, chunks } = await getArchive(app, callerOf(context), owner, repo, archive)
+      setFileHeaders(context, 'attachment', name)
+      yield* httpBodies(format === 'zip' ? 'application/zip' : 'application/gzip', chunks)
+    },
+  }
+}
+
+/** Strangers write what is sent, and name it: browsers must take it for nothing that acts, on the forge's own origin least of all. */
+function setFileHeaders({ responseHeader }: HandlerContext, disposition: 'inline' | 'attachment', name: string): void {
+  responseHeader.set('x-content-type-options', 'nosniff')
+  responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
+  responseHeader.set('cache-control', 'private, no-cache')
+  responseHeader.set('content-disposition', `${disposition}; filename*=UTF-8''${extendedValue(name)}`)
+}
+
+/** RFC 8187 section 3.2.1: some of what encodeURIComponent leaves alone has to be encoded. */
+function extendedValue(text: string): string {
+  const encode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  return encodeURIComponent(text).replace(/['()*]/g, encode)
+}
+
+/** Something at a path of a commit, as clients see it. In a list of many it has no message of its last commit. */
+export function contentsMessage(app: App, view: EntryView, isListed = false): ContentsResponse {
+  const { open, commitId, ref, entry, bytes, content, submoduleUrl, lastCommit } = view
+  const urls = gitUrls(app, open)
+  const path = encodePath(entry.path)
+  const url = urls.api(`/contents/${path}?ref=${encodeURIComponent(ref)}`)
+  const htmlUrl = urls.html(`/src/commit/${commitId}/${path}`)
+  const gitUrl = urls.api(`/git/${entry.kind === 'dir' ? 'trees' : 'blobs'}/${entry.id}`)
+  const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
+  return create(ContentsResponseSchema, {
+    name: nameOf(entry),
+    path: entry.path,
+    sha: entry.id,
+    ...(lastCommit && {
+      lastCommitSha: lastCommit.id,
+      lastCommitterDate: gitTime(lastCommit.committer.time),
+      lastAuthorDate: gitTime(lastCommit.author.time),
+      lastCommitMessage: isListed ? '' : lastCommit.message,
+    }),
+    type: entry.kind,
+    size: BigInt(bytes),
+    ...(entry.kind === 'file' && content && { encoding: 'base64', content: content.toString('base64') }),
+    ...(entry.kind === 'symlink' && content && { target: content.toString() }),
+    url,
+    htmlUrl,
+    gitUrl,
+    ...(isBlob && { downloadUrl: urls.html(`/raw/commit/${commitId}/${path}`) }),
+    ...(submoduleUrl !== undefined && { submoduleGitUrl: submoduleUrl }),
+    Links: { self: url, git: gitUrl, html: htmlUrl },
+  })
+}
+
+/** A commit that changed files, as the answer to the change shows it. */
+export function fileCommitMessage(app: App, open: OpenRepository, commit: CommitView['commit']): FileCommit {
+  const { url, sha, created } = commitMeta(app, open, commit.id, commit.committer.time)
+  return create(FileCommitSchema, {
+    url,
+    sha,
+    created,
+    htmlUrl: gitUrls(app, open).html(`/commit/${sha}`),
+    author: commitUser(commit.author),
+    committer: commitUser(commit.committer),
+    parents: commit.parentIds.map((id) => commitMeta(app, open, id)),
+    message: commit.message,
+    tree: treeMeta(app, open, commit.treeId, commit.committer.time),
+  })
+}

@@ -1,0 +1,25 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { signedIn } from '../domain/access.ts'
+import type { App } from '../domain/app.ts'
+import { createFork, listForks } from '../domain/repos/forks.ts'
+import { callerOf } from './call.ts'
+import { readNumberedPage } from './pages.ts'
+import { repositoryMessage } from './repository-message.ts'
+
+/** Implements ForkService. */
+export function forkService(app: App): ServiceImpl<typeof ForkService> {
+  return {
+    async createFork({ owner, repo, organization, name }, context) {
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await createFork(app, caller, owner, repo, { organization, name }))
+    },
+
+    async listForks(request, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(request)
+      const { forks, total } = await listForks(app, caller, request.owner, request.repo, offset, limit)
+      return { forks: forks.map((fork) => repositoryMessage(app, caller, fork)), total: BigInt(total), limit }
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { Selectable } from 'kysely'
+import type { Db, Tx } from './database.ts'
+import type { User } from './users.ts'
+
+/** Users who were given access to one repository. */
+export interface CollaboratorsTable {
+  repository_id: number
+  user_id: number
+  level: 'read' | 'write' | 'admin'
+}
+
+export type Collaborator = Selectable<CollaboratorsTable>
+
+/** Collaborators of a repository, by number. */
+export function listCollaborators(db: Db, repositoryId: number, offset: number, limit: number): Promise<User[]> {
+  return db
+    .selectFrom('collaborators')
+    .innerJoin('users', 'users.id', 'collaborators.user_id')
+    .selectAll('users')
+    .where('collaborators.repository_id', '=', repositoryId)
+    .orderBy('collaborators.user_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countCollaborators(db: Db, repositoryId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('collaborators')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** What a user was given on a repository; undefined for nothing. */
+export function findCollaborator(db: Db, repositoryId: number, userId: number): Promise<Collaborator | undefined> {
+  return db
+    .selectFrom('collaborators')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+}
+
+/** Gives a user access, in place of what the user had. */
+export async function putCollaborator(tx: Tx, collaborator: Collaborator): Promise<void> {
+  const { level } = collaborator
+  await tx
+    .insertInto('collaborators')
+    .values(collaborator)
+    .onConflict((conflict) => conflict.columns(['repository_id', 'user_id']).doUpdateSet({ level }))
+    .execute()
+}
+
+/** Takes access away; who had none is no error. */
+export async function deleteCollaborator(tx: Tx, repositoryId: number, userId: number): Promise<void> {
+  await tx.deleteFrom('collaborators').where('repository_id', '=', repositoryId).where('user_id', '=', userId).execute()
+}
+
+/** Takes away what a user was given on each repository of an owner. */
+export async function deleteCollaborationsWith(tx: Tx, ownerId: number, userId: number): Promise<void> {
+  await tx
+    .deleteFrom('collaborators')
+    .where('user_id', '=', userId)
+    .where('repository_id', 'in', (eb) => eb.selectFrom('repositories').select('id').where('owner_id', '=', ownerId))
+    .execute()
+}

@@ -1,0 +1,90 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** Organisations, their members, and teams with what these may do. */
+export async function up(db: Tx): Promise<void> {
+  await db.schema
+    .createTable('organizations')
+    .addColumn('id', 'integer', (c) => c.primaryKey().references('accounts.id').onDelete('cascade'))
+    .addColumn('name', 'text', (c) => c.notNull())
+    // Lists are ordered by it. That it is unique is the business of `account_names`.
+    .addColumn('name_key', 'text', (c) => c.notNull())
+    .addColumn('full_name', 'text', (c) => c.notNull())
+    .addColumn('email', 'text', (c) => c.notNull())
+    .addColumn('description', 'text', (c) => c.notNull())
+    .addColumn('website', 'text', (c) => c.notNull())
+    .addColumn('location', 'text', (c) => c.notNull())
+    .addColumn('visibility', 'text', (c) => c.notNull().check(sql`visibility in ('public', 'limited', 'private')`))
+    .addColumn('repo_admin_change_team_access', 'integer', (c) => c.notNull())
+    .addColumn('create_time', 'integer', (c) => c.notNull())
+    .addColumn('update_time', 'integer', (c) => c.notNull())
+    .execute()
+  await db.schema.createIndex('organizations_name_key').on('organizations').column('name_key').execute()
+  // Lists of repositories leave those of hidden owners out.
+  await sql`create index organizations_hidden on organizations (id, visibility) where visibility <> 'public'`.execute(
+    db,
+  )
+  await sql`create trigger organization_account_deleted after delete on organizations begin
+    delete from accounts where id = old.id; end`.execute(db)
+
+  await db.schema
+    .createTable('organization_members')
+    .addColumn('organization_id', 'integer', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('is_public', 'integer', (c) => c.notNull())
+    .addPrimaryKeyConstraint('organization_members_key', ['organization_id', 'user_id'])
+    .modifyEnd(sql`without rowid`)
+    .execute()
+  await db.schema
+    .createIndex('organization_members_user')
+    .on('organization_members')
+    .columns(['user_id', 'organization_id'])
+    .execute()
+
+  await db.schema
+    .createTable('teams')
+    // With autoincrement no id comes back: clients and protection rules keep them.
+    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('organization_id', 'integer', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('name_key', 'text', (c) => c.notNull())
+    .addColumn('description', 'text', (c) => c.notNull())
+    .addColumn('permission', 'text', (c) =>
+      c.notNull().check(sql`permission in ('none', 'read', 'write', 'admin', 'owner')`),
+    )
+    .addColumn('units', 'text', (c) => c.notNull().check(sql`json_valid(units)`))
+    .addColumn('includes_all_repositories', 'integer', (c) => c.notNull())
+    .addColumn('can_create_org_repo', 'integer', (c) => c.notNull())
+    .addColumn('visibility', 'text', (c) => c.notNull().check(sql`visibility in ('public', 'limited', 'private')`))
+    .addColumn('create_time', 'integer', (c) => c.notNull())
+    .addUniqueConstraint('teams_name_key', ['organization_id', 'name_key'])
+    .execute()
+
+  await db.schema
+    .createTable('team_members')
+    .addColumn('team_id', 'integer', (c) => c.notNull().references('teams.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addPrimaryKeyConstraint('team_members_key', ['team_id', 'user_id'])
+    .modifyEnd(sql`without rowid`)
+    .execute()
+  await db.schema.createIndex('team_members_user').on('team_members').columns(['user_id', 'team_id']).execute()
+
+  await db.schema
+    .createTable('team_repositories')
+    .addColumn('team_id', 'integer', (c) => c.notNull().references('teams.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addPrimaryKeyConstraint('team_repositories_key', ['team_id', 'repository_id'])
+    .modifyEnd(sql`without rowid`)
+    .execute()
+  await db.schema
+    .createIndex('team_repositories_repository')
+    .on('team_repositories')
+    .columns(['repository_id', 'team_id'])
+    .execute()
+}
+
+export async function down(db: Tx): Promise<void> {
+  for (const table of ['team_repositories', 'team_members', 'teams', 'organization_members', 'organizations']) {
+    await db.schema.dropTable(table).execute()
+  }
+}

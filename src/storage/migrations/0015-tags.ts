@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** What tags point to, who may move which of them, and the orders in which refs are looked up. */
+export async function up(db: Tx): Promise<void> {
+  await db.schema
+    .createTable('tags')
+    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('object_id', 'text', (c) => c.notNull())
+    .addColumn('annotated', 'integer', (c) => c.notNull())
+    .addColumn('commit_id', 'text')
+    .addColumn('time', 'integer', (c) => c.notNull())
+    .addColumn('message', 'text', (c) => c.notNull())
+    .addPrimaryKeyConstraint('tags_key', ['repository_id', 'name'])
+    .execute()
+  await sql`create index tags_latest on tags (repository_id, time desc, name)`.execute(db)
+  await sql`create index branches_latest on branches (repository_id, commit_time desc, name)`.execute(db)
+  // Names that differ in nothing but the case of their letters.
+  await sql`create index tags_folded on tags (repository_id, lower(name), name)`.execute(db)
+  await sql`create index branches_folded on branches (repository_id, lower(name), name)`.execute(db)
+
+  await db.schema
+    .alterTable('pending_ref_updates')
+    .addColumn('create_time', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
+  // Tags that repositories have already are read from Git when the server starts.
+  await sql`insert into pending_ref_updates (repository_id) select id from repositories`.execute(db)
+
+  await db.schema
+    .createTable('tag_protections')
+    // With autoincrement no id comes back: clients keep them.
+    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('name_pattern', 'text', (c) => c.notNull())
+    .addColumn('create_time', 'integer', (c) => c.notNull())
+    .addColumn('update_time', 'integer', (c) => c.notNull())
+    .addUniqueConstraint('tag_protections_pattern', ['repository_id', 'name_pattern'])
+    .execute()
+  await createAllowlist(db, 'tag_protection_users', 'user_id', 'users.id')
+  await createAllowlist(db, 'tag_protection_teams', 'team_id', 'teams.id')
+}
+
+export async function down(db: Tx): Promise<void> {
+  for (const table of ['tag_protection_teams', 'tag_protection_users', 'tag_protections']) {
+    await db.schema.dropTable(table).execute()
+  }
+  await db.schema.alterTable('pending_ref_updates').dropColumn('create_time').execute()
+  await sql`drop index branches_folded`.execute(db)
+  await sql`drop index branches_latest`.execute(db)
+  await db.schema.dropTable('tags').execute()
+}
+
+/** Who is exempt from a protection: users, or teams. */
+async function createAllowlist(db: Tx, table: string, column: string, references: string): Promise<void> {
+  await db.schema
+    .createTable(table)
+    .addColumn('protection_id', 'integer', (c) => c.notNull().references('tag_protections.id').onDelete('cascade'))
+    .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
+    .addPrimaryKeyConstraint(`${table}_key`, ['protection_id', column])
+    .modifyEnd(sql`without rowid`)
+    .execute()
+  // For the cascade.
+  await db.schema.createIndex(`${table}_${column}`).on(table).column(column).execute()
+}

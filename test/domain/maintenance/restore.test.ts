@@ -1,0 +1,110 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { type Header, pack } from 'tar-stream'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { writeBackup } from '../../../src/domain/maintenance/backup.ts'
+import { restoreBackup } from '../../../src/domain/maintenance/restore.ts'
+import { openDatabase } from '../../../src/storage/database.ts'
+import { migrations } from '../../../src/storage/migrations/index.ts'
+import { findUserByNameKey } from '../../../src/storage/users.ts'
+import { addUser, testApp } from '../../support/app.ts'
+
+let folder: string
+let target: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'branchline-'))
+  target = join(folder, 'restored')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+/** A backup of an instance with one account. */
+async function backup(): Promise<Buffer> {
+  const app = await testApp({}, { db: openDatabase(join(folder, 'original.db')) })
+  await addUser(app, 'ada')
+  const output = new PassThrough()
+  const written = buffer(output)
+  await writeBackup(app, output, { snapshotFile: join(folder, 'snapshot.db'), version: '1.2.3' })
+  await app.db.destroy()
+  for (const name of await readdir(folder)) await rm(join(folder, name))
+  return written
+}
+
+const about = { format: 1, version: '1.2.3', schema: 1, timeMs: 0 }
+
+/** An archive that no backup writes. */
+function forged(
+  entries: readonly (readonly [Partial<Header> & Pick<Header, 'name'>, string])[],
+  first: object = about,
+) {
+  const archive = pack()
+  archive.entry({ name: 'about.json' }, JSON.stringify(first))
+  for (const [header, content] of entries) archive.entry(header, content)
+  archive.entry({ name: 'complete.json' }, '{}')
+  archive.finalize()
+  return buffer(archive)
+}
+
+async function expectRefused(archive: Buffer, words: RegExp): Promise<void> {
+  await expect(restoreBackup(Readable.from([archive]), target)).rejects.toThrow(words)
+  expect(await readdir(folder)).toEqual([])
+}
+
+describe('a restored backup', () => {
+  it('is an instance with the same rows, in a folder that only its owner may read', async () => {
+    const archive = await backup()
+    expect(await restoreBackup(Readable.from([archive]), target)).toMatchObject({ version: '1.2.3', format: 1 })
+    expect((await stat(target)).mode & 0o777).toBe(0o700)
+    const db = openDatabase(join(target, 'branchline.db'))
+    expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
+    await db.destroy()
+  })
+
+  it('does not come of an archive that was cut off, wherever', async () => {
+    const archive = await backup()
+    // Behind the last file, where a reader of tar alone sees nothing wrong; and before, in the middle of one.
+    const end = archive.lastIndexOf('complete.json')
+    for (const length of [0, 1, 512, 1024, Math.floor(archive.length / 2), end, end + 512]) {
+      await expectRefused(archive.subarray(0, length), /cut off|cannot be read/)
+    }
+  })
+
+  it('does not come of something else', async () => {
+    await expectRefused(Buffer.from('no archive'), /cannot be read|cut off/)
+    await expectRefused(Buffer.alloc(10_240), /cut off/)
+    await expectRefused(await forged([], { hello: 'world' }), /format/)
+    await expectRefused(await forged([], { ...about, format: 2 }), /format 2/)
+    await expectRefused(await forged([], { ...about, schema: migrations.length + 1 }), /newer Branchline 1\.2\.3/)
+  })
+
+  it.each([
+    '../evil',
+    '/evil',
+    'repositories/../../evil',
+    'repositories/a/..',
+    'repositories/../evil',
+    'evil',
+    'branchline.db/evil',
+    'lock',
+  ])('has no file %s, which no backup has', async (name) => {
+    await expectRefused(await forged([[{ name }, 'x']]), /no backup has/)
+  })
+
+  it.each([
+    { name: 'repositories/a', type: 'symlink' as const, linkname: '/etc/passwd' },
+    { name: 'repositories/a', type: 'link' as const, linkname: '/etc/passwd' },
+    { name: 'repositories/a', type: 'link' as const, linkname: 'repositories/../../a' },
+    { name: 'repositories/a', type: 'fifo' as const },
+  ])('has no %j', async (header) => {
+    await expectRefused(await forged([[header, '']]), /no backup has/)
+  })
+
+  it('does not replace a folder with something in it', async () => {
+    await writeFile(join(folder, 'mine'), '')
+    await expect(restoreBackup(Readable.from([await forged([])]), folder)).rejects.toThrow('not empty')
+    expect(await readdir(folder)).toEqual(['mine'])
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { parseCommit, parseTag } from '../../src/git/raw-objects.ts'
+
+const ID = '1'.repeat(40)
+const TREE = '2'.repeat(40)
+const PARENT = '3'.repeat(40)
+const PERSON = 'Ada Lovelace <ada@example.org> 1770000000 -0130'
+
+const signed = `tree ${TREE}
+parent ${PARENT}
+author ${PERSON}
+committer ${PERSON}
+gpgsig -----BEGIN PGP SIGNATURE-----
+ 
+ iQ==
+ -----END PGP SIGNATURE-----
+mergetag object ${PARENT}
+ type commit
+
+message
+
+gpgsig is only a word here
+`
+
+describe('a commit', () => {
+  it('gives its signature, and what was signed, to the byte', () => {
+    const { signature, message, parentIds, author } = parseCommit(ID, Buffer.from(signed))
+    expect(signature?.signature).toBe('-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----')
+    expect(signature?.payload).toBe(signed.replace(/gpgsig -[\s\S]*?END PGP SIGNATURE-----\n/, ''))
+    expect(message).toBe('message\n\ngpgsig is only a word here\n')
+    expect(parentIds).toEqual([PARENT])
+    expect(author).toEqual({ name: 'Ada Lovelace', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: -90 })
+  })
+
+  it.each([
+    ['author Ada', { name: 'Ada', email: '', time: 0 }],
+    ['author <>', { name: '', email: '', time: 0 }],
+    ['author A <a> b> 12 +0000', { name: 'A', email: 'a', time: 12 }],
+    ['author A <a@b> never', { name: 'A', email: 'a@b', time: 0 }],
+    ['author > A <', { name: '> A <', email: '', time: 0 }],
+    ['', { name: '', email: '', time: 0 }],
+  ])('may have been written by anything: %j', (header, person) => {
+    expect(parseCommit(ID, Buffer.from(`${header}\n\n`)).author).toMatchObject(person)
+  })
+
+  it('is read in the encoding that it names, if there is one of that name', () => {
+    const bytes = (encoding: string) => Buffer.from(`author \xe9 <> 1 +0000\nencoding ${encoding}\n\n\xe9`, 'latin1')
+    expect(parseCommit(ID, bytes('ISO-8859-1'))).toMatchObject({ message: 'é', author: { name: 'é' } })
+    expect(parseCommit(ID, bytes('nonsense'))).toMatchObject({ message: '\ufffd' })
+  })
+
+  it('may be cut off anywhere', () => {
+    const whole = Buffer.from(signed)
+    for (let end = 0; end <= whole.length; end++) expect(parseCommit(ID, whole.subarray(0, end)).id).toBe(ID)
+  })
+})
+
+describe('a tag', () => {
+  it('gives its message without the signature behind it', () => {
+    const text = `object ${PARENT}\ntype commit\ntag v1\ntagger ${PERSON}\n\nfirst\n`
+    const signature = '-----BEGIN SSH SIGNATURE-----\nx\n-----END SSH SIGNATURE-----\n'
+    expect(parseTag(ID, Buffer.from(text + signature))).toEqual({
+      id: ID,
+      name: 'v1',
+      target: { id: PARENT, type: 'commit' },
+      tagger: { name: 'Ada Lovelace', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: -90 },
+      message: 'first\n',
+      signature: { signature, payload: text },
+    })
+    expect(parseTag(ID, Buffer.from(text)).signature).toBeUndefined()
+  })
+})

@@ -1,0 +1,138 @@
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescMethodStreaming,
+  type DescMethodUnary,
+  getOption,
+  type Message,
+  toJson,
+} from '@bufbuild/protobuf'
+import { Code, ConnectError, createConnectRouter, type Transport } from '@connectrpc/connect'
+import { method as restOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { http } from '#gen/google/api/annotations_pb.ts'
+import type { HttpRule } from '#gen/google/api/http_pb.ts'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { registerServices } from '../../../src/services/index.ts'
+import { testApp } from '../../support/app.ts'
+import { transportTo } from '../../support/server.ts'
+import type { Protocol } from '../invoke.ts'
+
+type RpcProtocol = Exclude<Protocol, 'REST'>
+
+/** Asks by RPC, in one way for methods that answer once and for those that stream. */
+export interface Asker {
+  /** What came of it: `ok`, the reason of the refusal, or the code of an error without one. */
+  ask(method: DescMethod, request: Message, authorization: string | undefined, protocol?: RpcProtocol): Promise<string>
+}
+
+/** Asks a server, over as few connections as it can. */
+export function askerAt(url: string): Asker {
+  const transports = new Map<string, Transport>()
+  const transportOf = (protocol: RpcProtocol, authorization: string | undefined) => {
+    const key = `${protocol} ${authorization}`
+    const transport = transports.get(key) ?? transportTo(url, protocol, authorization)
+    transports.set(key, transport)
+    return transport
+  }
+  return {
+    async ask(method, request, authorization, protocol = 'Connect JSON') {
+      try {
+        await send(transportOf(protocol, authorization), method, request)
+        return 'ok'
+      } catch (thrown) {
+        const error = ConnectError.from(thrown)
+        const [info] = error.findDetails(ErrorInfoSchema)
+        return info?.reason ?? `${Code[error.code]}: ${error.message}`
+      }
+    },
+  }
+}
+
+async function send(transport: Transport, method: DescMethod, request: Message): Promise<void> {
+  if (isUnary(method)) {
+    await transport.unary(method, undefined, undefined, undefined, request)
+    return
+  }
+  const { message } = await transport.stream(
+    method as DescMethodStreaming,
+    undefined,
+    undefined,
+    undefined,
+    once(request),
+  )
+  for await (const _ of message);
+}
+
+function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === 'unary'
+}
+
+async function* once<T>(item: T): AsyncGenerator<T> {
+  yield item
+}
+
+/** A request over HTTP. */
+export interface RestRequest {
+  readonly verb: string
+  readonly path: string
+  /** JSON text. */
+  readonly body?: string
+}
+
+/** The same call as a request over REST, by every route that the method has. */
+export function restRequestsOf(method: DescMethod, request: Message): RestRequest[] {
+  return routesOf(method).map(({ verb, template, body }) => {
+    const fields = toJson(method.input, request, { useProtoFieldName: true }) as Record<string, unknown>
+    const path = template.replace(/\{(\w+)(?:=([^}]*))?\}/g, (_, name: string, pattern?: string) => {
+      const value = String(fields[name] ?? '')
+      delete fields[name]
+      return pattern === '**' ? value.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(value)
+    })
+    if (body === '*') return { verb, path, body: JSON.stringify(fields) }
+    const query = new URLSearchParams(
+      Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
+    )
+    return { verb, path: query.size === 0 ? path : `${path}?${query}` }
+  })
+}
+
+/** Sends one, and follows no redirects. */
+export function sendRest(url: string, request: RestRequest, authorization: string | undefined): Promise<Response> {
+  const { verb, path, body } = request
+  return fetch(url + path, {
+    method: verb,
+    redirect: 'manual',
+    headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
+    ...(body !== undefined && { body }),
+  })
+}
+
+interface Route {
+  readonly verb: string
+  readonly template: string
+  /** `*` for all that is not in the path. */
+  readonly body: string
+}
+
+/** Every route of a method over REST, by its annotations. */
+export function routesOf(method: DescMethod): Route[] {
+  const rule = getOption(method, http)
+  return [rule, ...rule.additionalBindings, ...getOption(method, restOption).bindings].flatMap(routeOf)
+}
+
+function routeOf({ pattern, body }: HttpRule): Route[] {
+  if (pattern.case === undefined || pattern.case === 'custom') return []
+  return [{ verb: pattern.case.toUpperCase(), template: pattern.value, body }]
+}
+
+/** Whether requests of a method have a field of a name. */
+export function hasField({ fields }: DescMessage, name: string): boolean {
+  return fields.some((field) => field.name === name)
+}
+
+/** Every method of the server. */
+export async function servedMethods(): Promise<DescMethod[]> {
+  const router = createConnectRouter()
+  registerServices(router, await testApp())
+  return router.handlers.map(({ method }) => method)
+}

@@ -1,0 +1,195 @@
+import {
+  type CallerFacts,
+  LEVELS,
+  type Level,
+  ORGANIZATIONS,
+  type OrganizationName,
+  type PlaceFacts,
+  type Unit,
+  type UserFacts,
+  userFacts,
+} from './cast.ts'
+
+/*
+ * What has to come of a call, told once more and as simply as it can be: from what the cast was given, and without the code that
+ * it is held against.
+ */
+
+/** What stands between a caller and what a method does, and the status of each over REST. */
+export const GATES = {
+  BAD_CREDENTIALS: 401,
+  UNAUTHENTICATED: 401,
+  SCOPE_MISSING: 403,
+  PUBLIC_ONLY_TOKEN: 403,
+  REPOSITORY_NOT_FOUND: 404,
+  ORGANIZATION_NOT_FOUND: 404,
+  TEAM_NOT_FOUND: 404,
+  REPOSITORY_UNIT_CLOSED: 403,
+  REPOSITORY_ACCESS_DENIED: 403,
+  REPOSITORY_ARCHIVED: 423,
+  REPOSITORY_IS_MIRROR: 403,
+  ORGANIZATION_ACCESS_DENIED: 403,
+  PERMISSION_DENIED: 403,
+} as const
+export type Gate = keyof typeof GATES
+
+const AT_THE_DOOR = ['BAD_CREDENTIALS', 'UNAUTHENTICATED', 'SCOPE_MISSING', 'PUBLIC_ONLY_TOKEN'] as const
+
+/** Those before a repository. */
+export const REPOSITORY_GATES: readonly Gate[] = [
+  ...AT_THE_DOOR,
+  'REPOSITORY_NOT_FOUND',
+  'REPOSITORY_UNIT_CLOSED',
+  'REPOSITORY_ACCESS_DENIED',
+  'REPOSITORY_ARCHIVED',
+  'REPOSITORY_IS_MIRROR',
+  'ORGANIZATION_ACCESS_DENIED',
+]
+
+/** Those before an organisation and its teams. */
+export const ORGANIZATION_GATES: readonly Gate[] = [
+  ...AT_THE_DOOR,
+  'ORGANIZATION_NOT_FOUND',
+  'TEAM_NOT_FOUND',
+  'ORGANIZATION_ACCESS_DENIED',
+  'PERMISSION_DENIED',
+]
+
+export type Expected = Gate | 'let through'
+
+/** What a method asks of its caller before it looks at anything. */
+export interface Needs {
+  readonly signedIn: boolean
+  /** Of tokens, every one. */
+  readonly scopes: readonly string[]
+  /** Nothing of it is public. */
+  readonly privateData?: true
+}
+
+/** What a method about a repository asks. */
+export interface RepositoryNeeds extends Needs {
+  /** `planning` is issues or pull requests, whichever gives more. */
+  readonly unit: Unit | 'planning'
+  /** `none` of a unit lets in who may read another one. */
+  readonly level: Level
+  /** Refused where nothing changes any more. */
+  readonly writes?: boolean
+  /** Refused where another server says what the branches and tags are. */
+  readonly movesRefs?: boolean
+  /** Asks for an owner of the organisation too, where one owns the repository. */
+  readonly byOwnersOfOrganization?: boolean
+}
+
+/** What a method about an organisation asks. */
+export interface OrganizationNeeds extends Needs {
+  readonly role: 'anybody' | 'owner' | 'themselves' | 'owner or themselves'
+  /** Whom `themselves` means. */
+  readonly about?: string
+  /** Whether it names one of the teams, of which only members know, and not the organisation. */
+  readonly ofTeam?: boolean
+}
+
+/** What comes of a call about a repository. */
+export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Expected {
+  const refused = atTheDoor(needs, who)
+  if (refused) return refused
+  if (!mayRead(who, place)) return 'REPOSITORY_NOT_FOUND'
+  const denied = byLevel(needs, who, place)
+  if (denied) return denied
+  if (needs.writes && place.archived) return 'REPOSITORY_ARCHIVED'
+  if (needs.movesRefs && place.mirror) return 'REPOSITORY_IS_MIRROR'
+  const isBobs = place.owner === 'bob'
+  if (needs.byOwnersOfOrganization && !isBobs && !ownsOrganizations(who)) return 'ORGANIZATION_ACCESS_DENIED'
+  return 'let through'
+}
+
+/** What comes of a call about an organisation. */
+export function expectedOfOrganization(needs: OrganizationNeeds, who: CallerFacts, name: OrganizationName): Expected {
+  const refused = atTheDoor(needs, who)
+  if (refused) return refused
+  const isMember = userOf(who)?.team !== undefined
+  const looksAtAll = administers(who, 'read:admin')
+  const isOpen = ORGANIZATIONS[name] === 'public' || (ORGANIZATIONS[name] === 'limited' && who.user !== undefined)
+  const isKnown = isMember || looksAtAll || (isOpen && !userOf(who)?.restricted)
+  if (!isKnown) return needs.ofTeam ? 'TEAM_NOT_FOUND' : 'ORGANIZATION_NOT_FOUND'
+  if (ORGANIZATIONS[name] !== 'public' && isPublicOnly(who)) return 'PUBLIC_ONLY_TOKEN'
+  if (needs.ofTeam && (isPublicOnly(who) || !(isMember || looksAtAll))) return 'TEAM_NOT_FOUND'
+  return mayPlay(needs, who) ? 'let through' : roleRefusal(needs)
+}
+
+/** Whether somebody may read any part of a repository. */
+export function mayRead(who: CallerFacts, place: PlaceFacts): boolean {
+  return (['code', 'issues', 'pulls', 'releases'] as const).some((unit) => levelOn(who, place, unit) !== 'none')
+}
+
+/** Before anything is looked up. */
+function atTheDoor({ signedIn, scopes, privateData }: Needs, who: CallerFacts): Gate | undefined {
+  if (userOf(who)?.archived) return 'BAD_CREDENTIALS'
+  if (signedIn && who.user === undefined) return 'UNAUTHENTICATED'
+  if (scopes.some((scope) => !holds(who, scope))) return 'SCOPE_MISSING'
+  if (privateData && isPublicOnly(who)) return 'PUBLIC_ONLY_TOKEN'
+  return undefined
+}
+
+function byLevel({ unit, level }: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Gate | undefined {
+  if (unit === 'planning') {
+    if (place.unplanned) return 'REPOSITORY_NOT_FOUND'
+    const levels = [levelOn(who, place, 'issues'), levelOn(who, place, 'pulls')]
+    if (levels.every((given) => given === 'none')) return 'REPOSITORY_NOT_FOUND'
+    return levels.some((given) => reaches(given, level)) ? undefined : 'REPOSITORY_ACCESS_DENIED'
+  }
+  if (reaches(levelOn(who, place, unit), level)) return undefined
+  return level === 'read' ? 'REPOSITORY_UNIT_CLOSED' : 'REPOSITORY_ACCESS_DENIED'
+}
+
+/** What somebody was given on a unit, whether or not the repository uses it. */
+function levelOn(who: CallerFacts, place: PlaceFacts, unit: Unit): Level {
+  const user = userOf(who)
+  const visibility = place.owner === 'bob' ? 'public' : ORGANIZATIONS[place.owner]
+  if (isPublicOnly(who) && (place.private || visibility !== 'public')) return 'none'
+  if (administers(who, 'write:admin')) return 'owner'
+  if (user?.owns && place.owner === 'bob') return 'owner'
+  const team = place.owner === 'bob' ? undefined : user?.team
+  const levels: Level[] = [user?.collaborates ?? 'none']
+  if (administers(who, 'read:admin')) levels.push('read')
+  if (team && team.has !== 'none') levels.push(team.permission ?? team.units?.[unit] ?? 'none')
+  const isKnown = visibility === 'public' || (visibility === 'limited' && user !== undefined) || team !== undefined
+  if (!place.private && isKnown && !user?.restricted) levels.push('read')
+  return levels.reduce((best, level) => (reaches(level, best) ? level : best))
+}
+
+function mayPlay({ role, about }: OrganizationNeeds, who: CallerFacts): boolean {
+  const isThemselves = who.user === about
+  if (role === 'anybody') return true
+  if (role === 'themselves') return isThemselves || administers(who, 'write:admin')
+  return ownsOrganizations(who) || (role === 'owner or themselves' && isThemselves)
+}
+
+function roleRefusal({ role }: OrganizationNeeds): Gate {
+  return role === 'themselves' ? 'PERMISSION_DENIED' : 'ORGANIZATION_ACCESS_DENIED'
+}
+
+function ownsOrganizations(who: CallerFacts): boolean {
+  return userOf(who)?.team?.permission === 'owner' || administers(who, 'write:admin')
+}
+
+function administers(who: CallerFacts, scope: string): boolean {
+  return userOf(who)?.administers === true && holds(who, scope)
+}
+
+function holds({ scopes }: CallerFacts, scope: string): boolean {
+  if (scopes === undefined || scopes.includes('all')) return true
+  return scopes.includes(scope) || scopes.includes(scope.replace('read:', 'write:'))
+}
+
+function isPublicOnly({ scopes }: CallerFacts): boolean {
+  return scopes?.includes('public-only') === true
+}
+
+function userOf({ user }: CallerFacts): UserFacts | undefined {
+  return user && userFacts(user)
+}
+
+function reaches(level: Level, needed: Level): boolean {
+  return LEVELS.indexOf(level) >= LEVELS.indexOf(needed)
+}

@@ -1,0 +1,157 @@
+import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
+import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
+import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
+import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import type { RepositoryNeeds } from './model.ts'
+import type { Place } from './stage.ts'
+
+/** A method about a repository: what it asks of its caller, and a call that changes nothing. */
+export interface RepositoryRow {
+  readonly method: DescMethod
+  readonly needs: RepositoryNeeds
+  /** The call about a repository. It asks for what is not there, or for what nobody gets. */
+  requestTo(place: Pick<Place, 'id' | 'owner' | 'name'>): Message
+  /** Whether the call takes the repository away from whoever makes it. */
+  readonly consumes: boolean
+}
+
+const NOBODY = 'nobody-of-that-name'
+const NOTHING = 'nothing-of-that-name'
+const NO_OBJECT = '0123456789abcdef0123456789abcdef01234567'
+
+/** Open to anonymous callers where the repository is public. */
+const readers: RepositoryNeeds = { signedIn: false, scopes: ['read:repository'], unit: 'code', level: 'read' }
+const members: RepositoryNeeds = { ...readers, signedIn: true }
+/** Whoever may read any part. */
+const visitors: RepositoryNeeds = { ...readers, level: 'none' }
+const guests: RepositoryNeeds = { ...visitors, signedIn: true }
+const forGuests: RepositoryNeeds = { ...guests, scopes: ['write:repository'] }
+const writers: RepositoryNeeds = { ...members, scopes: ['write:repository'], level: 'write', writes: true }
+const committers: RepositoryNeeds = { ...writers, movesRefs: true }
+const administrators: RepositoryNeeds = { ...writers, level: 'admin' }
+const administratorsWhoLook: RepositoryNeeds = { ...members, level: 'admin' }
+const owners: RepositoryNeeds = { ...writers, level: 'owner' }
+const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit: 'planning' }
+const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
+
+const repositories = RepositoryService.method
+const collaborators = CollaboratorService.method
+const commits = CommitService.method
+const statuses = CommitStatusService.method
+const contents = ContentService.method
+const deployKeys = DeployKeyService.method
+const forks = ForkService.method
+const objects = GitObjectService.method
+const labels = LabelService.method
+const milestones = MilestoneService.method
+const mirrors = MirrorService.method
+const tags = TagService.method
+const protections = TagProtectionService.method
+const teams = TeamService.method
+
+export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
+  row(repositories.getRepository, visitors),
+  { ...row(repositories.getRepositoryById, visitors), requestTo: ({ id }) => byNumber(id) },
+  row(repositories.editRepository, administrators, { name: '..' }),
+  // Also where it is archived.
+  { ...row(repositories.deleteRepository, { ...owners, writes: false }), consumes: true },
+  row(repositories.transferRepository, owners, { newOwner: NOBODY }),
+  // Nothing is offered to anybody.
+  row(repositories.acceptRepositoryTransfer, forGuests),
+  row(repositories.rejectRepositoryTransfer, forGuests),
+
+  row(collaborators.listCollaborators, guests),
+  row(collaborators.checkCollaborator, guests, { collaborator: NOBODY }),
+  row(collaborators.addCollaborator, administrators, { collaborator: NOBODY }),
+  row(collaborators.deleteCollaborator, administrators, { collaborator: NOBODY }),
+  // Of somebody else: everybody may ask about themselves.
+  row(collaborators.getRepositoryPermission, administratorsWhoLook, { collaborator: NOBODY }),
+
+  row(teams.listRepositoryTeams, guests),
+  row(teams.getRepositoryTeam, guests, { team: NOTHING }),
+  row(teams.addRepositoryTeam, { ...administrators, byOwnersOfOrganization: true }, { team: NOTHING }),
+  row(teams.removeRepositoryTeam, { ...administrators, byOwnersOfOrganization: true }, { team: NOTHING }),
+
+  row(forks.listForks, readers),
+  row(forks.createFork, { ...members, scopes: ['write:repository'] }, { name: '..' }),
+  row(mirrors.syncMirror, writers),
+
+  row(commits.listCommits, readers, { sha: NOTHING }),
+  row(commits.getCommit, readers, { sha: NO_OBJECT }),
+  row(commits.getCommitDiff, readers, { sha: NO_OBJECT, format: 'diff' }),
+  row(commits.compareCommits, readers, { basehead: `${NOTHING}...${NOTHING}` }),
+  row(statuses.listCommitStatuses, readers, { ref: NOTHING }),
+  row(statuses.getCombinedStatus, readers, { ref: NOTHING }),
+  row(statuses.createCommitStatus, writers, { sha: NO_OBJECT, state: 'success' }),
+
+  row(contents.getContents, readers, { path: NOTHING }),
+  row(contents.getRawFile, readers, { path: NOTHING, ref: NOTHING }),
+  row(contents.getArchive, readers, { archive: `${NOTHING}.zip` }),
+  row(contents.createFile, committers, { path: '.git/config' }),
+  row(contents.updateFile, committers, { path: '.git/config' }),
+  row(contents.deleteFile, committers, { path: '.git/config', sha: NO_OBJECT }),
+  row(contents.changeFiles, committers, { files: [{ operation: 'create', path: '.git/config' }] }),
+
+  row(objects.listGitRefs, readers, { prefix: NOTHING }),
+  row(objects.getGitTree, readers, { sha: NO_OBJECT }),
+  row(objects.getGitBlob, readers, { sha: NO_OBJECT }),
+  row(objects.getAnnotatedTag, readers, { sha: NO_OBJECT }),
+
+  row(tags.listTags, readers),
+  row(tags.getTag, readers, { tag: NOTHING }),
+  row(tags.createTag, committers, { tagName: 'no..tag' }),
+  row(tags.deleteTag, committers, { tag: NOTHING }),
+  row(protections.listTagProtections, administratorsWhoLook),
+  row(protections.getTagProtection, administratorsWhoLook, { id: 0n }),
+  row(protections.createTagProtection, administrators),
+  row(protections.editTagProtection, administrators, { id: 0n }),
+  row(protections.deleteTagProtection, administrators, { id: 0n }),
+
+  row(deployKeys.listDeployKeys, administratorsWhoLook),
+  row(deployKeys.getDeployKey, administratorsWhoLook, { id: 0n }),
+  row(deployKeys.createDeployKey, administrators, { title: 'key', key: 'none' }),
+  row(deployKeys.deleteDeployKey, administrators, { id: 0n }),
+
+  row(labels.listRepositoryLabels, planReaders),
+  row(labels.getRepositoryLabel, planReaders, { id: 0n }),
+  row(labels.createRepositoryLabel, planners, { name: 'label', color: 'none' }),
+  row(labels.editRepositoryLabel, planners, { id: 0n }),
+  row(labels.deleteRepositoryLabel, planners, { id: 0n }),
+  row(milestones.listMilestones, planReaders),
+  row(milestones.getMilestone, planReaders, { id: NOTHING }),
+  row(milestones.createMilestone, planners),
+  row(milestones.editMilestone, planners, { id: NOTHING }),
+  row(milestones.deleteMilestone, planners, { id: NOTHING }),
+]
+
+/** @param request without the two names, with which the requests of all of these methods begin. */
+function row<M extends DescMethod>(
+  method: M,
+  needs: RepositoryNeeds,
+  request?: MessageInitShape<M['input']>,
+): RepositoryRow {
+  return {
+    method,
+    needs,
+    requestTo({ owner, name }) {
+      const message: Message = create<DescMethod['input']>(method.input, request)
+      return Object.assign(message, { owner, repo: name })
+    },
+    consumes: false,
+  }
+}
+
+function byNumber(id: number): Message {
+  return create(repositories.getRepositoryById.input, { id: BigInt(id) })
+}

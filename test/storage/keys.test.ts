@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, openDatabase } from '../../src/storage/database.ts'
+import { findDeployKey, hasDeployKeyTitle, listDeployKeys } from '../../src/storage/deploy-keys.ts'
+import { findGpgKeyByFingerprint, findGpgKeyByKeyId, listGpgKeys } from '../../src/storage/gpg-keys.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { findTokenById, listTokensFrom } from '../../src/storage/personal-access-tokens.ts'
+import { findKeyByFingerprint, hasPublicKeyTitle, listPublicKeys } from '../../src/storage/public-keys.ts'
+import { plansOf } from '../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+describe('keys', () => {
+  it('of an account are read in the order of an index', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await listPublicKeys(watched, 1, '', 0, 30)
+      await listPublicKeys(watched, 1, 'SHA256:x', 0, 30)
+      await findKeyByFingerprint(watched, 'SHA256:x')
+      await hasPublicKeyTitle(watched, 1, 'work')
+    })
+    const byFingerprint = 'SEARCH public_keys USING INDEX sqlite_autoindex_public_keys_1 (fingerprint=?)'
+    expect(plans).toEqual([
+      ['SEARCH public_keys USING INDEX public_keys_of_user (user_id=?)'],
+      ['SEARCH public_keys USING COVERING INDEX public_keys_of_user (user_id=?)'],
+      [byFingerprint],
+      [byFingerprint],
+      [byFingerprint],
+      ['SEARCH public_keys USING COVERING INDEX public_keys_title (user_id=? AND title=?)'],
+    ])
+  })
+
+  it('of a repository are read in the order of an index', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await listDeployKeys(watched, 1, { keyId: 0, fingerprint: '' }, 0, 30)
+      await listDeployKeys(watched, 1, { keyId: 5, fingerprint: '' }, 0, 30)
+      await findDeployKey(watched, 1, 5)
+      await hasDeployKeyTitle(watched, 1, 'ci')
+    })
+    expect(plans.flat().filter((step) => !step.startsWith('SEARCH'))).toEqual([])
+    expect(plans[0]).toEqual([
+      'SEARCH deploy_keys USING INDEX deploy_keys_of_repository (repository_id=?)',
+      'SEARCH public_keys USING INTEGER PRIMARY KEY (rowid=?)',
+    ])
+  })
+
+  it('of OpenPGP are read in the order of an index', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await listGpgKeys(watched, 1, 0, 30)
+      await findGpgKeyByFingerprint(watched, 'x')
+      await findGpgKeyByKeyId(watched, 1, 'X')
+    })
+    expect(plans).toEqual([
+      ['SEARCH gpg_keys USING INDEX gpg_keys_of_user (user_id=?)'],
+      ['SEARCH gpg_keys USING INDEX gpg_keys_of_user (user_id=?)'],
+      ['SEARCH gpg_keys USING INDEX gpg_keys_primary (fingerprint=?)'],
+      ['SEARCH gpg_keys USING INDEX gpg_keys_by_key_id (user_id=? AND key_id=?)'],
+    ])
+  })
+})
+
+describe('tokens', () => {
+  it('of an account are read in the order of an index', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await listTokensFrom(watched, 1, 0, 30)
+      await findTokenById(watched, 1, 5)
+    })
+    expect(plans).toEqual([
+      ['SEARCH personal_access_tokens USING INDEX personal_access_tokens_of_user (user_id=?)'],
+      ['SEARCH personal_access_tokens USING INTEGER PRIMARY KEY (rowid=?)'],
+    ])
+  })
+})

@@ -1,0 +1,18 @@
+import { type Actor, type Cast, createToken } from './server.ts'
+
+/**
+ * Who makes a call, by a name for tables of cases.
+ *
+ * @param name `nobody`, one of the cast, a scope for bob by a token with that scope, or `public-only` for bob by a token with all
+ *   scopes that sees public data only.
+ */
+export async function callerNamed(
+  url: string,
+  cast: Cast,
+  name: string,
+): Promise<Pick<Actor, 'authorization'> | undefined> {
+  if (name === 'nobody') return undefined
+  if (name === 'ada' || name === 'bob' || name === 'carol') return cast[name]
+  const scopes = name === 'public-only' ? ['all', name] : [name]
+  return { authorization: `token ${await createToken(url, cast.bob, scopes)}` }
+}
