@@ -71,6 +71,8 @@ export interface ServeFlags {
   webhookAllowedHosts: AllowedHosts
   webhookRetrySchedule: number[]
   defaultMergeStyle: MergeStyle
+  gitHooks: boolean
+  hookTimeout: number
   mailDir?: string
   proxyAuth: boolean
   proxyAuthHeader: string
@@ -83,6 +85,7 @@ export interface ServeFlags {
   corsOrigins: string[]
   maxMessageBytes: number
   maxPushBytes: number
+  maxAssetBytes: number
   reflection: boolean
   logLevel: LogLevel
 }
@@ -137,6 +140,8 @@ export function serveOptions(): Option[] {
     setting('--default-merge-style <style>', 'how pull requests of new repositories are merged', 'merge').choices(
       MERGE_STYLES,
     ),
+    setting('--git-hooks <on|off>', 'on: administrators edit scripts that run on pushes', 'off', onOff),
+    setting('--hook-timeout <time>', 'longest run of such a script, 1s to 10m', '30s', hookTimeout),
     setting('--mail-dir <folder>', 'folder that outgoing mail is written to; no mail without it', undefined, (text) =>
       resolve(text),
     ),
@@ -151,6 +156,7 @@ export function serveOptions(): Option[] {
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
     setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
+    setting('--max-asset-bytes <size>', 'largest file that comes with a release', '2GiB', byteSize),
     setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
     logLevelOption(),
   ]
@@ -189,8 +195,11 @@ export function readConfig(flags: ServeFlags): Config {
       statsBy: flags.statsBy,
       memoContentBytes: flags.memoContentBytes,
       maxPushBytes: flags.maxPushBytes,
+      maxAssetBytes: flags.maxAssetBytes,
       webhookRetryScheduleMs: flags.webhookRetrySchedule,
       defaultMergeStyle: flags.defaultMergeStyle,
+      gitHooks: flags.gitHooks,
+      hookTimeoutMs: flags.hookTimeout,
     },
     mailDir: flags.mailDir,
     proxyAuth: readProxyAuth(flags),
@@ -327,13 +336,30 @@ function durations(text: string): number[] {
   return given
     .filter((duration) => duration !== '')
     .map((duration) => {
-      const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(duration) ?? []
-      const milliseconds = Number(count) * (DURATION_UNITS_MS.get(unit) ?? Number.NaN)
+      const milliseconds = millisecondsOf(duration)
       if (!(milliseconds <= MAX_DURATION_MS)) {
         throw new InvalidArgumentError(`"${duration}" is not a time such as 500ms, 5s, 30m or 24h, up to 720h.`)
       }
       return milliseconds
     })
+}
+
+/** A push waits for its hooks, and whoever pushes for the push. */
+const MAX_HOOK_TIMEOUT_MS = 10 * 60 * 1000
+
+/** @returns milliseconds. */
+function hookTimeout(text: string): number {
+  const milliseconds = millisecondsOf(text)
+  if (!(milliseconds >= 1000 && milliseconds <= MAX_HOOK_TIMEOUT_MS)) {
+    throw new InvalidArgumentError('It must be a time from 1s to 10m.')
+  }
+  return milliseconds
+}
+
+/** Not a number for what is no time. */
+function millisecondsOf(duration: string): number {
+  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(duration) ?? []
+  return Number(count) * (DURATION_UNITS_MS.get(unit) ?? Number.NaN)
 }
 
 function origins(text: string): string[] {

@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Repositories, repositoriesIn } from './git/repositories.ts'
+import type { AttachmentFiles } from './storage/attachment-files.ts'
 import { type DataLock, lockDataFolder } from './storage/data-lock.ts'
 import { type Db, openDatabase } from './storage/database.ts'
 import { type MigrationRun, migrate, schemaVersion } from './storage/migrate.ts'
@@ -11,14 +12,21 @@ import { migrations } from './storage/migrations/index.ts'
  *
  *     branchline.db     rows, keys and password hashes among them
  *     repositories/     what Git keeps of each repository, by its id
+ *     attachments/      files that come with releases, by the repository's id
  *     lock              held by the one process that works on it
  */
 const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
+const ATTACHMENTS_FOLDER = 'attachments'
 
 /** The repositories of a data folder, of which nothing is touched yet. */
 export function repositoriesOf(folder: string): Repositories {
   return repositoriesIn(join(folder, REPOSITORIES_FOLDER))
+}
+
+/** The attachments of a data folder. */
+export function attachmentsOf(folder: string): AttachmentFiles {
+  return { folder: join(folder, ATTACHMENTS_FOLDER) }
 }
 
 /**

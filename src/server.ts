@@ -9,6 +9,7 @@ import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.t
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -17,6 +18,7 @@ import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
@@ -26,6 +28,7 @@ import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -37,7 +40,7 @@ import { comments } from '#gen/comments.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import type { Config } from './config.ts'
-import { lockData, openData, repositoriesOf } from './data-folder.ts'
+import { attachmentsOf, lockData, openData, repositoriesOf } from './data-folder.ts'
 import { createGuessLimits } from './domain/accounts/guess-limits.ts'
 import { loadInstanceKeys } from './domain/accounts/instance-keys.ts'
 import { createOAuth2Client } from './domain/accounts/oauth2.ts'
@@ -86,12 +89,14 @@ const SERVICES = [
   AccountService,
   AdminService,
   AuthService,
+  BranchProtectionService,
   CollaboratorService,
   CommitService,
   CommitStatusService,
   ContentService,
   DeployKeyService,
   EventService,
+  GitHookService,
   GitObjectService,
   GpgKeyService,
   ForkService,
@@ -102,6 +107,7 @@ const SERVICES = [
   OrganizationService,
   PublicKeyService,
   MirrorService,
+  ReleaseService,
   RepositoryService,
   ServerService,
   TagProtectionService,
@@ -155,6 +161,7 @@ export async function createApp(
   return {
     db,
     git: repositoriesOf(folder),
+    attachments: attachmentsOf(folder),
     clock,
     settings,
     log,
@@ -203,6 +210,7 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
       publicUrl: () => base.url,
     })
     await prepareRepositories(app.git)
+    if (app.settings.gitHooks) await prepareGitHooks(app)
     await forgetUnpublishedCopies(app)
     await healPendingUpdates(app)
     const { listener, stopServing } = await serve(config, app, base)
@@ -231,6 +239,13 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
     await db.destroy()
     throw error
   }
+}
+
+/** Says how the hooks of repositories are going to run: whoever switches them on has to know. */
+async function prepareGitHooks({ git, log }: App): Promise<void> {
+  const { kind, failures } = await git.hooks.prepare()
+  if (kind === 'plain') log.warn({ failures }, 'Git hooks run without a sandbox')
+  else log.info({ sandbox: kind }, 'Git hooks run in a sandbox')
 }
 
 /** @param base of links, which gets its URL from the address listened on unless it has one. */

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { dataOption } from '../config.ts'
-import { openDataAsItIs, repositoriesOf } from '../data-folder.ts'
+import { attachmentsOf, openDataAsItIs, repositoriesOf } from '../data-folder.ts'
 import { writeBackup } from '../domain/maintenance/backup.ts'
 import { restoreBackup } from '../domain/maintenance/restore.ts'
 import { systemClock } from '../server.ts'
@@ -26,12 +26,12 @@ export function backupCommand(): Command {
       const draft = `${output}.${process.pid}.part`
       try {
         const target = isPiped ? process.stdout : createWriteStream(draft, { mode: 0o600, flush: true })
-        const source = { db, git: repositoriesOf(data), clock: systemClock }
+        const source = { db, git: repositoriesOf(data), attachments: attachmentsOf(data), clock: systemClock }
         const options = { snapshotFile: join(data, `backup.${process.pid}.db`), version: VERSION }
-        const { repositories, files } = await writeBackup(source, target, options)
+        const { repositories, files, attachments } = await writeBackup(source, target, options)
         if (isPiped) return
         await rename(draft, output)
-        print(`wrote ${output}: ${repositories} repositories, ${files} of their files`)
+        print(`wrote ${output}: ${repositories} repositories, ${files} of their files, ${attachments} attachments`)
       } finally {
         if (!isPiped) await rm(draft, { force: true })
         await db.destroy()

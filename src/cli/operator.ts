@@ -13,5 +13,8 @@ export const OPERATOR_SETTINGS: Settings = {
   memoContentBytes: 8192,
   webhookRetryScheduleMs: [],
   maxPushBytes: 0,
+  maxAssetBytes: 0,
   defaultMergeStyle: 'merge',
+  gitHooks: false,
+  hookTimeoutMs: 30_000,
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Repositories } from '../git/repositories.ts'
+import type { AttachmentFiles } from '../storage/attachment-files.ts'
 import type { Db } from '../storage/database.ts'
 import type { MergeStyle } from '../storage/repositories.ts'
 import type { GuessLimits } from './accounts/guess-limits.ts'
@@ -18,6 +19,7 @@ import type { Signal } from './signal.ts'
 export interface App {
   readonly db: Db
   readonly git: Repositories
+  readonly attachments: AttachmentFiles
   readonly clock: Clock
   readonly settings: Settings
   readonly log: Logger
@@ -74,10 +76,16 @@ export interface Settings {
   readonly memoContentBytes: number
   /** Most bytes of one push, and of what is fetched at once from another server. */
   readonly maxPushBytes: number
+  /** Most bytes of a file that comes with a release. */
+  readonly maxAssetBytes: number
   /** Milliseconds from each failed attempt of a webhook delivery to the next one; behind the last, it is given up. */
   readonly webhookRetryScheduleMs: readonly number[]
   /** How pull requests of new repositories are merged unless told otherwise. */
   readonly defaultMergeStyle: MergeStyle
+  /** Whether repositories have scripts that run on pushes. */
+  readonly gitHooks: boolean
+  /** Longest run of such a script. */
+  readonly hookTimeoutMs: number
 }
 
 /** Whole Unix seconds of a clock. */

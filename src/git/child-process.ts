@@ -100,7 +100,8 @@ export async function runGit(args: readonly string[], options: SpawnOptions, inp
   return { ...(await git.exited), stdout }
 }
 
-function cleanEnvironment(): Record<string, string> {
+/** Nothing of our own environment but where programs are. */
+export function cleanEnvironment(): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
     // Messages are read by programs.
@@ -110,6 +111,18 @@ function cleanEnvironment(): Record<string, string> {
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_TERMINAL_PROMPT: '0',
   }
+}
+
+/** The configuration of every git as variables, for what others start (git-config(1), ENVIRONMENT). */
+export function configEnvironment(): Record<string, string> {
+  const entries = CONFIG.map((entry) => entry.split('='))
+  return Object.fromEntries([
+    ['GIT_CONFIG_COUNT', String(entries.length)],
+    ...entries.flatMap(([key = '', value = ''], i) => [
+      [`GIT_CONFIG_KEY_${i}`, key],
+      [`GIT_CONFIG_VALUE_${i}`, value],
+    ]),
+  ])
 }
 
 function exitOf(child: ChildProcess): Promise<Exit> {

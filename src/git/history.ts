@@ -1,7 +1,7 @@
 import { GitError } from './errors.ts'
 import { readObjects } from './objects.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
-import { readGit, splitAtZeros, textOf } from './reading.ts'
+import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 import type { TreeEntry } from './trees.ts'
 
@@ -86,6 +86,7 @@ function argumentsOf({ from, without, path, since, until }: History): string[] {
  * Commits by their ids, with their signatures; those that are not in the repository are left out.
  *
  * @param maxBytes kept of each, beginning with its headers.
+ * @param options where else the objects may be, and how long to read.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function readCommits(
@@ -93,9 +94,10 @@ export async function readCommits(
   id: number,
   ids: readonly string[],
   maxBytes = MAX_COMMIT_BYTES,
+  options: Omit<ReadOptions, 'input'> = {},
 ): Promise<ReadonlyMap<string, RawCommit>> {
   const commits = new Map<string, RawCommit>()
-  for await (const object of readObjects(repositories, id, [...new Set(ids)], maxBytes)) {
+  for await (const object of readObjects(repositories, id, [...new Set(ids)], maxBytes, options)) {
     if (object.type === 'commit') commits.set(object.id, parseCommit(object.id, object.content))
   }
   return commits

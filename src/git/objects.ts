@@ -1,5 +1,5 @@
 import { ByteReader } from './byte-reader.ts'
-import { readGit, streamGit } from './reading.ts'
+import { type ReadOptions, readGit, streamGit } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 
 export type ObjectType = 'commit' | 'tree' | 'blob' | 'tag'
@@ -62,6 +62,7 @@ export async function inspectObject(
  *
  * @param ids in full.
  * @param maxBytes kept of each.
+ * @param options where else the objects may be, and how long to read.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function* readObjects(
@@ -69,9 +70,10 @@ export async function* readObjects(
   id: number,
   ids: readonly string[],
   maxBytes: number,
+  options: Omit<ReadOptions, 'input'> = {},
 ): AsyncGenerator<StoredObject, void, undefined> {
   if (ids.length === 0) return
-  const chunks = readGit(repositories, id, ['cat-file', '--batch'], { input: linesOf(ids) })
+  const chunks = readGit(repositories, id, ['cat-file', '--batch'], { ...options, input: linesOf(ids) })
   try {
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {

@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import { type GitProcess, spawnGit } from './child-process.ts'
-import { answerHook, type ProposedPush, type PushVerdict } from './push-review.ts'
+import { type AnswerPush, answerHooks, hooksFor } from './push-review.ts'
 import { hooksFolder, type Repositories, repositoryPath } from './repositories.ts'
 
 /** One request to a half of the smart protocol (gitprotocol-http(5)). */
@@ -42,23 +43,26 @@ export function startUploadPack(repositories: Repositories, id: number, request:
 /**
  * Starts the half that clients push to.
  *
- * @param review asked once, when all objects have arrived and before a ref moves; not asked when the push does not get so far.
+ * @param hasScripts whether the answer depends on more than the push as a whole: then it is asked for each ref, and at the end, too.
+ * @param answer is asked when all objects have arrived and before a ref moves, and then refuses all; for each ref before that moves,
+ *   which it then refuses by itself; and about those that have moved. Not asked when the push does not get so far.
  */
 export function startReceivePack(
   repositories: Repositories,
   id: number,
   request: PackRequest,
-  review: (push: ProposedPush) => Promise<PushVerdict>,
+  hasScripts: boolean,
+  answer: AnswerPush,
 ): GitProcess {
   const repository = repositoryPath(repositories, id)
   const config = [
     ...RECEIVE_CONFIG,
-    `core.hooksPath=${hooksFolder(repositories)}`,
+    `core.hooksPath=${join(hooksFolder(repositories), hooksFor(hasScripts))}`,
     ...(request.isLarge ? [KEEP_PACK] : []),
   ]
   const options = { repository, env: environmentOf(request), hooks: true }
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
-  if (git.hooks) answerHook(git.hooks, review)
+  if (git.hooks) answerHooks(git.hooks, answer)
   return git
 }
 

@@ -3,24 +3,43 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { RefUpdate } from './refs.ts'
 
-/** A push whose objects have arrived, in quarantine, and whose refs have not moved. */
-export interface ProposedPush {
-  /** As the client asks for them, each ref once. */
+/** What Git runs when refs of a push are about to move, move and have moved (githooks(5)). */
+export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
+export type HookName = (typeof HOOKS)[number]
+
+/** A push, at one of the points at which Git asks about it. */
+export interface PushQuestion {
+  readonly hook: HookName
+  /** For `pre-receive` as the client asks for them, each ref once; for `update` one of them; at last those that have moved. */
   readonly updates: readonly RefUpdate[]
-  /** Folder of the objects that came with the push (git-receive-pack(1), "Quarantine environment"). */
-  readonly quarantine: string
+  /** Folder of the objects that came with the push, until they are let in (git-receive-pack(1), "Quarantine environment"). */
+  readonly quarantine: string | undefined
+  /** What the client says beside (git-push(1), `--push-option`), as Git hands it to hooks. */
+  readonly pushOptions: Readonly<Record<string, string>>
 }
 
-/** Undefined accepts a push; lines of text refuse it, every ref of it, and are shown to who pushes. */
-export type PushVerdict = readonly string[] | undefined
+/** Lines for who pushes, and whether it may go on: all of it, or the one ref. At the end nothing depends on that. */
+export interface PushAnswer {
+  readonly accepted: boolean
+  readonly lines: readonly string[]
+}
+
+/** Answers a question. The signal says that nobody waits for it any more. */
+export type AnswerPush = (question: PushQuestion, signal: AbortSignal) => Promise<PushAnswer>
 
 /**
- * What git runs before it moves refs (githooks(5), pre-receive). It only passes the question on to the server, over the descriptor
- * that it inherits: there is no address to find and no identity to forge, as there would be with a socket. A server that is gone
- * refuses.
+ * What Git runs as each of the hooks. It only passes the question on to the server, over the descriptor that it inherits: there is no
+ * address to find and no identity to forge, as there would be with a socket. A server that is gone refuses.
  */
 const SHIM = `#!/bin/sh
-{ printf '%s\\n' "$GIT_QUARANTINE_PATH"; cat; echo; } >&3 || exit 1
+hook=\${0##*/}
+{
+  printf '%s\\0' "$hook"
+  env -0
+  printf '\\0'
+  if [ "$hook" = update ]; then printf '%s %s %s\\n' "$2" "$3" "$1"; else cat; fi
+  printf '\\0'
+} >&3 || exit 1
 while IFS= read -r line <&3; do
   case $line in
     accept) exit 0 ;;
@@ -36,46 +55,92 @@ const MAX_QUESTION_CHARACTERS = 128 * 1024 * 1024
 
 const ZEROS = /^0+$/
 
-/** Puts the hooks into a folder, for `core.hooksPath`. */
+/** Folders of hooks, for `core.hooksPath`. Git starts a process for each hook that there is, and `update` for each ref. */
+const FOLDERS: Readonly<Record<string, readonly HookName[]>> = { review: ['pre-receive'], scripts: HOOKS }
+
+/** Puts the hooks into folders below one. */
 export async function installHooks(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  const file = join(folder, 'pre-receive')
-  await writeFile(file, SHIM)
-  await chmod(file, 0o700)
+  for (const [name, hooks] of Object.entries(FOLDERS)) {
+    await mkdir(join(folder, name), { recursive: true })
+    for (const hook of hooks) {
+      const file = join(folder, name, hook)
+      await writeFile(file, SHIM)
+      await chmod(file, 0o700)
+    }
+  }
 }
 
 /**
- * Answers the question of the hook on the other end of a stream.
+ * Where the hooks of a push are, below the folder that they were put into.
  *
- * @param review decides. What it throws refuses the push, without a word about why.
+ * @param all whether Git is to ask about each ref and at the end, too.
  */
-export function answerHook(channel: Duplex, review: (push: ProposedPush) => Promise<PushVerdict>): void {
+export function hooksFor(all: boolean): string {
+  return all ? 'scripts' : 'review'
+}
+
+/**
+ * Answers the questions of the hooks on the other end of a stream, which come one after the other.
+ *
+ * @param answer what it throws refuses, without a word about why.
+ */
+export function answerHooks(channel: Duplex, answer: AnswerPush): void {
+  const gone = new AbortController()
   let question = ''
+  channel.on('close', () => gone.abort())
   channel.setEncoding('utf8').on('data', (text: string) => {
     question += text
     if (question.length > MAX_QUESTION_CHARACTERS) channel.destroy()
-    if (!question.endsWith('\n\n')) return
-    const push = readQuestion(question)
+    const asked = text.endsWith('\0') ? readQuestion(question) : undefined
+    if (!asked) return
     question = ''
-    review(push)
-      .catch(() => ['the server failed'])
-      .then((verdict) => channel.write(answerOf(verdict)))
+    answer(asked, gone.signal)
+      .catch(() => refusal(['the server failed']))
+      .then((given) => channel.write(textOf(given)))
   })
 }
 
-/** The path of the quarantine on the first line, `old new ref` on each following one. */
-function readQuestion(question: string): ProposedPush {
-  const [quarantine = '', ...lines] = question.trimEnd().split('\n')
-  const updates = lines.map((line) => {
-    const [from = '', to = '', name = ''] = line.split(' ')
-    return { name, from: ZEROS.test(from) ? undefined : from, to: ZEROS.test(to) ? undefined : to }
+/** Names of variables by which Git hands on what the client says. */
+const PUSH_OPTION = /^GIT_PUSH_OPTION_(?:COUNT|\d+)$/
+
+/** The hook, its environment and an empty text, each ended by a null byte; then `old new ref` on each line, and a null byte. */
+function readQuestion(text: string): PushQuestion | undefined {
+  const end = text.indexOf('\0\0') + 2
+  if (end < 2 || end === text.length) return undefined
+  const [name, ...entries] = text.slice(0, end - 2).split('\0')
+  const hook = HOOKS.find((known) => known === name)
+  if (!hook) return undefined
+  const variables = entries.map((entry) => {
+    const equals = entry.indexOf('=')
+    return [entry.slice(0, equals), entry.slice(equals + 1)] as const
   })
-  return { quarantine, updates }
+  const updates = text.slice(end, -1).trimEnd().split('\n').map(readUpdate)
+  return {
+    hook,
+    updates,
+    quarantine: variables.find(([variable]) => variable === 'GIT_QUARANTINE_PATH')?.[1],
+    pushOptions: Object.fromEntries(variables.filter(([variable]) => PUSH_OPTION.test(variable))),
+  }
 }
 
-/** Lines for people begin with a dot, so that none of them is taken for the verdict. They have the form that clients know. */
-function answerOf(verdict: PushVerdict): string {
-  if (verdict === undefined) return 'accept\n'
-  const lines = verdict.flatMap((text) => text.split('\n')).map((line) => `.error: ${line}`)
-  return `${['.error:', ...lines, '.error:', 'refuse'].join('\n')}\n`
+function readUpdate(line: string): RefUpdate {
+  const [from = '', to = '', name = ''] = line.split(' ')
+  return { name, from: ZEROS.test(from) ? undefined : from, to: ZEROS.test(to) ? undefined : to }
+}
+
+/** An answer by which the server itself refuses, in the form that clients know. */
+export function refusal(texts: readonly string[]): PushAnswer {
+  return { accepted: false, lines: errorLines(texts) }
+}
+
+/** Sentences of the server, as lines in the form that clients know; none for none. */
+export function errorLines(texts: readonly string[]): string[] {
+  if (texts.length === 0) return []
+  return ['error:', ...texts.flatMap((text) => text.split('\n')).map((line) => `error: ${line}`), 'error:']
+}
+
+/** Lines for people begin with a dot, so that none of them is taken for the verdict. */
+function textOf({ accepted, lines }: PushAnswer): string {
+  const verdict = accepted ? 'accept' : 'refuse'
+  return `${[...lines.map((line) => `.${line}`), verdict].join('\n')}\n`
 }

@@ -24,6 +24,8 @@ export interface ReadOptions {
   readonly timeoutMs?: number
   /** Another repository whose objects count too. */
   readonly alsoFrom?: number
+  /** Folder of objects that came with a push and count too. */
+  readonly quarantine?: string | undefined
 }
 
 /**
@@ -59,7 +61,7 @@ async function* run(
   id: number,
   args: readonly string[],
   gate: Gate,
-  { input, timeoutMs, alsoFrom }: ReadOptions,
+  { input, timeoutMs, alsoFrom, quarantine }: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const leave = await gate.enter()
   let git: GitProcess
@@ -67,9 +69,10 @@ async function* run(
     const config = CONFIG.flatMap((entry) => ['-c', entry])
     const env = {
       ...ENVIRONMENT,
-      ...(alsoFrom !== undefined && {
-        GIT_ALTERNATE_OBJECT_DIRECTORIES: join(repositoryPath(repositories, alsoFrom), 'objects'),
-      }),
+      ...alternatesOf([
+        ...(alsoFrom === undefined ? [] : [join(repositoryPath(repositories, alsoFrom), 'objects')]),
+        ...(quarantine === undefined ? [] : [quarantine]),
+      ]),
     }
     git = spawnGit([...config, ...args], { repository: repositoryPath(repositories, id), env })
   } catch (error) {
@@ -97,6 +100,13 @@ async function* run(
     git.stop()
     leave()
   }
+}
+
+/** Folders of objects that git is to look into too. Quoted, since a colon would end a path (git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES). */
+function alternatesOf(folders: readonly string[]): Record<string, string> {
+  if (folders.length === 0) return {}
+  const quoted = folders.map((folder) => `"${folder.replace(/["\\]/g, '\\$&')}"`)
+  return { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted.join(':') }
 }
 
 function tookTooMuch(args: readonly string[]): GitError {

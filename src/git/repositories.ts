@@ -5,6 +5,7 @@ import nodegit from 'nodegit'
 import { explained, GitError } from './errors.ts'
 import { Gate } from './gate.ts'
 import type { LastChanges } from './history.ts'
+import { HookRunner } from './hook-runner.ts'
 import { installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
 import { RepositoryHandles } from './repository-handles.ts'
@@ -21,6 +22,8 @@ export interface Repositories {
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
   readonly streams: Gate
+  /** Runs scripts of people, once it is prepared. */
+  readonly hooks: HookRunner
   /** What `history.ts` has found out before. */
   readonly counts: Recent<number>
   readonly lastChanges: Recent<LastChanges>
@@ -53,6 +56,7 @@ export function repositoriesIn(folder: string): Repositories {
     locks: new Map(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
     streams: new Gate(MAX_STREAMS, 0),
+    hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
     counts: new Recent(MAX_KEPT_COUNTS),
     lastChanges: new Recent(MAX_KEPT_LAST_CHANGES),
   }

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type ContentsResponse,
   ContentsResponseSchema,
@@ -15,7 +15,7 @@ import type { OpenRepository } from '../domain/repos/permissions.ts'
 import { callerOf } from './call.ts'
 import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
 import { encodePath, gitUrls } from './git-urls.ts'
-import { httpBodies } from './http-bodies.ts'
+import { httpBodies, setFileHeaders } from './http-bodies.ts'
 
 /** The methods of ContentService that read. */
 export type ContentMethods = Pick<ServiceImpl<typeof ContentService>, 'getContents' | 'getRawFile' | 'getArchive'>
@@ -43,20 +43,6 @@ export function contentMethods(app: App): ContentMethods {
       yield* httpBodies(format === 'zip' ? 'application/zip' : 'application/gzip', chunks)
     },
   }
-}
-
-/** Strangers write what is sent, and name it: browsers must take it for nothing that acts, on the forge's own origin least of all. */
-function setFileHeaders({ responseHeader }: HandlerContext, disposition: 'inline' | 'attachment', name: string): void {
-  responseHeader.set('x-content-type-options', 'nosniff')
-  responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
-  responseHeader.set('cache-control', 'private, no-cache')
-  responseHeader.set('content-disposition', `${disposition}; filename*=UTF-8''${extendedValue(name)}`)
-}
-
-/** RFC 8187 section 3.2.1: some of what encodeURIComponent leaves alone has to be encoded. */
-function extendedValue(text: string): string {
-  const encode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
-  return encodeURIComponent(text).replace(/['()*]/g, encode)
 }
 
 /** Something at a path of a commit, as clients see it. In a list of many it has no message of its last commit. */

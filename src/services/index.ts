@@ -3,6 +3,7 @@ import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.t
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -10,6 +11,7 @@ import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
@@ -19,6 +21,7 @@ import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -32,6 +35,7 @@ import { accountMethods } from './accounts.ts'
 import { adminService } from './admin.ts'
 import { authService } from './auth.ts'
 import { blockMethods } from './blocks.ts'
+import { branchProtectionService } from './branch-protections.ts'
 import { collaboratorService } from './collaborators.ts'
 import { commitStatusService } from './commit-statuses.ts'
 import { commitService } from './commits.ts'
@@ -40,6 +44,7 @@ import { contentMethods } from './contents.ts'
 import { deployKeyService } from './deploy-keys.ts'
 import { eventService } from './events.ts'
 import { forkService } from './forks.ts'
+import { gitHookService } from './git-hooks.ts'
 import { gitObjectService } from './git-objects.ts'
 import { gpgKeyService } from './gpg-keys.ts'
 import { identityProviderService } from './identity-providers.ts'
@@ -52,6 +57,7 @@ import { notificationMethods } from './notifications.ts'
 import { organizationService } from './organizations.ts'
 import { personalAccessTokenMethods } from './personal-access-tokens.ts'
 import { publicKeyService } from './public-keys.ts'
+import { releaseService } from './releases.ts'
 import { repositoryService } from './repositories.ts'
 import { serverService } from './server-version.ts'
 import { tagProtectionService } from './tag-protections.ts'
@@ -69,12 +75,14 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(AccountService, { ...accountMethods(app), ...blockMethods(app) })
   router.service(AdminService, adminService(app))
   router.service(AuthService, authService(app))
+  router.service(BranchProtectionService, branchProtectionService(app))
   router.service(CollaboratorService, collaboratorService(app))
   router.service(CommitService, commitService(app))
   router.service(CommitStatusService, commitStatusService(app))
   router.service(ContentService, { ...contentMethods(app), ...contentChangeMethods(app) })
   router.service(DeployKeyService, deployKeyService(app))
   router.service(EventService, eventService(app))
+  router.service(GitHookService, gitHookService(app))
   router.service(GitObjectService, gitObjectService(app))
   router.service(GpgKeyService, gpgKeyService(app))
   router.service(ForkService, forkService(app))
@@ -85,6 +93,7 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(OrganizationService, organizationService(app))
   router.service(PublicKeyService, publicKeyService(app))
   router.service(MirrorService, mirrorService(app))
+  router.service(ReleaseService, releaseService(app))
   router.service(RepositoryService, repositoryService(app))
   router.service(ServerService, serverService())
   router.service(TagProtectionService, tagProtectionService(app))

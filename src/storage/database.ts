@@ -1,9 +1,16 @@
 import Sqlite from 'better-sqlite3'
 import { type Expression, Kysely, type SqlBool, SqliteDialect, sql, type Transaction } from 'kysely'
+import type {
+  BranchProtectionsTable,
+  BranchProtectionTeamsTable,
+  BranchProtectionUsersTable,
+} from './branch-protections.ts'
+import type { BranchRenamesTable } from './branch-renames.ts'
 import type { BranchesTable, PendingRefUpdatesTable } from './branches.ts'
 import type { CollaboratorsTable } from './collaborators.ts'
 import type { CommitStatusContextsTable, CommitStatusesTable } from './commit-statuses.ts'
 import type { DeployKeysTable } from './deploy-keys.ts'
+import type { GitHooksTable } from './git-hooks.ts'
 import type { GpgCertificatesTable, GpgKeysTable } from './gpg-keys.ts'
 import type { IdentityProvidersTable } from './identity-providers.ts'
 import type { InstanceKeysTable } from './instance-keys.ts'
@@ -18,6 +25,8 @@ import type { PasswordResetsTable } from './password-resets.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import type { PublicKeysTable } from './public-keys.ts'
 import { openReader, type Reader } from './reader.ts'
+import type { ReleaseAssetsTable } from './release-assets.ts'
+import type { ReleasesTable } from './releases.ts'
 import type { RepositoriesTable, RepositoryRedirectsTable } from './repositories.ts'
 import type { RepositoryTransfersTable } from './repository-transfers.ts'
 import type { SessionsTable } from './sessions.ts'
@@ -47,12 +56,17 @@ export interface Schema {
   account_names: AccountNamesTable
   account_redirects: AccountRedirectsTable
   accounts: AccountsTable
+  branch_protection_teams: BranchProtectionTeamsTable
+  branch_protection_users: BranchProtectionUsersTable
+  branch_protections: BranchProtectionsTable
+  branch_renames: BranchRenamesTable
   branches: BranchesTable
   collaborators: CollaboratorsTable
   commit_status_contexts: CommitStatusContextsTable
   commit_statuses: CommitStatusesTable
   create_requests: CreateRequestsTable
   deploy_keys: DeployKeysTable
+  git_hooks: GitHooksTable
   gpg_certificates: GpgCertificatesTable
   gpg_keys: GpgKeysTable
   identity_providers: IdentityProvidersTable
@@ -73,6 +87,8 @@ export interface Schema {
   personal_access_tokens: PersonalAccessTokensTable
   public_keys: PublicKeysTable
   recovery_codes: RecoveryCodesTable
+  release_assets: ReleaseAssetsTable
+  releases: ReleasesTable
   repositories: RepositoriesTable
   repository_redirects: RepositoryRedirectsTable
   repository_transfers: RepositoryTransfersTable

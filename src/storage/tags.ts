@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 import { prepareFirst, prepareQuery } from './prepared.ts'
 
@@ -39,6 +39,21 @@ const tagPage = prepareQuery((db, repositoryId: number, offset: number, limit: n
 /** The tag of a name. */
 export function findTag(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
   return tagByName(db, repositoryId, name)
+}
+
+/** A tag whose name is another one but for the case of ASCII letters. */
+export function findTagInAnyCase(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
+  return (
+    db
+      .selectFrom('tags')
+      .selectAll()
+      .where('repository_id', '=', repositoryId)
+      // The expression of an index.
+      .where(sql`lower(name)`, '=', sql`lower(${name})`)
+      .orderBy('name')
+      .limit(1)
+      .executeTakeFirst()
+  )
 }
 
 /** Tags of a repository, latest first, then by name. */

@@ -50,6 +50,9 @@ const DENIALS: ReadonlyMap<string, string> = new Map([
   ['owner', 'user should be the owner of the repo'],
 ])
 
+/** Whether nobody may, or somebody else: in the words that compatible systems use. */
+const HOOKS_DENIED = 'must be allowed to edit Git hooks'
+
 /**
  * The one table from reasons to codes and texts. A key is a value of the proto enum ErrorReason, where its meaning and
  * its metadata are documented, or its row names one: for any other reason this does not compile.
@@ -58,6 +61,12 @@ const REFUSALS: Readonly<
   Record<(Reason | TransportReason) & PublicReason, Refusal> & Record<Exclude<Reason, PublicReason>, SharedRefusal>
 > = {
   ACCOUNT_ARCHIVED: { code: Code.PermissionDenied, message: 'this account is archived' },
+  ASSET_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  ASSET_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: ({ max_bytes }) => `a file has at most ${max_bytes} bytes`,
+    restStatus: 413,
+  },
   AVATAR_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   BAD_CREDENTIALS: { code: Code.Unauthenticated, message: 'the credentials are wrong, expired or revoked' },
   BLOCKED_ADDRESS: {
@@ -66,7 +75,60 @@ const REFUSALS: Readonly<
     field: 'webhook.url',
   },
   BLOCK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
-  BRANCH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  BRANCH_COMMIT_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ id }) => `object does not exist [id: ${id}, rel_path: ]`,
+    restStatus: 422,
+    field: 'new_commit_id',
+  },
+  BRANCH_EXISTS: { code: Code.AlreadyExists, message: 'The branch already exists.' },
+  BRANCH_HEAD_DIFFERS: {
+    code: Code.FailedPrecondition,
+    message: ({ expected, given }) => `branch commit does not match [expected: ${expected}, given: ${given}]`,
+    restStatus: 422,
+  },
+  BRANCH_NAMED_LIKE_TAG: {
+    code: Code.AlreadyExists,
+    message: 'The branch with the same tag already exists.',
+  },
+  BRANCH_NOT_DELETABLE: {
+    code: Code.FailedPrecondition,
+    message: 'can not delete default or pull request target branch',
+    restStatus: 403,
+  },
+  BRANCH_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ operation }) => (operation === 'rename' ? "Branch doesn't exist." : 'not found'),
+  },
+  BRANCH_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: ({ text }) => text ?? 'branch protected',
+  },
+  BRANCH_PROTECTION_EXISTS: {
+    code: Code.AlreadyExists,
+    message: 'Branch protection already exist',
+    restStatus: 403,
+  },
+  BRANCH_PROTECTION_NAMELESS: {
+    code: Code.InvalidArgument,
+    message: 'both rule_name and branch_name are empty',
+    restStatus: 400,
+    field: 'rule_name',
+  },
+  BRANCH_PROTECTION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  BRANCH_RENAME_CONFLICT: {
+    code: Code.AlreadyExists,
+    message: 'Cannot rename a branch using the same name or rename to a branch that already exists.',
+    restStatus: 422,
+  },
+  BRANCH_RENAME_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'User must be a repo or site admin to rename default or protected branches.',
+  },
+  BRANCH_RENAME_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: 'Failed to rename branch due to branch protection rules.',
+  },
   CANNOT_BLOCK: {
     code: Code.InvalidArgument,
     message: 'nobody blocks themselves, and an organisation does not block its members',
@@ -125,10 +187,19 @@ const REFUSALS: Readonly<
       'the first account administers the instance and is made on its machine: ' +
       'node dist/main.js user create --data DIR --username NAME --role admin --password-stdin',
   },
+  FORCE_REQUIRED: {
+    code: Code.FailedPrecondition,
+    message: ({ branch }) => `Force push ${branch} need a confirm force parameter`,
+    restStatus: 422,
+  },
   FORK_EXISTS: {
     code: Code.AlreadyExists,
     message: ({ owner, name }) => `there is a fork already: ${owner}/${name}`,
   },
+  GIT_HOOKS_DISABLED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
+  GIT_HOOK_ACCESS_DENIED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
+  GIT_HOOK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  GIT_HOOK_REFUSED: { code: Code.PermissionDenied, message: ({ text }) => text || 'push is rejected' },
   GIT_TIMEOUT: { code: Code.DeadlineExceeded, message: 'this takes longer to read than the server allows' },
   GPG_KEY_EMAIL_UNKNOWN: {
     code: Code.NotFound,
@@ -201,7 +272,8 @@ const REFUSALS: Readonly<
   },
   INVALID_FIELD: {
     code: Code.InvalidArgument,
-    message: ({ field, max_length, max_bytes }) => {
+    message: ({ field, max_length, max_bytes, rule }) => {
+      if (rule !== undefined) return `[${pascalCase(field)}]: ${rule}`
       if (max_length !== undefined) return `${field} is longer than ${max_length} characters`
       if (max_bytes !== undefined) return `${field} is longer than ${max_bytes} bytes`
       return `${field} is missing or not allowed`
@@ -277,6 +349,12 @@ const REFUSALS: Readonly<
     message: 'the page token does not belong to this list',
     field: 'page_token',
   },
+  INVALID_PROTECTION_ORDER: {
+    code: Code.InvalidArgument,
+    message: ({ id }) => `rule ${id} is named twice or does not exist`,
+    restStatus: 422,
+    field: 'ids',
+  },
   INVALID_REF: {
     code: Code.InvalidArgument,
     message: ({ ref }) => `no valid ref or sha: ${ref}`,
@@ -348,6 +426,12 @@ const REFUSALS: Readonly<
     },
     restStatus: 422,
   },
+  INVALID_UPLOAD: {
+    code: Code.InvalidArgument,
+    message: 'the content is no form with a file in its field "attachment"',
+    restStatus: 400,
+    field: 'attachment',
+  },
   INVALID_USERNAME: {
     code: Code.InvalidArgument,
     message: 'a username has up to 36 letters, digits and hyphens, starts and ends with no hyphen, and is not reserved',
@@ -407,7 +491,14 @@ const REFUSALS: Readonly<
     message: 'repo is not owned by an organization',
     restStatus: 405,
   },
+  NO_BRANCHES: {
+    reason: 'REPOSITORY_EMPTY',
+    code: Code.FailedPrecondition,
+    message: 'Git Repository is empty.',
+    restStatus: 404,
+  },
   OBJECT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  OLD_BRANCH_NOT_FOUND: { code: Code.NotFound, message: 'The old branch does not exist' },
   ORGANIZATION_ACCESS_DENIED: {
     code: Code.PermissionDenied,
     message: ({ needed }) =>
@@ -445,6 +536,11 @@ const REFUSALS: Readonly<
   PATH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   PERMISSION_DENIED: { code: Code.PermissionDenied, message: 'this account may not do that' },
   PUBLIC_ONLY_TOKEN: { code: Code.PermissionDenied, message: 'this token is restricted to public data' },
+  RANGE_NOT_SATISFIABLE: {
+    code: Code.OutOfRange,
+    message: ({ bytes }) => `the file has ${bytes} bytes`,
+    restStatus: 416,
+  },
   RATE_LIMITED: {
     code: Code.ResourceExhausted,
     message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
@@ -460,6 +556,31 @@ const REFUSALS: Readonly<
   REF_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REF_REFUSED: { code: Code.PermissionDenied, message: ({ text }) => text ?? 'the change is refused' },
   REGISTRATION_CLOSED: { code: Code.PermissionDenied, message: 'this instance is not open for registration' },
+  // The words of compatible systems.
+  RELEASE_EXISTS: { code: Code.AlreadyExists, message: 'Release is has no Tag' },
+  RELEASE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  RELEASE_REPOSITORY_EMPTY: { code: Code.FailedPrecondition, message: 'repo is empty', restStatus: 422 },
+  RELEASE_TAG_INVALID: {
+    code: Code.InvalidArgument,
+    message: ({ tag }) => `release tag name is not valid [tag_name: ${tag}]`,
+    restStatus: 422,
+    field: 'tag_name',
+  },
+  RELEASE_TAG_PROTECTED: {
+    code: Code.PermissionDenied,
+    message: ({ tag }) => `release tag name is protected [tag_name: ${tag}]`,
+    restStatus: 422,
+  },
+  RELEASE_TAG_REQUIRED: {
+    code: Code.InvalidArgument,
+    message: '[TagName]: Required',
+    restStatus: 422,
+    field: 'tag_name',
+  },
+  RELEASE_TAG_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ tag }) => `release tag already exist [tag_name: ${tag}]`,
+  },
   REPOSITORY_ACCESS_DENIED: {
     code: Code.PermissionDenied,
     message: ({ needed = '' }) => DENIALS.get(needed) ?? DENIED_WRITE,
@@ -526,6 +647,11 @@ const REFUSALS: Readonly<
     field: 'title',
   },
   TAG_EXISTS: { code: Code.AlreadyExists, message: ({ tag }) => `tag already exists [name: ${tag}]` },
+  TAG_HAS_RELEASE: {
+    code: Code.FailedPrecondition,
+    message: 'a tag attached to a release cannot be deleted directly',
+    restStatus: 409,
+  },
   TAG_NOT_ANNOTATED: {
     code: Code.InvalidArgument,
     message: ({ sha }) => `${sha} is no annotated tag`,
@@ -576,6 +702,16 @@ const REFUSALS: Readonly<
     field: 'name',
   },
   TOKEN_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  TOO_MANY_ASSETS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a release has at most ${limit} files`,
+    restStatus: 422,
+  },
+  TOO_MANY_BRANCH_PROTECTIONS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a repository has at most ${limit} rules about branches`,
+    restStatus: 422,
+  },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `${limit} repositories are being copied already; try again later`,
@@ -585,6 +721,10 @@ const REFUSALS: Readonly<
     message: ({ limit }) => `one call changes at most ${limit} files`,
     restStatus: 422,
     field: 'files',
+  },
+  TOO_MANY_GIT_HOOKS: {
+    code: Code.Unavailable,
+    message: 'too many hooks are running at the moment; try again soon',
   },
   TOO_MANY_KEYS: {
     code: Code.InvalidArgument,
@@ -689,6 +829,11 @@ const REFUSALS: Readonly<
   WEBHOOK_DELIVERY_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   WEBHOOK_DISABLED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} was switched off by its target` },
   WEBHOOK_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+}
+
+/** The name of a field as compatible systems have it in the texts about its form. */
+function pascalCase(field = ''): string {
+  return field.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()).replace(/Id$/, 'ID')
 }
 
 /** Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every 401. */

@@ -44,9 +44,14 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     }
     try {
       const response = await next(request)
-      if (response.stream) return { ...response, message: untilEnd(response.message, request.signal, fail, finish) }
-      const status = contextValues.get(restStatusKey)
-      if (status !== undefined) contextValues.set(successStatus, status)
+      const passStatusOn = () => {
+        const status = contextValues.get(restStatusKey)
+        if (status !== undefined) contextValues.set(successStatus, status)
+      }
+      if (response.stream) {
+        return { ...response, message: untilEnd(response.message, request.signal, passStatusOn, fail, finish) }
+      }
+      passStatusOn()
       finish(undefined)
       return response
     } catch (thrown) {
@@ -65,16 +70,24 @@ function levelOf({ idempotency }: DescMethod, error: ConnectError | undefined): 
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? 'debug' : 'info'
 }
 
-/** Passes messages on and tells how that ended: well, with an error, or because the reader left. */
+/**
+ * Passes messages on and tells how that ended: well, with an error, or because the reader left.
+ *
+ * @param begin called before each message is passed on.
+ */
 async function* untilEnd<T>(
   messages: AsyncIterable<T>,
   signal: AbortSignal,
+  begin: () => void,
   fail: (thrown: unknown) => ConnectError,
   finish: (error: undefined) => void,
 ): AsyncGenerator<T> {
   let running = true
   try {
-    yield* messages
+    for await (const message of messages) {
+      begin()
+      yield message
+    }
     running = false
     finish(undefined)
   } catch (thrown) {

@@ -44,8 +44,11 @@ const SETTINGS: Settings = {
   statsBy: 'create',
   memoContentBytes: 8192,
   maxPushBytes: 64 * 1024 * 1024,
+  maxAssetBytes: 64 * 1024 * 1024,
   webhookRetryScheduleMs: [5_000, 300_000],
   defaultMergeStyle: 'merge',
+  gitHooks: false,
+  hookTimeoutMs: 30_000,
 }
 
 /** An application over a database of its own, in memory. */
@@ -62,6 +65,7 @@ export async function testApp(
     db,
     // Nothing is there: tests that need repositories bring their own.
     git: repositoriesIn('/nonexistent'),
+    attachments: { folder: '/nonexistent' },
     log,
     keys: await loadInstanceKeys(db, clock),
     passwords: createPasswordHasher(),

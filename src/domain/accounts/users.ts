@@ -1,4 +1,5 @@
 import { deleteRepository } from '../../git/repositories.ts'
+import { removeAttachmentsOf } from '../../storage/attachment-files.ts'
 import { type Db, type Tx, transaction } from '../../storage/database.ts'
 import { deleteMemosOf, ownsMemos } from '../../storage/memos.ts'
 import { repositoryIdsOf } from '../../storage/repositories.ts'
@@ -180,7 +181,10 @@ export async function deleteUser(app: App, user: User, force: boolean): Promise<
     return owned
   })
   // A crash in between leaves folders that nothing leads to: no id is given a second time.
-  for (const id of repositories) await deleteRepository(app.git, id)
+  for (const id of repositories) {
+    await deleteRepository(app.git, id)
+    await removeAttachmentsOf(app.attachments, id)
+  }
 }
 
 /** The names that lead to an account: its username, and the id that its creator chose. */

@@ -5,14 +5,17 @@ import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import { repositoryExists } from '../../git/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../git/repository-files.ts'
+import { attachmentBytes, attachmentPath } from '../../storage/attachment-files.ts'
 import { type Db, openDatabase, transaction } from '../../storage/database.ts'
 import { allRepositoryIds, noteAllRepositories, snapshotDatabase } from '../../storage/maintenance.ts'
 import { schemaVersion } from '../../storage/migrate.ts'
+import { deleteReleaseAssets, pageOfAttachments } from '../../storage/release-assets.ts'
 import { deleteRepository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
 import {
   ABOUT_ENTRY,
   type About,
+  ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
   DATABASE_ENTRY,
@@ -23,6 +26,7 @@ import {
 export interface BackupSummary {
   readonly repositories: number
   readonly files: number
+  readonly attachments: number
 }
 
 export interface BackupOptions {
@@ -42,7 +46,7 @@ export interface BackupOptions {
  * @param output is ended.
  */
 export async function writeBackup(
-  { db, git, clock }: Pick<App, 'db' | 'git' | 'clock'>,
+  { db, git, attachments, clock }: Pick<App, 'db' | 'git' | 'attachments' | 'clock'>,
   output: Writable,
   { snapshotFile, version }: BackupOptions,
 ): Promise<BackupSummary> {
@@ -55,7 +59,7 @@ export async function writeBackup(
     const snapshot = openDatabase(snapshotFile)
     const about: About = { format: BACKUP_FORMAT, version, schema: await schemaVersion(snapshot), timeMs: clock.now() }
     await addContent(archive, ABOUT_ENTRY, JSON.stringify(about))
-    const summary = await addRepositories(archive, snapshot, git).finally(() => snapshot.destroy())
+    const summary = await addFiles(archive, snapshot, { git, attachments }).finally(() => snapshot.destroy())
     await addFile(archive, { name: DATABASE_ENTRY, size: (await stat(snapshotFile)).size }, snapshotFile)
     await addContent(archive, COMPLETE_ENTRY, JSON.stringify(summary))
     archive.finalize()
@@ -72,8 +76,22 @@ export async function writeBackup(
   }
 }
 
+/** Adds what the rows of a snapshot refer to. */
+async function addFiles(
+  archive: Pack,
+  snapshot: Db,
+  { git, attachments }: Pick<App, 'git' | 'attachments'>,
+): Promise<BackupSummary> {
+  const repositories = await addRepositories(archive, snapshot, git)
+  return { ...repositories, attachments: await addAttachments(archive, snapshot, attachments) }
+}
+
 /** Adds the repositories of a snapshot, from which those that are gone by now are deleted. */
-async function addRepositories(archive: Pack, snapshot: Db, git: App['git']): Promise<BackupSummary> {
+async function addRepositories(
+  archive: Pack,
+  snapshot: Db,
+  git: App['git'],
+): Promise<Omit<BackupSummary, 'attachments'>> {
   const ids = await allRepositoryIds(snapshot)
   /** Where the archive has a file of the disk: forks share theirs by links. */
   const places = new Map<string, string>()
@@ -100,6 +118,28 @@ async function addRepositories(archive: Pack, snapshot: Db, git: App['git']): Pr
   })
   return { repositories: ids.length - deleted.length, files }
 }
+
+/** Adds the attachments of a snapshot, from which those that are gone by now are deleted. Returns how many there are. */
+async function addAttachments(archive: Pack, snapshot: Db, files: App['attachments']): Promise<number> {
+  const deleted: string[] = []
+  let count = 0
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page = await pageOfAttachments(snapshot, after, ATTACHMENTS_AT_A_TIME)
+    for (const { uuid, repository_id } of page) {
+      const size = await attachmentBytes(files, repository_id, uuid)
+      const path = attachmentPath(repository_id, uuid)
+      if (size === undefined) deleted.push(uuid)
+      else await addFile(archive, { name: `${ATTACHMENTS_ENTRY}${path}`, size }, `${files.folder}/${path}`)
+      count += size === undefined ? 0 : 1
+    }
+    after = page.at(-1)?.uuid
+  }
+  await transaction(snapshot, (tx) => deleteReleaseAssets(tx, deleted))
+  return count
+}
+
+/** Rows that are read at a time. */
+const ATTACHMENTS_AT_A_TIME = 500
 
 function addContent(archive: Pack, name: string, content: string | Buffer, more: Partial<Header> = {}): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,8 @@
 import { checkObjects, removeLock, repositoryFolders, staleLocks } from '../../git/examination.ts'
 import { deleteRepository, repositoryExists } from '../../git/repositories.ts'
+import { attachmentBytes, removeAttachment, storedAttachments } from '../../storage/attachment-files.ts'
 import { allRepositoryIds, databaseProblems } from '../../storage/maintenance.ts'
+import { findAttachment, pageOfAttachments } from '../../storage/release-assets.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
 import { compareRefIndex, syncRefIndex } from '../repos/ref-index.ts'
@@ -30,6 +32,7 @@ export async function* examine(app: App, { fsck, fix }: Examination): AsyncGener
   const ids = await allRepositoryIds(app.db)
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
   yield* examineFolders(app, fix)
+  yield* examineAttachments(app, fix)
 }
 
 const HOPELESS = 'cannot be repaired: restore a backup'
@@ -65,6 +68,29 @@ async function* examineFolders(app: App, fix: boolean): AsyncGenerator<Finding> 
     yield await repairable(fix, `repository ${id}`, 'nothing leads to its folder', () => deleteRepository(app.git, id))
   }
 }
+
+/** Rows come after files, and go before them. */
+async function* examineAttachments(app: App, fix: boolean): AsyncGenerator<Finding> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page = await pageOfAttachments(app.db, after, ATTACHMENTS_AT_A_TIME)
+    for (const { uuid, repository_id, bytes } of page) {
+      const found = await attachmentBytes(app.attachments, repository_id, uuid)
+      if (found === bytes) continue
+      const problem = found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
+      yield { subject: `attachment ${uuid}`, problem, outcome: HOPELESS }
+    }
+    after = page.at(-1)?.uuid
+  }
+  for await (const { repositoryId, uuid } of storedAttachments(app.attachments)) {
+    if (await findAttachment(app.db, uuid)) continue
+    yield await repairable(fix, `attachment ${uuid}`, 'nothing leads to its file', () =>
+      removeAttachment(app.attachments, repositoryId, uuid),
+    )
+  }
+}
+
+/** Rows that are read at a time. */
+const ATTACHMENTS_AT_A_TIME = 500
 
 async function repairable(
   fix: boolean,

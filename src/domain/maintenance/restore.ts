@@ -10,6 +10,7 @@ import { migrations } from '../../storage/migrations/index.ts'
 import {
   ABOUT_ENTRY,
   type About,
+  ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
   DATABASE_ENTRY,
@@ -123,7 +124,8 @@ function placeOf(name: string): string {
   if (name === DATABASE_ENTRY) return name
   const isInside = name.split('/').every((component) => component !== '..' && component !== '')
   // tar-stream leaves the slash at the end of a folder out.
-  if (!name.startsWith(REPOSITORIES_ENTRY) || !isInside) {
+  const isKept = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
+  if (!isKept || !isInside) {
     throw new RestoreError(`the archive has an entry that no backup has: ${name}`)
   }
   return name

@@ -1,11 +1,12 @@
 import type { GitProcess } from '../../git/child-process.ts'
 import { type PackRequest, startReceivePack, startUploadPack } from '../../git/pack-services.ts'
-import type { ProposedPush, PushVerdict } from '../../git/push-review.ts'
+import { errorLines, type PushAnswer, type PushQuestion, refusal } from '../../git/push-review.ts'
 import type { RefUpdate } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import { type Caller, holdsScope, type SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { checkWritable, openRepository } from './permissions.ts'
 import { noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
@@ -44,59 +45,116 @@ export async function openGitService(
     return (request) => startUploadPack(app.git, repository.id, request)
   }
   checkWritable(repository, 'push')
-  return (request) => startPush(app, caller, repository, request)
+  const hasHooks = await hasGitHooks(app, repository.id)
+  return (request) => startPush(app, caller, repository, request, hasHooks)
 }
 
 /** Refusals of one push that its pusher is told of. */
 const MAX_SHOWN_REFUSALS = 50
 
-/** A push that has been accepted: Git may be moving its refs. */
-interface AcceptedPush {
-  readonly note: number
-  readonly updates: readonly RefUpdate[]
+/** How often the longest time of a script the `update` hooks of one push may take together: it can have any number of refs. */
+const MAX_UPDATE_HOOKS_TIME = 20
+
+/** What has become of a push so far. */
+interface Push {
+  /** From here on Git may be moving refs. */
+  accepted: { readonly note: number; readonly updates: readonly RefUpdate[] } | undefined
+  /** Once what Git made of them is being recorded. */
+  recorded: Promise<void> | undefined
+  /** What `update` hooks have taken. */
+  updateHooksMs: number
 }
 
 /**
  * Starts the half that clients push to, as a process that has ended when everything is recorded. Once its refs move it is not
  * stopped any more: then nothing of it is in the client's hands.
+ *
+ * @param hasHooks whether the repository has hooks. Those that it gets meanwhile are for the next push.
  */
-function startPush(app: App, caller: SignedIn, repository: Repository, request: PackRequest): GitProcess {
-  let accepted: AcceptedPush | undefined
-  const git = startReceivePack(app.git, repository.id, request, async (push) => {
+function startPush(
+  app: App,
+  caller: SignedIn,
+  repository: Repository,
+  request: PackRequest,
+  hasHooks: boolean,
+): GitProcess {
+  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0 }
+  const git = startReceivePack(app.git, repository.id, request, hasHooks, async (question, signal) => {
     try {
-      const refusals = await reviewPush(app, caller, repository, push)
-      if (refusals === undefined) accepted = { note: await noteUpdates(app, repository.id), updates: push.updates }
-      return refusals
+      return await answer(app, caller, repository.id, push, question, signal)
     } catch (err) {
       app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
       throw err
     }
   })
-  const recorded = git.exited.then(async (exit) => {
-    if (accepted) await recordUpdates(app, repository.id, accepted.note, accepted.updates)
+  const ended = git.exited.then(async (exit) => {
+    await record(app, repository.id, push)
     return exit
   })
   // Whether or not the client waits, the server does before it closes the database.
-  app.background.run('push', () => recorded)
+  app.background.run('push', () => ended)
   return {
     ...git,
-    exited: recorded,
+    exited: ended,
     stop() {
-      if (!accepted) git.stop()
+      if (!push.accepted) git.stop()
     },
   }
 }
 
-/** Undefined accepts a push; otherwise the texts for who pushes, each once. */
-async function reviewPush(
+/** Records what Git made of a push, once. */
+async function record(app: App, repositoryId: number, push: Push): Promise<void> {
+  const { accepted } = push
+  if (accepted) push.recorded ??= recordUpdates(app, repositoryId, accepted.note, accepted.updates)
+  await push.recorded
+}
+
+/** Answers Git, in the order of the door for refs. */
+async function answer(
   app: App,
   caller: SignedIn,
-  repository: Repository,
-  push: ProposedPush,
-): Promise<PushVerdict> {
+  repositoryId: number,
+  push: Push,
+  question: PushQuestion,
+  signal: AbortSignal,
+): Promise<PushAnswer> {
+  const run = () => runGitHook(app, caller, repositoryId, question.hook, { ...question, origin: 'push' }, signal)
+  switch (question.hook) {
+    case 'pre-receive': {
+      const refusals = await reviewPush(app, caller, repositoryId, question)
+      if (refusals.length > 0) return refusal(refusals)
+      const verdict = await run()
+      if (verdict.accepted) {
+        push.accepted = { note: await noteUpdates(app, repositoryId), updates: question.updates }
+      }
+      return answerOf(verdict)
+    }
+    case 'update': {
+      if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
+        return refusal(['the update hooks of this push have taken too long; push the rest again'])
+      }
+      const began = performance.now()
+      const verdict = await run()
+      push.updateHooksMs += performance.now() - began
+      return answerOf(verdict)
+    }
+    case 'post-receive':
+      // What the script looks up is there.
+      await record(app, repositoryId, push)
+      return answerOf(await run())
+  }
+}
+
+/** What a script prints is shown as it is; what the server says to it looks like every refusal. */
+function answerOf({ accepted, output, problem }: HookVerdict): PushAnswer {
+  const lines = output === '' ? [] : output.replace(/\n$/, '').split('\n')
+  return { accepted, lines: [...lines, ...errorLines(problem === undefined ? [] : [problem])] }
+}
+
+/** The texts of what refuses a push, each once; none accepts it. */
+async function reviewPush(app: App, caller: SignedIn, repositoryId: number, push: PushQuestion): Promise<string[]> {
   try {
-    const refusals = await reviewUpdates(app, caller, repository.id, push)
-    if (refusals.length === 0) return undefined
+    const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]
     const more = texts.length - MAX_SHOWN_REFUSALS
     return more > 0 ? [...texts.slice(0, MAX_SHOWN_REFUSALS), `and ${more} more`] : texts

@@ -1,5 +1,5 @@
 import { type RefTarget, readRefTargets } from '../../git/ref-targets.ts'
-import { listRefs, readDefaultBranch, readRef, readRefs, setDefaultBranch } from '../../git/refs.ts'
+import { isRefName, listRefs, readDefaultBranch, readRef, readRefs, setDefaultBranch } from '../../git/refs.ts'
 import { createRepository, repositoryExists, withRepositoryLock } from '../../git/repositories.ts'
 import {
   type Branch,
@@ -13,14 +13,16 @@ import {
 } from '../../storage/branches.ts'
 import { type Tx, transaction } from '../../storage/database.ts'
 import { type IndexedRefs, listHeldRefs } from '../../storage/ref-names.ts'
+import { redateReleasesOfTags, withdrawReleasesOfTags } from '../../storage/releases.ts'
 import {
   findRepositoryById,
   type Repository,
   type RepositoryChanges,
   updateRepository,
 } from '../../storage/repositories.ts'
-import { countTags, deleteTags, findTag, pageOfTags, putTags, type Tag } from '../../storage/tags.ts'
+import { countTags, deleteTags, findTag, findTagInAnyCase, pageOfTags, putTags, type Tag } from '../../storage/tags.ts'
 import { type App, nowSeconds } from '../app.ts'
+import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { isSettled, leftoverNotes } from './ref-notes.ts'
 import { measureLater } from './repository-size.ts'
 
@@ -88,10 +90,23 @@ export async function recordRefs(
   return changes
 }
 
-/** For who holds the lock. */
-async function record(app: App, { id, default_branch }: Repository, notes: readonly number[], extent: Extent) {
+/**
+ * For who holds the lock.
+ *
+ * @param ended notes of work that has ended.
+ * @param settled those of them that are done with by that.
+ */
+async function record(
+  app: App,
+  repository: Repository,
+  ended: readonly number[],
+  extent: Extent,
+  settled: readonly number[] = ended,
+) {
+  const { id, default_branch } = repository
   const held = await readHeld(app, id, extent)
   const changes = await changesOf(app, id, held, extent)
+  const renames = await endedRenames(app, id, ended)
   const defaultBranch = await settleDefaultBranch(app, id, held)
   const isChanged = changes.length > 0 || defaultBranch !== default_branch
   // The last batch may be an empty one; the notes go with it.
@@ -104,8 +119,10 @@ async function record(app: App, { id, default_branch }: Repository, notes: reado
     )
     const isLast = start + BATCH >= changes.length
     await transaction(app.db, async (tx) => {
-      await writeRows(tx, id, batch, targets)
-      if (isLast) await endRecord(tx, id, notes, isChanged ? stateOf(app, defaultBranch) : undefined)
+      await writeRows(tx, id, batch, targets, nowSeconds(app.clock))
+      if (!isLast) return
+      await settleRenames(tx, repository, renames, settled)
+      await endRecord(tx, id, settled, isChanged ? stateOf(app, defaultBranch) : undefined)
     })
   }
   return changes.length
@@ -174,6 +191,7 @@ async function writeRows(
   repositoryId: number,
   changes: readonly RefChange[],
   targets: ReadonlyMap<string, RefTarget>,
+  now: number,
 ): Promise<void> {
   const branches: Branch[] = []
   const tags: Tag[] = []
@@ -190,6 +208,19 @@ async function writeRows(
   await putTags(tx, tags)
   await deleteBranches(tx, repositoryId, gone.branches)
   await deleteTags(tx, repositoryId, gone.tags)
+  await withdrawReleasesOfTags(tx, repositoryId, gone.tags)
+  const moved = new Set(changes.flatMap(({ name, known }) => (known === undefined ? [] : name)))
+  const movedTags = tags.filter(({ name }) => moved.has(name))
+  await redateReleasesOfTags(
+    tx,
+    repositoryId,
+    movedTags.map((tag) => ({ name: tag.name, time: tagTime(tag, now) })),
+  )
+}
+
+/** When a tag was made, as far as what Git says of that can be true. Unix seconds. */
+export function tagTime({ time }: Pick<Tag, 'time'>, now: number): number {
+  return time > 0 && time < now ? time : now
 }
 
 /** Without a target it is a tag of a file or a folder. */
@@ -202,13 +233,13 @@ function tagColumns(target: RefTarget | undefined): Pick<Tag, 'annotated' | 'com
   }
 }
 
-/** The default branch as it is to be; where there is none yet, the first of the branches that exist now. */
+/** The default branch as it is to be: by its new name, if it has one; where there is none yet, the first of those that exist now. */
 async function settleDefaultBranch(app: App, repositoryId: number, held: ReadonlyMap<string, string>): Promise<string> {
   const current = await readDefaultBranch(app.git, repositoryId)
   const first = [...held.keys()].find((ref) => ref.startsWith(HEADS))
   if (first === undefined) return current
   if ((await readRef(app.git, repositoryId, `${HEADS}${current}`)) !== undefined) return current
-  const branch = first.slice(HEADS.length)
+  const branch = (await findRenamed(app, repositoryId, current)) ?? first.slice(HEADS.length)
   await setDefaultBranch(app.git, repositoryId, branch)
   return branch
 }
@@ -266,8 +297,9 @@ async function healRefs(app: App, repositoryId: number): Promise<void> {
     if (!(await repositoryExists(app.git, repositoryId))) {
       await createRepository(app.git, repositoryId, repository.default_branch)
     }
-    const settled = notes.filter((note) => isSettled(app, note)).map(({ id }) => id)
-    const wrong = await record(app, repository, settled, 'all')
+    const idsOf = (some: typeof notes) => some.map(({ id }) => id)
+    const settled = idsOf(notes.filter((note) => isSettled(app, note)))
+    const wrong = await record(app, repository, idsOf(notes), 'all', settled)
     if (wrong > 0) app.log.warn({ repository: repositoryId, refs: wrong }, 'rows were behind Git after a crash')
   })
 }
@@ -324,4 +356,12 @@ export async function readTag(app: App, { id }: Repository, name: string): Promi
   if (tag?.object_id === held) return tag
   await recordRefs(app, id, [], [ref])
   return findTag(app.db, id, name)
+}
+
+/** The tag of a name or, if there is none, one whose name differs in nothing but the case of its letters. */
+export async function readTagInAnyCase(app: App, repository: Repository, name: string): Promise<Tag | undefined> {
+  const tag = isRefName(name) ? await readTag(app, repository, name) : undefined
+  if (tag) return tag
+  const other = await findTagInAnyCase(app.db, repository.id, name)
+  return other && readTag(app, repository, other.name)
 }

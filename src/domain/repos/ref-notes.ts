@@ -25,9 +25,21 @@ function underWayIn({ db }: App): Set<number> {
   return notes
 }
 
-/** Notes that refs of a repository are about to move. Whoever has the note records what became of it. */
-export function noteUpdates(app: App, repositoryId: number): Promise<number> {
-  return transaction(app.db, (tx) => noteUpdatesIn(app, tx, repositoryId))
+/**
+ * Notes that refs of a repository are about to move. Whoever has the note records what became of it.
+ *
+ * @param also writes other rows that belong to the note.
+ */
+export function noteUpdates(
+  app: App,
+  repositoryId: number,
+  also?: (tx: Tx, note: number) => Promise<void>,
+): Promise<number> {
+  return transaction(app.db, async (tx) => {
+    const note = await noteUpdatesIn(app, tx, repositoryId)
+    await also?.(tx, note)
+    return note
+  })
 }
 
 /** The same together with other rows. */

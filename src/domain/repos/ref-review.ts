@@ -5,8 +5,10 @@ import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import type { Reason } from '../errors.ts'
+import { type BranchJudgement, branchJudge } from './branch-review.ts'
+import { readBranchRules } from './branch-rules.ts'
 import { foldersAbove } from './file-paths.ts'
-import { checkWritable, openRepositoryById, suffices } from './permissions.ts'
+import { checkWritable, openRepositoryById, suffices, type Unit } from './permissions.ts'
 import { readTagRules, type TagRules } from './tag-protections.ts'
 
 /**
@@ -20,6 +22,10 @@ export interface ProposedUpdates {
   readonly updates: readonly RefUpdate[]
   /** Folder of the objects that came with a push; undefined where the server itself has stored them. */
   readonly quarantine: string | undefined
+  /** The part of the repository whose writers may do this, if not its code: a release has its tag made. */
+  readonly unit?: Unit
+  /** What a branch is renamed by has been judged by the rules about renames, and is no push of what is on it. */
+  readonly origin?: 'push' | 'rename'
 }
 
 /** Why a ref must not move. */
@@ -35,39 +41,19 @@ export interface Refusal {
 const SERVER_REFS = /^refs\/(?:pull|branchline|for|draft|for-review)\//
 
 /** Would be taken for the id of an object. */
-const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
+export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
 /** Most refs of one push. A first push of the largest histories known has fewer. */
 const MAX_UPDATES = 200_000
+
+const HEADS = 'refs/heads/'
+const TAGS = 'refs/tags/'
 
 /** Components of new names up to which these are looked up; for more than that all names are read. */
 const MAX_LOOKUPS = 200
 
 /** How long the process may be held up by a review at a time. */
 const MAX_TURN_MS = 10
-
-/** A change of a branch. */
-export interface BranchUpdate extends Pick<RefUpdate, 'from' | 'to'> {
-  /** Without `refs/heads/`. */
-  readonly branch: string
-}
-
-/** What the judgement about a change of a branch rests on. */
-export interface BranchFacts {
-  readonly defaultBranch: string
-}
-
-/**
- * Judges a change of a branch by the rules about branches.
- *
- * @returns what the first rule that refuses it says; undefined when none does.
- */
-export function judgeBranch({ branch, to }: BranchUpdate, { defaultBranch }: BranchFacts): string | undefined {
-  if (to === undefined && branch === defaultBranch) {
-    return `branch ${branch} is the default branch and cannot be deleted`
-  }
-  return undefined
-}
 
 /**
  * Decides about refs before one of them moves, each by itself, by what holds at this moment: a push may have taken an hour.
@@ -79,9 +65,9 @@ export async function reviewUpdates(
   app: App,
   caller: SignedIn,
   repositoryId: number,
-  { updates }: ProposedUpdates,
+  { updates, quarantine, unit = 'code', origin }: ProposedUpdates,
 ): Promise<readonly Refusal[]> {
-  const { repository, access } = await openRepositoryById(app, caller, repositoryId, 'read')
+  const { repository, access, units } = await openRepositoryById(app, caller, repositoryId, 'read', unit)
   checkWritable(repository, 'push')
   if (!suffices(access, 'write')) {
     return [
@@ -94,11 +80,12 @@ export async function reviewUpdates(
   }
   if (updates.length > MAX_UPDATES) return [refused('refs/', `a push changes at most ${MAX_UPDATES} refs`)]
   const tagRules = await readTagRules(app, repositoryId, caller)
-  const facts = { defaultBranch: repository.default_branch }
+  const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
+  const judgeBranch = origin === 'rename' ? async () => undefined : branchJudge(app, repository, rules, quarantine)
   const refusals: Refusal[] = []
   let turnEnds = performance.now() + MAX_TURN_MS
   for (const update of updates) {
-    const refusal = judge(update, facts, tagRules)
+    const refusal = judgeName(update) ?? judgeTag(update, tagRules) ?? refusalOf(update, await judgeBranch(update))
     if (refusal) refusals.push(refusal)
     if (performance.now() < turnEnds) continue
     await setImmediate()
@@ -112,18 +99,24 @@ export async function reviewUpdates(
   ]
 }
 
-function judge({ name, from, to }: RefUpdate, facts: BranchFacts, tagRules: TagRules): Refusal | undefined {
+function judgeName({ name, to }: RefUpdate): Refusal | undefined {
   if (SERVER_REFS.test(name)) return refused(name, `${name} belongs to the server`)
+  if (to === undefined) return undefined
   const short = name.replace(/^refs\/(?:heads\/|tags\/)?/, '')
-  if (to !== undefined && !isRefName(short)) return refused(name, `${name} is no name for a ref`)
-  if (to !== undefined && LOOKS_LIKE_AN_ID.test(short)) return refused(name, `${name} looks like the id of an object`)
-  if (name.startsWith('refs/heads/')) {
-    const text = judgeBranch({ branch: short, from, to }, facts)
-    return text === undefined ? undefined : refused(name, text)
-  }
-  if (!name.startsWith('refs/tags/') || !tagRules.protect(short)) return undefined
+  if (!isRefName(short)) return refused(name, `${name} is no name for a ref`)
+  return LOOKS_LIKE_AN_ID.test(short) ? refused(name, `${name} looks like the id of an object`) : undefined
+}
+
+function judgeTag({ name, from, to }: RefUpdate, tagRules: TagRules): Refusal | undefined {
+  if (!name.startsWith(TAGS)) return undefined
+  const tag = name.slice(TAGS.length)
+  if (!tagRules.protect(tag)) return undefined
   const action = from === undefined ? 'create' : to === undefined ? 'delete' : 'move'
-  return { text: `Tag ${short} is protected`, reason: 'TAG_PROTECTED', metadata: { tag: short, action } }
+  return { text: `Tag ${tag} is protected`, reason: 'TAG_PROTECTED', metadata: { tag, action } }
+}
+
+function refusalOf({ name }: RefUpdate, judgement: BranchJudgement | undefined): Refusal | undefined {
+  return judgement && { ...judgement, metadata: { ref: name, text: judgement.text } }
 }
 
 function refused(ref: string, text: string): Refusal {
@@ -132,8 +125,8 @@ function refused(ref: string, text: string): Refusal {
 
 /** The refs of which no two may be called alike, each with what people call one. */
 const SPACES = [
-  ['branches', 'refs/heads/', 'branch'],
-  ['tags', 'refs/tags/', 'tag'],
+  ['branches', HEADS, 'branch'],
+  ['tags', TAGS, 'tag'],
 ] as const
 
 /**

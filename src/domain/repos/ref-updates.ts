@@ -1,38 +1,66 @@
 import { GitError } from '../../git/errors.ts'
 import { type RefUpdate, updateRefs } from '../../git/refs.ts'
+import { putBranchRename } from '../../storage/branch-renames.ts'
+import type { Tx } from '../../storage/database.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { checkByGitHook, runGitHook } from './hook-runs.ts'
+import type { Unit } from './permissions.ts'
 import { recordRefs } from './ref-index.ts'
 import { forgetNote, noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
 
 /**
- * The one door for refs: whatever moves one goes through here, in the order of review, note, move, record. Of a push Git does the
- * third by itself.
+ * The one door for refs: whatever moves one goes through here, in the order of review, hooks that may refuse, note, move, record,
+ * and the hook that is told. Of a push Git does the move by itself, and asks for the rest in `git-services.ts`.
  */
+
+/** How updates that somebody asks for differ from a push of theirs. */
+export interface PushOptions {
+  /** The part of the repository whose writers may do that; the code by default. */
+  readonly unit?: Unit
+  /** The branch that they give another name. The rules about renames have let them. */
+  readonly rename?: RenamedBranch
+}
+
+/** What a branch is called, and is to be called, without `refs/heads/`. */
+export interface RenamedBranch {
+  readonly oldName: string
+  readonly newName: string
+}
 
 /**
  * Moves refs as somebody asks over the API, all of them or none, by the rules for a push of theirs. Their objects have to be stored
  * before.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR and REPOSITORY_ACCESS_DENIED by
- *   what holds now; REF_REFUSED and TAG_PROTECTED by the rules; REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the
- *   caller saw, or somebody else is moving it.
+ *   what holds now; REF_REFUSED, BRANCH_PROTECTED and TAG_PROTECTED by the rules, SERVER_BUSY and GIT_TIMEOUT on their behalf; REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the
+ *   caller saw, or somebody else is moving it; GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
  */
 export async function pushUpdates(
   app: App,
   caller: SignedIn,
   repositoryId: number,
   updates: readonly RefUpdate[],
+  { unit = 'code', rename }: PushOptions = {},
 ): Promise<void> {
-  const [refusal] = await reviewUpdates(app, caller, repositoryId, { updates, quarantine: undefined })
+  const origin = rename ? 'rename' : 'push'
+  const [refusal] = await reviewUpdates(app, caller, repositoryId, { updates, quarantine: undefined, unit, origin })
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)
+  // The objects are in the repository already, where nothing leads to them if a hook refuses: there is no quarantine.
+  await checkByGitHook(app, caller, repositoryId, 'pre-receive', updates)
+  // As in a push that is atomic, one ref that is refused refuses all.
+  for (const update of updates) await checkByGitHook(app, caller, repositoryId, 'update', [update])
   try {
-    await applyUpdates(app, repositoryId, updates)
+    await applyUpdates(app, repositoryId, updates, rename)
   } catch (error) {
     throw error instanceof GitError ? refusalOf(error, updates) : error
   }
+  // What becomes of it changes nothing any more.
+  await runGitHook(app, caller, repositoryId, 'post-receive', { updates, origin: 'api' }).catch((err: unknown) =>
+    app.log.error({ err, repository: repositoryId }, 'a Git hook failed'),
+  )
 }
 
 /**
@@ -40,14 +68,25 @@ export async function pushUpdates(
  *
  * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND.
  */
-export async function applyUpdates(app: App, repositoryId: number, updates: readonly RefUpdate[]): Promise<void> {
-  const note = await noteUpdates(app, repositoryId)
+export async function applyUpdates(
+  app: App,
+  repositoryId: number,
+  updates: readonly RefUpdate[],
+  rename?: RenamedBranch,
+): Promise<void> {
+  const note = await noteUpdates(app, repositoryId, rename && noteRename(repositoryId, rename))
   try {
     await updateRefs(app.git, repositoryId, updates)
   } finally {
     // If they have not moved, the caller saw something else than Git has: the rows, perhaps.
     await recordUpdates(app, repositoryId, note, updates)
   }
+}
+
+/** What goes with the name of a branch follows when it is recorded, by whoever records it. */
+function noteRename(repositoryId: number, { oldName, newName }: RenamedBranch) {
+  return (tx: Tx, note: number) =>
+    putBranchRename(tx, { repository_id: repositoryId, old_name: oldName, new_name: newName, note_id: note })
 }
 
 /** Records what Git made of updates, as far as it made anything of them, and removes their note. */

@@ -1,4 +1,5 @@
 import * as git from '../../git/repositories.ts'
+import { removeAttachmentsOf } from '../../storage/attachment-files.ts'
 import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
@@ -43,6 +44,7 @@ export async function removeRepository(app: App, id: number): Promise<void> {
   await git.withRepositoryLock(app.git, id, async () => {
     await transaction(app.db, (tx) => rows.deleteRepository(tx, id))
     await git.deleteRepository(app.git, id)
+    await removeAttachmentsOf(app.attachments, id)
   })
 }
 

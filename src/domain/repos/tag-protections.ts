@@ -1,12 +1,10 @@
 import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
-import { findOwnerByNameKey, type Owner } from '../../storage/owners.ts'
 import type { TagProtection } from '../../storage/tag-protections.ts'
 import * as rows from '../../storage/tag-protections.ts'
-import { findTeamByName } from '../../storage/teams.ts'
 import type { Caller, SignedIn } from '../access.ts'
-import { nameKey } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { checkNotArchived, openRepository } from './permissions.ts'
 import { compileTagPattern } from './tag-patterns.ts'
 
@@ -14,9 +12,6 @@ export type { TagProtection } from '../../storage/tag-protections.ts'
 
 /** Rules of one repository. Each is matched against every tag of a push. */
 const MAX_RULES = 50
-
-/** Users, and teams, that one rule exempts. */
-const MAX_LISTED = 100
 
 /** What a rule is to say; what is undefined stays as it is. */
 export interface TagProtectionEdit {
@@ -104,8 +99,8 @@ export async function createTagProtection(
     throw new DomainError('TAG_PROTECTION_INCOMPLETE', { field: 'whitelist_usernames' })
   }
   checkPattern(pattern)
-  const userIds = await userIdsOf(app, draft.usernames)
-  const teamIds = await teamIdsOf(app, owner, draft.teams)
+  const userIds = await userIdsOf(app, 'whitelist_usernames', draft.usernames)
+  const teamIds = await teamIdsOf(app, 'whitelist_teams', owner, draft.teams)
   const id = await withUniquePattern(app, async (tx) => {
     const inserted = await rows.insertTagProtection(tx, repository.id, pattern, nowSeconds(app.clock))
     if ((await rows.countTagProtections(tx, repository.id)) > MAX_RULES) {
@@ -137,8 +132,8 @@ export async function editTagProtection(
   const rule = await findRule(app, repository.id, id)
   const pattern = edit.namePattern?.trim() || rule.name_pattern
   if (pattern !== rule.name_pattern) checkPattern(pattern)
-  const userIds = edit.usernames && (await userIdsOf(app, edit.usernames))
-  const teamIds = edit.teams && (await teamIdsOf(app, owner, edit.teams))
+  const userIds = edit.usernames && (await userIdsOf(app, 'whitelist_usernames', edit.usernames))
+  const teamIds = edit.teams && (await teamIdsOf(app, 'whitelist_teams', owner, edit.teams))
   await withUniquePattern(app, async (tx) => {
     await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
     if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
@@ -173,35 +168,6 @@ async function findRule(app: App, repositoryId: number, id: number): Promise<Tag
 
 function checkPattern(pattern: string): void {
   if (!compileTagPattern(pattern)) throw new DomainError('INVALID_TAG_PATTERN')
-}
-
-async function userIdsOf(app: App, names: readonly string[]): Promise<number[]> {
-  return idsOf('whitelist_usernames', names, async (key, name) => {
-    const owner = await findOwnerByNameKey(app.db, key)
-    if (owner?.kind !== 'USER') throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'user', name })
-    return owner.id
-  })
-}
-
-/** Only organisations have teams: for a repository of a user, clients may send whatever they like. */
-async function teamIdsOf(app: App, { kind, id }: Owner, names: readonly string[]): Promise<number[]> {
-  if (kind !== 'ORGANIZATION') return []
-  return idsOf('whitelist_teams', names, async (key, name) => {
-    const team = await findTeamByName(app.db, id, key)
-    if (!team) throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'team', name, organization_id: String(id) })
-    return team.id
-  })
-}
-
-async function idsOf(
-  field: string,
-  names: readonly string[],
-  find: (key: string, name: string) => Promise<number>,
-): Promise<number[]> {
-  if (names.length > MAX_LISTED) throw new DomainError('INVALID_FIELD', { field })
-  const ids = new Set<number>()
-  for (const name of names) ids.add(await find(nameKey(name), name.slice(0, 100)))
-  return [...ids]
 }
 
 async function withUniquePattern<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -1,12 +1,14 @@
 import { storeTag } from '../../git/object-writes.ts'
 import { isRefName, resolveCommit } from '../../git/refs.ts'
+import { findEntryByTag } from '../../storage/releases.ts'
 import type { Tag } from '../../storage/tags.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { gitIdentity } from './git-identity.ts'
-import { checkWritable, type OpenRepository, openRepository } from './permissions.ts'
+import { checkWritable, type OpenRepository, openRepository, type Unit } from './permissions.ts'
 import { type RefPage, readTag, readTagIndex } from './ref-index.ts'
+import { LOOKS_LIKE_AN_ID } from './ref-review.ts'
 import { pushUpdates } from './ref-updates.ts'
 
 export type { Tag } from '../../storage/tags.ts'
@@ -78,36 +80,76 @@ export async function createTag(
   const { repository } = open
   checkWritable(repository)
   if (!isRefName(draft.name)) throw new DomainError('INVALID_FIELD', { field: 'tag_name' })
-  const message = draft.message.replaceAll('\r\n', '\n').replaceAll('\0', '').trim()
-  if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) {
-    throw new DomainError('INVALID_FIELD', { field: 'message', max_bytes: String(MAX_MESSAGE_BYTES) })
-  }
-  const commitId = await resolveCommit(app.git, repository.id, draft.target || repository.default_branch)
-  if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
+  const message = tagMessage('message', draft.message)
+  const commitId = await resolveTarget(app, repository.id, draft.target || repository.default_branch)
   const existing = await readTag(app, repository, draft.name)
   if (existing) throw new DomainError('TAG_EXISTS', { tag: draft.name })
-  const to = message === '' ? commitId : await storeAnnotated(app, caller, open, draft.name, message, commitId)
-  await pushUpdates(app, caller, repository.id, [{ name: `refs/tags/${draft.name}`, from: undefined, to }])
+  await makeTag(app, caller, repository.id, { name: draft.name, message, commitId })
   return { open, tag: await findTag(app, open, draft.name) }
 }
 
-function storeAnnotated(
+/** Whether a new tag may have a name; what is beside it is another question. */
+export function isTagName(name: string): boolean {
+  return isRefName(name) && !LOOKS_LIKE_AN_ID.test(name)
+}
+
+/**
+ * The message of a tag as it is stored.
+ *
+ * @param field that it came in.
+ * @throws INVALID_FIELD
+ */
+export function tagMessage(field: string, text: string): string {
+  const message = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim()
+  if (Buffer.byteLength(message) <= MAX_MESSAGE_BYTES) return message
+  throw new DomainError('INVALID_FIELD', { field, max_bytes: String(MAX_MESSAGE_BYTES) })
+}
+
+/**
+ * The commit that a tag is to be made of.
+ *
+ * @throws TAG_TARGET_NOT_FOUND
+ */
+export async function resolveTarget(app: App, repositoryId: number, target: string): Promise<string> {
+  const commitId = await resolveCommit(app.git, repositoryId, target)
+  if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
+  return commitId
+}
+
+/** A tag that is to be made. */
+export interface NewTag {
+  readonly name: string
+  /** Empty for a mere name of the commit. */
+  readonly message: string
+  readonly commitId: string
+}
+
+/**
+ * Makes a tag that is not there, through the door.
+ *
+ * @param unit the part of the repository whose writers may do that.
+ * @throws what `pushUpdates` throws.
+ */
+export async function makeTag(
   app: App,
   caller: SignedIn,
-  { repository }: OpenRepository,
-  name: string,
-  message: string,
-  commitId: string,
-): Promise<string> {
+  repositoryId: number,
+  { name, message, commitId }: NewTag,
+  unit: Unit = 'code',
+): Promise<void> {
   const tagger = gitIdentity(app, caller)
-  return storeTag(app.git, repository.id, { name, commitId, tagger, message: `${message}\n` })
+  const to =
+    message === ''
+      ? commitId
+      : await storeTag(app.git, repositoryId, { name, commitId, tagger, message: `${message}\n` })
+  await pushUpdates(app, caller, repositoryId, [{ name: `refs/tags/${name}`, from: undefined, to }], { unit })
 }
 
 /**
  * Deletes a tag.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   REPOSITORY_IS_MIRROR, TAG_NOT_FOUND; what `pushUpdates` throws.
+ *   REPOSITORY_IS_MIRROR, TAG_NOT_FOUND, TAG_HAS_RELEASE; what `pushUpdates` throws.
  */
 export async function deleteTag(
   app: App,
@@ -120,6 +162,8 @@ export async function deleteTag(
   const { repository } = open
   checkWritable(repository)
   const { object_id } = await findTag(app, open, tagName)
+  const entry = await findEntryByTag(app.db, repository.id, tagName)
+  if (entry?.tag_only === 0 && entry.tag_name === tagName) throw new DomainError('TAG_HAS_RELEASE', { tag: tagName })
   await pushUpdates(app, caller, repository.id, [{ name: `refs/tags/${tagName}`, from: object_id, to: undefined }])
 }
 

@@ -16,6 +16,9 @@ import * as forksAndMirrors from './0014-forks-and-mirrors.ts'
 import * as tags from './0015-tags.ts'
 import * as planning from './0016-planning.ts'
 import * as keys from './0017-keys.ts'
+import * as branchProtections from './0018-branch-protections.ts'
+import * as releases from './0019-releases.ts'
+import * as gitHooks from './0021-git-hooks.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -48,4 +51,7 @@ export const migrations: readonly Migration[] = [
   { name: '0015-tags', ...tags },
   { name: '0016-planning', ...planning },
   { name: '0017-keys', ...keys },
+  { name: '0018-branch-protections', ...branchProtections },
+  { name: '0019-releases', ...releases },
+  { name: '0021-git-hooks', ...gitHooks },
 ]

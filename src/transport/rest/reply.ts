@@ -160,7 +160,8 @@ function textUnlessDefault(field: DescField, value: unknown): string | undefined
   return String(value)
 }
 
-function statusOf({ values }: RestContext, declared: number): number {
+/** The status of a successful answer: what the call has set, or what is declared. */
+export function statusOf({ values }: RestContext, declared: number): number {
   const status = values.get(successStatus)
   if (status === undefined) return declared
   if (isSuccessStatus(status)) return status

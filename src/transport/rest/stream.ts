@@ -13,7 +13,7 @@ import { wantsEvents, wantsTrailers } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
 import { addDefaults, hasNoContent, writeHead } from './node.ts'
 import type { Content } from './reply.ts'
-import { checkSize, metadataOf } from './reply.ts'
+import { checkSize, metadataOf, statusOf } from './reply.ts'
 
 /** A server-streaming call that is being answered. */
 export interface StreamCall {
@@ -49,7 +49,7 @@ export async function sendStream(call: StreamCall, messages: AsyncIterable<Messa
     }
     const headers = headOf(context, framing, content)
     addDefaults(headers, call.defaults, undefined)
-    writeHead(response, endpoint.binding.successStatus, headers)
+    writeHead(response, statusOf(context, endpoint.binding.successStatus), headers)
     if (request.method === 'HEAD') response.end()
     else await writeAll(call, framing, content, next)
     return undefined

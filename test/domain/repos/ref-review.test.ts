@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignedIn } from '../../../src/domain/access.ts'
-import { findCollisions, judgeBranch, reviewUpdates } from '../../../src/domain/repos/ref-review.ts'
+import { findCollisions, reviewUpdates } from '../../../src/domain/repos/ref-review.ts'
 import { LOCAL_PEER } from '../../support/app.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
 import { type Cast, inviteCast, startTestServer, type TestServer } from '../../support/server.ts'
@@ -67,16 +67,6 @@ describe('a review', () => {
     expect(await review(['refs/heads/-d', `refs/heads/${ID}`])).toEqual([])
     const [refusal] = await review(Array.from({ length: 200_001 }, (_, i) => `refs/heads/${i}`))
     expect(refusal?.text).toBe('a push changes at most 200000 refs')
-  })
-})
-
-describe('a change of a branch', () => {
-  it.each([
-    ['main', undefined, 'branch main is the default branch and cannot be deleted'],
-    ['main', '2', undefined],
-    ['other', undefined, undefined],
-  ])('of %s to %s is judged by the rules about branches', (branch, to, text) => {
-    expect(judgeBranch({ branch, from: '1', to }, { defaultBranch: 'main' })).toBe(text)
   })
 })
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import type { ProposedPush } from '../../../src/git/push-review.ts'
+import { type PushQuestion, refusal } from '../../../src/git/push-review.ts'
 import { updateRefs } from '../../../src/git/refs.ts'
 import { createRepository } from '../../../src/git/repositories.ts'
 import { createFilledRepository, git } from '../../git/fixture.ts'
@@ -134,11 +134,12 @@ describe('an unmodified git', () => {
   })
 
   it('has every ref of a push reviewed before one of them moves', async () => {
-    const seen: ProposedPush[] = []
+    const seen: PushQuestion[] = []
     const { server, commit, client } = await filledServer({
       review: async (push) => {
         seen.push(push)
-        return push.updates.some(({ name }) => name.startsWith('refs/pull/')) ? ['not this one', 'accept'] : undefined
+        const isRefused = push.updates.some(({ name }) => name.startsWith('refs/pull/'))
+        return isRefused ? refusal(['not this one', 'accept']) : { accepted: true, lines: [] }
       },
     })
     await client.git('.', 'clone', '-q', `${server.url}/ada/engine.git`, 'mine')

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { type GitProcess, spawnGit } from '../../../src/git/child-process.ts'
 import { startReceivePack, startUploadPack } from '../../../src/git/pack-services.ts'
-import type { ProposedPush, PushVerdict } from '../../../src/git/push-review.ts'
+import type { AnswerPush } from '../../../src/git/push-review.ts'
 import { type Repositories, repositoryPath } from '../../../src/git/repositories.ts'
 import type { AuthorizeGit, GitService, PackRequest } from '../../../src/transport/git-http/git-access.ts'
 import { createGitHttp, type GitHttpOptions, gitHttpLimits } from '../../../src/transport/git-http/index.ts'
@@ -27,7 +27,7 @@ export interface GitServerOptions {
   readonly authorize?: AuthorizeGit
   readonly limits?: Partial<GitHttpOptions['limits']>
   /** Decides about pushes; all are accepted without it. */
-  readonly review?: (push: ProposedPush) => Promise<PushVerdict>
+  readonly review?: AnswerPush
   /** Program of the shell to run in place of the pack services. */
   readonly program?: string
 }
@@ -46,7 +46,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     return process
   }
   const start = (service: GitService, request: PackRequest): GitProcess => {
-    const { program, review = async () => undefined } = options
+    const { program, review = async () => ({ accepted: true, lines: [] }) } = options
     if (program !== undefined) {
       return spawnGit(['-c', `alias.x=!${program}`, 'x'], {
         repository: repositoryPath(repositories, ENGINE),
@@ -54,7 +54,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       })
     }
     if (service === 'git-upload-pack') return startUploadPack(repositories, ENGINE, request)
-    return startReceivePack(repositories, ENGINE, request, review)
+    return startReceivePack(repositories, ENGINE, request, false, review)
   }
   const grant: AuthorizeGit = async (_, { owner, name, service }) => {
     if (`${owner}/${name}`.toLowerCase() !== 'ada/engine') {

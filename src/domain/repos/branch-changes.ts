@@ -1,0 +1,244 @@
+import { losesCommits } from '../../git/new-commits.ts'
+import { isRefName, type RefUpdate, readRef, resolveCommit } from '../../git/refs.ts'
+import { type Branch, countBranches } from '../../storage/branches.ts'
+import type { Repository } from '../../storage/repositories.ts'
+import type { SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { type BranchRules, readBranchRules } from './branch-rules.ts'
+import { type BranchView, getBranch } from './branches.ts'
+import { reading } from './git-reading.ts'
+import { checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
+import { mayPush } from './protection-rules.ts'
+import { readBranch, readTag, syncRefIndex } from './ref-index.ts'
+import { type PushOptions, pushUpdates } from './ref-updates.ts'
+
+/** Limit of compatible systems. */
+const MAX_BRANCH_CHARACTERS = 100
+
+/** Shown of what a client sent. */
+const MAX_SHOWN_CHARACTERS = 100
+
+/** A branch to be made. */
+export interface BranchDraft {
+  readonly newName: string
+  /** What it is to start from: a branch, a tag, a commit; empty for the next one. */
+  readonly oldRef: string
+  /** A branch; empty for the default branch. */
+  readonly oldBranch: string
+}
+
+/** Where a branch is to be. */
+export interface BranchMoveDraft {
+  /** Anything that names a commit. */
+  readonly newCommit: string
+  /** Id of the commit where the caller saw it; empty for wherever it is. */
+  readonly oldCommitId: string
+  /** Whether it may lose commits. */
+  readonly force: boolean
+}
+
+/**
+ * Makes a branch.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   NO_BRANCHES, REPOSITORY_IS_MIRROR, OLD_BRANCH_NOT_FOUND, BRANCH_NAMED_LIKE_TAG, BRANCH_EXISTS; what `pushUpdates` throws.
+ */
+export async function createBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: BranchDraft,
+): Promise<BranchView> {
+  const { newName } = draft
+  const { repository } = await openForChange(app, caller, ownerName, name, () =>
+    checkNewName('new_branch_name', newName),
+  )
+  const { id } = repository
+  const to = await startOf(app, repository, draft)
+  if (to === undefined) throw new DomainError('OLD_BRANCH_NOT_FOUND')
+  if (await readTag(app, repository, newName)) throw new DomainError('BRANCH_NAMED_LIKE_TAG', { branch: newName })
+  if (await readBranch(app, repository, newName)) throw new DomainError('BRANCH_EXISTS', { branch: newName })
+  const update = { name: refOf(newName), from: undefined, to }
+  await pushNewName(app, caller, id, newName, [update]).catch((error: unknown) => {
+    const isLost = error instanceof DomainError && error.reason === 'REF_CHANGED'
+    throw isLost ? new DomainError('BRANCH_EXISTS', { branch: newName }) : error
+  })
+  return getBranch(app, caller, ownerName, name, newName)
+}
+
+/** The id of the commit that a new branch is to start from. */
+async function startOf(
+  app: App,
+  { id, default_branch }: Repository,
+  { oldRef, oldBranch }: BranchDraft,
+): Promise<string | undefined> {
+  if (oldRef !== '') return resolveCommit(app.git, id, oldRef)
+  const branch = oldBranch || default_branch
+  return isRefName(branch) ? readRef(app.git, id, refOf(branch)) : undefined
+}
+
+/**
+ * Deletes a branch. Nobody deletes one that is protected.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, NO_BRANCHES,
+ *   REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE, BRANCH_PROTECTED; what `pushUpdates` throws.
+ */
+export async function deleteBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  branchName: string,
+): Promise<void> {
+  const open = await openForChange(app, caller, ownerName, name)
+  const { id, default_branch, default_target_branch } = open.repository
+  const { commit_id } = await findBranch(app, open, branchName)
+  if ([default_branch, default_target_branch].includes(branchName)) throw new DomainError('BRANCH_NOT_DELETABLE')
+  const rules = await rulesFor(app, caller, open)
+  if (rules.inForceFor(branchName)) {
+    throw new DomainError('BRANCH_PROTECTED', { ref: refOf(branchName), text: 'branch protected' })
+  }
+  await pushUpdates(app, caller, id, [{ name: refOf(branchName), from: commit_id, to: undefined }])
+}
+
+/**
+ * Moves a branch to another commit.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what
+ *   `pushUpdates` throws.
+ */
+export async function moveBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  branchName: string,
+  { newCommit, oldCommitId, force }: BranchMoveDraft,
+): Promise<void> {
+  const open = await openForChange(app, caller, ownerName, name, () => checkGiven('new_commit_id', newCommit))
+  const { id } = open.repository
+  const { commit_id: from } = await findBranch(app, open, branchName)
+  const to = await resolveCommit(app.git, id, newCommit)
+  if (to === undefined) {
+    throw new DomainError('BRANCH_COMMIT_NOT_FOUND', { id: newCommit.slice(0, MAX_SHOWN_CHARACTERS) })
+  }
+  if (oldCommitId !== '' && oldCommitId.toLowerCase() !== from) {
+    const expected = oldCommitId.slice(0, MAX_SHOWN_CHARACTERS)
+    throw new DomainError('BRANCH_HEAD_DIFFERS', { expected, given: from })
+  }
+  if (to === from) return
+  if (!force && (await reading(losesCommits(app.git, id, { from, to }, {})))) {
+    throw new DomainError('FORCE_REQUIRED', { branch: branchName })
+  }
+  await pushUpdates(app, caller, id, [{ name: refOf(branchName), from, to }])
+}
+
+/**
+ * Gives a branch another name. What goes with its name follows: that it is the default branch, and the rule that is called like it.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_RENAME_CONFLICT, BRANCH_NOT_FOUND, BRANCH_RENAME_DENIED, BRANCH_RENAME_PROTECTED; what
+ *   `pushUpdates` throws.
+ */
+export async function renameBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  oldName: string,
+  newName: string,
+): Promise<void> {
+  const open = await openForChange(app, caller, ownerName, name, () => checkNewName('name', newName))
+  const { repository, access } = open
+  if (newName === oldName || (await readBranch(app, repository, newName))) {
+    throw new DomainError('BRANCH_RENAME_CONFLICT', { branch: newName })
+  }
+  const { commit_id } = await findBranch(app, open, oldName, { operation: 'rename' })
+  const rules = await rulesFor(app, caller, open)
+  const isSpecial = oldName === repository.default_branch || rules.inForceFor(oldName) !== undefined
+  if (isSpecial && !suffices(access, 'admin')) throw new DomainError('BRANCH_RENAME_DENIED')
+  const target = rules.inForceFor(newName)
+  if (target && !mayPush(target.rule, target.pusher)) throw new DomainError('BRANCH_RENAME_PROTECTED')
+  const updates = [
+    { name: refOf(newName), from: undefined, to: commit_id },
+    { name: refOf(oldName), from: commit_id, to: undefined },
+  ]
+  await pushNewName(app, caller, repository.id, newName, updates, { rename: { oldName, newName } })
+}
+
+/**
+ * A repository whose branches somebody may change, and that has some.
+ *
+ * @param checkBody looks at the request, after who asks and before what the repository is like.
+ */
+async function openForChange(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  checkBody?: () => void,
+): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'write')
+  checkNotArchived(open.repository)
+  checkBody?.()
+  const { id, branch_count, mirror } = open.repository
+  if (branch_count === 0) {
+    // Somebody may have put it there by hand.
+    await syncRefIndex(app, id)
+    if ((await countBranches(app.db, id, '')) === 0) throw new DomainError('NO_BRANCHES')
+  }
+  if (mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')
+  return open
+}
+
+async function findBranch(
+  app: App,
+  { repository }: OpenRepository,
+  name: string,
+  metadata: Readonly<Record<string, string>> = {},
+): Promise<Branch> {
+  const branch = isRefName(name) ? await readBranch(app, repository, name) : undefined
+  if (!branch) throw new DomainError('BRANCH_NOT_FOUND', metadata)
+  return branch
+}
+
+function rulesFor(app: App, { user }: SignedIn, { repository, units }: OpenRepository): Promise<BranchRules> {
+  return readBranchRules(app, repository.id, user.id, units)
+}
+
+function refOf(branch: string): string {
+  return `refs/heads/${branch}`
+}
+
+/** @throws INVALID_FIELD in the words of compatible systems. */
+function checkGiven(field: string, text: string): void {
+  if (text === '') throw new DomainError('INVALID_FIELD', { field, rule: 'Required' })
+}
+
+function checkNewName(field: string, name: string): void {
+  checkGiven(field, name)
+  if (name.length > MAX_BRANCH_CHARACTERS) throw new DomainError('INVALID_FIELD', { field, rule: 'MaxSize' })
+  if (!isRefName(name)) throw new DomainError('INVALID_FIELD', { field, rule: 'GitRefName' })
+}
+
+/** Moves refs so that there is a branch of a new name, and says in the words of compatible systems when it has no place. */
+async function pushNewName(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  newName: string,
+  updates: readonly RefUpdate[],
+  options?: PushOptions,
+): Promise<void> {
+  try {
+    await pushUpdates(app, caller, repositoryId, updates, options)
+  } catch (error) {
+    const isCollision = error instanceof DomainError && error.reason === 'REF_NAME_COLLISION'
+    if (!isCollision) throw error
+    const text = 'The branch with the same name already exists.'
+    throw new DomainError('REF_NAME_COLLISION', { ref: refOf(newName), text })
+  }
+}

@@ -1,0 +1,70 @@
+import { readRef, readRefs } from '../../git/refs.ts'
+import { renameBranchProtection } from '../../storage/branch-protections.ts'
+import {
+  type BranchRename,
+  deleteBranchRename,
+  listBranchRenames,
+  settleBranchRename,
+} from '../../storage/branch-renames.ts'
+import type { Tx } from '../../storage/database.ts'
+import { type Repository, updateRepository } from '../../storage/repositories.ts'
+import type { App } from '../app.ts'
+
+/**
+ * What goes with the name of a branch and follows it to another one. It is noted before Git is asked to move the refs, and follows in
+ * the transaction that records what Git made of that, so that a crash in between leaves nothing behind.
+ */
+
+/** A rename that nobody works on any more. */
+export interface EndedRename {
+  readonly rename: BranchRename
+  /** What Git says. */
+  readonly hasHappened: boolean
+}
+
+const HEADS = 'refs/heads/'
+
+/** The renames that belong to notes of a repository whose work has ended. */
+export async function endedRenames(app: App, repositoryId: number, notes: readonly number[]): Promise<EndedRename[]> {
+  if (notes.length === 0) return []
+  const renames = await listBranchRenames(app.db, repositoryId)
+  const ended = renames.filter(({ note_id }) => note_id !== null && notes.includes(note_id))
+  return Promise.all(
+    ended.map(async (rename) => {
+      const [oldRef, newRef] = [`${HEADS}${rename.old_name}`, `${HEADS}${rename.new_name}`]
+      const held = await readRefs(app.git, repositoryId, [oldRef, newRef])
+      return { rename, hasHappened: held.has(newRef) && !held.has(oldRef) }
+    }),
+  )
+}
+
+/**
+ * Lets follow what goes with the names of branches: the rule that is called like one, and where pull requests go by default.
+ *
+ * @param settled notes whose work Git will not do any more if it has not.
+ */
+export async function settleRenames(
+  tx: Tx,
+  { id, default_target_branch }: Repository,
+  renames: readonly EndedRename[],
+  settled: readonly number[],
+): Promise<void> {
+  for (const { rename, hasHappened } of renames) {
+    if (hasHappened) {
+      const { old_name, new_name } = rename
+      await renameBranchProtection(tx, id, old_name, new_name)
+      if (default_target_branch === old_name) await updateRepository(tx, id, { default_target_branch: new_name })
+      await settleBranchRename(tx, rename)
+    } else if (rename.note_id !== null && settled.includes(rename.note_id)) {
+      await deleteBranchRename(tx, rename)
+    }
+  }
+}
+
+/** What a branch that is not there any more is called now; undefined when nobody has renamed it, or that is gone too. */
+export async function findRenamed(app: App, repositoryId: number, name: string): Promise<string | undefined> {
+  const renames = await listBranchRenames(app.db, repositoryId)
+  const rename = renames.find(({ old_name }) => old_name === name)
+  if (!rename || (await readRef(app.git, repositoryId, `${HEADS}${rename.new_name}`)) === undefined) return undefined
+  return rename.new_name
+}

@@ -1,0 +1,65 @@
+import type { RefUpdate } from '../../git/refs.ts'
+import type { Repository } from '../../storage/repositories.ts'
+import type { App } from '../app.ts'
+import type { Reason } from '../errors.ts'
+import { type FactSource, gatherFacts } from './branch-facts.ts'
+import type { BranchRules } from './branch-rules.ts'
+import { verifyCommit } from './commit-verification.ts'
+import { type BranchChange, factsNeeded, judgeChange, NO_FACTS } from './protection-rules.ts'
+
+/** Why a branch must not move. */
+export interface BranchJudgement {
+  /** For who pushes. */
+  readonly text: string
+  readonly reason: Extract<Reason, 'BRANCH_PROTECTED' | 'REF_REFUSED'>
+}
+
+/** What Git may take to say all that rules need to know about a push. */
+const MAX_EXAMINATION_MS = 30_000
+
+/** Changes of branches in one push about which Git is asked. Each takes a process or two. */
+const MAX_EXAMINATIONS = 100
+
+const HEADS = 'refs/heads/'
+
+/**
+ * What judges the changes of branches in one push, each by itself, by the rules about them. It asks Git for no more than they need to
+ * know: of a branch without a rule for nothing.
+ *
+ * @param quarantine folder of the objects that came with the push; undefined where the server itself has stored them.
+ * @returns a function of an update, which fails with SERVER_BUSY and GIT_TIMEOUT.
+ */
+export function branchJudge(
+  app: App,
+  { id: repositoryId, default_branch }: Repository,
+  rules: BranchRules,
+  quarantine: string | undefined,
+): (update: RefUpdate) => Promise<BranchJudgement | undefined> {
+  const source: FactSource = {
+    repositories: app.git,
+    repositoryId,
+    quarantine,
+    deadline: performance.now() + MAX_EXAMINATION_MS,
+    findUnverified: async (commits) => commits.find((commit) => !verifyCommit(commit).verified)?.id,
+  }
+  let examinations = 0
+  return async ({ name, from, to }) => {
+    if (!name.startsWith(HEADS)) return undefined
+    const branch = name.slice(HEADS.length)
+    const kind = to === undefined ? 'delete' : from === undefined ? 'create' : 'update'
+    const change: BranchChange = { branch, kind, isDefault: branch === default_branch }
+    const inForce = rules.inForceFor(branch)
+    const needed = inForce && factsNeeded(inForce, change)
+    let facts = NO_FACTS
+    if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
+      examinations += 1
+      if (examinations > MAX_EXAMINATIONS) {
+        return { text: `a push changes at most ${MAX_EXAMINATIONS} protected branches`, reason: 'BRANCH_PROTECTED' }
+      }
+      facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
+    }
+    const text = judgeChange(inForce, change, facts)
+    if (text === undefined) return undefined
+    return { text, reason: inForce ? 'BRANCH_PROTECTED' : 'REF_REFUSED' }
+  }
+}

@@ -1,0 +1,252 @@
+import {
+  AttachmentTooLargeError,
+  attachmentBytes,
+  type ByteRange,
+  readAttachment,
+  removeAttachment,
+  writeAttachment,
+} from '../../storage/attachment-files.ts'
+import { transaction } from '../../storage/database.ts'
+import type { ReleaseAsset } from '../../storage/release-assets.ts'
+import * as rows from '../../storage/release-assets.ts'
+import { deleteRelease, findRelease, type Release, updateRelease } from '../../storage/releases.ts'
+import { findTag } from '../../storage/tags.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { openRepository, openRepositoryById } from './permissions.ts'
+import { openForWriting, seesDrafts, visibleRelease } from './release-access.ts'
+
+export type { ReleaseAsset } from '../../storage/release-assets.ts'
+
+/**
+ * Files that come with releases. The file is written first and its row after, and the other way round when it goes: whatever happens
+ * in between, a row has its file, and a file without a row is nobody's until `doctor` removes it.
+ */
+
+/** Of one release. Lists of releases show all of them. */
+const MAX_ASSETS = 250
+
+/** The longest that a file of Linux has. */
+const MAX_NAME_BYTES = 255
+
+/** A name that is a file of its own, wherever it is saved. */
+const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u
+
+/** A file that somebody downloads, or a part of it. */
+export interface Download {
+  readonly asset: ReleaseAsset
+  /** Undefined for the whole. */
+  readonly range: ByteRange | undefined
+  readonly chunks: AsyncIterable<Buffer>
+}
+
+/**
+ * The assets of a release, oldest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
+ */
+export async function listAssets(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  releaseId: number,
+): Promise<ReleaseAsset[]> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const { id } = visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+  return rows.listReleaseAssets(app.db, [id])
+}
+
+/**
+ * One asset of a release.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND, ASSET_NOT_FOUND
+ */
+export async function getAsset(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  releaseId: number,
+  id: number,
+): Promise<ReleaseAsset> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const release = visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+  return found(await rows.findReleaseAsset(app.db, release.id, id))
+}
+
+/**
+ * The release that somebody changes the assets of.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   RELEASE_NOT_FOUND
+ */
+export async function openAssets(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  releaseId: number,
+): Promise<Release> {
+  const open = await openForWriting(app, caller, ownerName, name)
+  return visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+}
+
+/**
+ * Stores a file for a release, as it comes.
+ *
+ * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content throws.
+ */
+export async function addAsset(
+  app: App,
+  release: Release,
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+): Promise<ReleaseAsset> {
+  checkName(name)
+  checkCount(await rows.countReleaseAssets(app.db, release.id))
+  const { repository_id } = release
+  const { uuid, bytes } = await storeFile(app, repository_id, content)
+  try {
+    return await transaction(app.db, async (tx) => {
+      // What was deleted meanwhile, or became a mere tag, has no assets.
+      if (!(await findRelease(tx, repository_id, release.id))) throw new DomainError('RELEASE_NOT_FOUND')
+      checkCount(await rows.countReleaseAssets(tx, release.id))
+      const asset = { release_id: release.id, uuid, name, bytes, create_time: nowSeconds(app.clock) }
+      return rows.insertReleaseAsset(tx, asset)
+    })
+  } catch (error) {
+    await removeAttachment(app.attachments, repository_id, uuid)
+    throw error
+  }
+}
+
+async function storeFile(app: App, repositoryId: number, content: AsyncIterable<Uint8Array>) {
+  const { maxAssetBytes } = app.settings
+  try {
+    return await writeAttachment(app.attachments, repositoryId, content, maxAssetBytes)
+  } catch (error) {
+    if (!(error instanceof AttachmentTooLargeError)) throw error
+    throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxAssetBytes) })
+  }
+}
+
+/**
+ * Gives an asset another name; it stays when that is empty.
+ *
+ * @throws ASSET_NOT_FOUND, INVALID_FIELD
+ */
+export async function renameAsset(app: App, release: Release, id: number, name: string): Promise<ReleaseAsset> {
+  return transaction(app.db, async (tx) => {
+    const asset = found(await rows.findReleaseAsset(tx, release.id, id))
+    if (name === '') return asset
+    checkName(name)
+    return found(await rows.renameReleaseAsset(tx, id, name))
+  })
+}
+
+/**
+ * Deletes an asset.
+ *
+ * @throws ASSET_NOT_FOUND
+ */
+export async function deleteAsset(app: App, release: Release, id: number): Promise<void> {
+  const { uuid } = await transaction(app.db, async (tx) => {
+    const asset = found(await rows.findReleaseAsset(tx, release.id, id))
+    await rows.deleteReleaseAsset(tx, id)
+    return asset
+  })
+  removeFiles(app, release.repository_id, [uuid])
+}
+
+/**
+ * Deletes a release with its assets: where its tag is, its row stays and says no more than that.
+ *
+ * @throws RELEASE_NOT_FOUND
+ */
+export async function removeReleaseRow(app: App, { id, repository_id, tag_name }: Release): Promise<void> {
+  const uuids = await transaction(app.db, async (tx) => {
+    if (!(await findRelease(tx, repository_id, id))) throw new DomainError('RELEASE_NOT_FOUND')
+    const deleted = await rows.deleteAssetsOfRelease(tx, id)
+    const isTagThere = (await findTag(tx, repository_id, tag_name)) !== undefined
+    if (isTagThere)
+      await updateRelease(tx, id, { tag_only: 1, draft: 0, prerelease: 0, target: '', title: '', note: '' })
+    else await deleteRelease(tx, id)
+    return deleted
+  })
+  removeFiles(app, repository_id, uuids)
+}
+
+/** Who asked need not wait: the files are out of reach already. */
+function removeFiles(app: App, repositoryId: number, uuids: readonly string[]): void {
+  if (uuids.length === 0) return
+  app.background.run('remove attachments', async () => {
+    for (const uuid of uuids) await removeAttachment(app.attachments, repositoryId, uuid)
+  })
+}
+
+/**
+ * The content of an asset, for whoever may see its release.
+ *
+ * @param rangeText a `Range` header; undefined for the whole.
+ * @param isCounted whether it is a download that counts.
+ * @throws ASSET_NOT_FOUND, RANGE_NOT_SATISFIABLE
+ */
+export async function download(
+  app: App,
+  caller: Caller,
+  uuid: string,
+  rangeText: string | undefined,
+  isCounted: boolean,
+): Promise<Download> {
+  const asset = found(await rows.findAttachment(app.db, uuid))
+  const { repository_id, draft } = asset
+  // To strangers it is missing, whatever it is that they may not read.
+  const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(notFoundInstead)
+  if (draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
+  // A download that began a moment before the release was deleted.
+  if ((await attachmentBytes(app.attachments, repository_id, uuid)) === undefined) {
+    throw new DomainError('ASSET_NOT_FOUND')
+  }
+  const range = rangeText === undefined ? undefined : readRange(rangeText, asset.bytes)
+  // Clients that go on where they were cut off have been counted.
+  if (isCounted && (range === undefined || range.first === 0)) await rows.countDownload(app.db, asset.id)
+  return { asset, range, chunks: readAttachment(app.attachments, repository_id, uuid, range) }
+}
+
+/**
+ * One range of bytes (RFC 9110 section 14.1.2). Several, other units and what makes no sense are ignored, as the section allows.
+ *
+ * @returns undefined for the whole.
+ * @throws RANGE_NOT_SATISFIABLE
+ */
+export function readRange(text: string, bytes: number): ByteRange | undefined {
+  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? []
+  if (from === '' && to === '') return undefined
+  const isSuffix = from === ''
+  if (!isSuffix && to !== '' && Number(to) < Number(from)) return undefined
+  const first = isSuffix ? Math.max(0, bytes - Number(to)) : Number(from)
+  if (first >= bytes) throw new DomainError('RANGE_NOT_SATISFIABLE', { bytes: String(bytes) })
+  return { first, last: isSuffix || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1) }
+}
+
+function notFoundInstead(error: unknown): never {
+  throw error instanceof DomainError ? new DomainError('ASSET_NOT_FOUND') : error
+}
+
+function found<T>(asset: T | undefined): T {
+  if (asset === undefined) throw new DomainError('ASSET_NOT_FOUND')
+  return asset
+}
+
+function checkName(name: string): void {
+  if (!FILE_NAME.test(name)) throw new DomainError('INVALID_FIELD', { field: 'name' })
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
+    throw new DomainError('INVALID_FIELD', { field: 'name', max_bytes: String(MAX_NAME_BYTES) })
+  }
+}
+
+function checkCount(count: number): void {
+  if (count >= MAX_ASSETS) throw new DomainError('TOO_MANY_ASSETS', { limit: String(MAX_ASSETS) })
+}

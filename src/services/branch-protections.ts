@@ -1,0 +1,192 @@
+import { create } from '@bufbuild/protobuf'
+import { type ListValue, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import {
+  type BranchProtection as BranchProtectionMessage,
+  BranchProtectionSchema,
+} from '#gen/branchline/v1/branch_protection_pb.ts'
+import type {
+  BranchProtectionService,
+  CreateBranchProtectionRequest,
+  EditBranchProtectionRequest,
+} from '#gen/branchline/v1/branch_protection_service_pb.ts'
+import type { App } from '../domain/app.ts'
+import { DomainError } from '../domain/errors.ts'
+import { isBranchGlob } from '../domain/repos/branch-patterns.ts'
+import {
+  type BranchProtectionView,
+  createBranchProtection,
+  deleteBranchProtection,
+  editBranchProtection,
+  getBranchProtection,
+  listBranchProtections,
+  type ProtectionEdit,
+  reorderBranchProtections,
+} from '../domain/repos/branch-protections.ts'
+import { callerOf } from './call.ts'
+
+/** Implements BranchProtectionService. */
+export function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {
+  return {
+    async listBranchProtections({ owner, repo }, context) {
+      const views = await listBranchProtections(app, callerOf(context), owner, repo)
+      return { branchProtections: views.map(branchProtectionMessage) }
+    },
+
+    async getBranchProtection({ owner, repo, name }, context) {
+      return branchProtectionMessage(await getBranchProtection(app, callerOf(context), owner, repo, name))
+    },
+
+    async createBranchProtection(request, context) {
+      const { owner, repo, ruleName, branchName } = request
+      const draft = draftOf(request)
+      const name = ruleName || branchName
+      return branchProtectionMessage(await createBranchProtection(app, callerOf(context), owner, repo, name, draft))
+    },
+
+    async editBranchProtection(request, context) {
+      const { owner, repo, name } = request
+      const edit = editOf(request)
+      return branchProtectionMessage(await editBranchProtection(app, callerOf(context), owner, repo, name, edit))
+    },
+
+    async deleteBranchProtection({ owner, repo, name }, context) {
+      await deleteBranchProtection(app, callerOf(context), owner, repo, name)
+      return {}
+    },
+
+    async reorderBranchProtections({ owner, repo, ids }, context) {
+      await reorderBranchProtections(app, callerOf(context), owner, repo, ids.map(Number))
+      return {}
+    },
+  }
+}
+
+/** The fields that requests which make and edit a rule have in common, by their names in the domain. */
+function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectionRequest) {
+  const { priority, requiredApprovals, protectedFilePatterns, unprotectedFilePatterns } = request
+  return {
+    flags: {
+      enable_push: request.enablePush,
+      enable_push_whitelist: request.enablePushWhitelist,
+      push_whitelist_deploy_keys: request.pushWhitelistDeployKeys,
+      enable_force_push: request.enableForcePush,
+      enable_force_push_allowlist: request.enableForcePushAllowlist,
+      force_push_allowlist_deploy_keys: request.forcePushAllowlistDeployKeys,
+      enable_merge_whitelist: request.enableMergeWhitelist,
+      enable_bypass_allowlist: request.enableBypassAllowlist,
+      enable_status_check: request.enableStatusCheck,
+      enable_approvals_whitelist: request.enableApprovalsWhitelist,
+      block_on_rejected_reviews: request.blockOnRejectedReviews,
+      block_on_official_review_requests: request.blockOnOfficialReviewRequests,
+      block_on_outdated_branch: request.blockOnOutdatedBranch,
+      block_admin_merge_override: request.blockAdminMergeOverride,
+      dismiss_stale_approvals: request.dismissStaleApprovals,
+      ignore_stale_approvals: request.ignoreStaleApprovals,
+      require_signed_commits: request.requireSignedCommits,
+    },
+    priority: priority === undefined ? undefined : Number(priority),
+    requiredApprovals: requiredApprovals === undefined ? undefined : Number(requiredApprovals),
+    protectedFilePatterns,
+    unprotectedFilePatterns,
+  }
+}
+
+function draftOf(request: CreateBranchProtectionRequest): ProtectionEdit {
+  const list = (field: string, names: readonly string[]) => ({ field, names })
+  // Clients that send a zero, or a negative number, mean no place in particular.
+  const settings = settingsOf(request)
+  const approvers = [...request.approvalsWhitelistUsername, ...request.approvalsWhitelistUsernames]
+  return {
+    ...settings,
+    priority: Math.max(settings.priority ?? 0, 0),
+    statusCheckContexts: request.statusCheckContexts,
+    users: {
+      push: list('push_whitelist_usernames', request.pushWhitelistUsernames),
+      force_push: list('force_push_allowlist_usernames', request.forcePushAllowlistUsernames),
+      merge: list('merge_whitelist_usernames', request.mergeWhitelistUsernames),
+      bypass: list('bypass_allowlist_usernames', request.bypassAllowlistUsernames),
+      approvals: list('approvals_whitelist_username', approvers),
+    },
+    teams: {
+      push: list('push_whitelist_teams', request.pushWhitelistTeams),
+      force_push: list('force_push_allowlist_teams', request.forcePushAllowlistTeams),
+      merge: list('merge_whitelist_teams', request.mergeWhitelistTeams),
+      bypass: list('bypass_allowlist_teams', request.bypassAllowlistTeams),
+      approvals: list('approvals_whitelist_teams', request.approvalsWhitelistTeams),
+    },
+  }
+}
+
+function editOf(request: EditBranchProtectionRequest): ProtectionEdit {
+  const list = (field: string, value: ListValue | undefined) => value && { field, names: textsOf(field, value) }
+  const contexts = request.statusCheckContexts
+  const approvers = request.approvalsWhitelistUsername ?? request.approvalsWhitelistUsernames
+  return {
+    ...settingsOf(request),
+    statusCheckContexts: contexts && textsOf('status_check_contexts', contexts),
+    users: {
+      push: list('push_whitelist_usernames', request.pushWhitelistUsernames),
+      force_push: list('force_push_allowlist_usernames', request.forcePushAllowlistUsernames),
+      merge: list('merge_whitelist_usernames', request.mergeWhitelistUsernames),
+      bypass: list('bypass_allowlist_usernames', request.bypassAllowlistUsernames),
+      approvals: list('approvals_whitelist_username', approvers),
+    },
+    teams: {
+      push: list('push_whitelist_teams', request.pushWhitelistTeams),
+      force_push: list('force_push_allowlist_teams', request.forcePushAllowlistTeams),
+      merge: list('merge_whitelist_teams', request.mergeWhitelistTeams),
+      bypass: list('bypass_allowlist_teams', request.bypassAllowlistTeams),
+      approvals: list('approvals_whitelist_teams', request.approvalsWhitelistTeams),
+    },
+  }
+}
+
+function textsOf(field: string, { values }: ListValue): string[] {
+  return values.map(({ kind }) => {
+    if (kind.case !== 'stringValue') throw new DomainError('INVALID_FIELD', { field })
+    return kind.value
+  })
+}
+
+function branchProtectionMessage({ rule, users, teams }: BranchProtectionView): BranchProtectionMessage {
+  return create(BranchProtectionSchema, {
+    id: BigInt(rule.id),
+    ruleName: rule.rule_name,
+    branchName: isBranchGlob(rule.rule_name) ? '' : rule.rule_name,
+    priority: BigInt(rule.priority),
+    enablePush: rule.enable_push,
+    enablePushWhitelist: rule.enable_push_whitelist,
+    pushWhitelistDeployKeys: rule.push_whitelist_deploy_keys,
+    pushWhitelistUsernames: [...users.push],
+    pushWhitelistTeams: [...teams.push],
+    enableForcePush: rule.enable_force_push,
+    enableForcePushAllowlist: rule.enable_force_push_allowlist,
+    forcePushAllowlistDeployKeys: rule.force_push_allowlist_deploy_keys,
+    forcePushAllowlistUsernames: [...users.force_push],
+    forcePushAllowlistTeams: [...teams.force_push],
+    enableMergeWhitelist: rule.enable_merge_whitelist,
+    mergeWhitelistUsernames: [...users.merge],
+    mergeWhitelistTeams: [...teams.merge],
+    enableBypassAllowlist: rule.enable_bypass_allowlist,
+    bypassAllowlistUsernames: [...users.bypass],
+    bypassAllowlistTeams: [...teams.bypass],
+    enableStatusCheck: rule.enable_status_check,
+    statusCheckContexts: [...rule.status_check_contexts],
+    requiredApprovals: BigInt(rule.required_approvals),
+    enableApprovalsWhitelist: rule.enable_approvals_whitelist,
+    approvalsWhitelistUsername: [...users.approvals],
+    approvalsWhitelistTeams: [...teams.approvals],
+    blockOnRejectedReviews: rule.block_on_rejected_reviews,
+    blockOnOfficialReviewRequests: rule.block_on_official_review_requests,
+    blockOnOutdatedBranch: rule.block_on_outdated_branch,
+    blockAdminMergeOverride: rule.block_admin_merge_override,
+    dismissStaleApprovals: rule.dismiss_stale_approvals,
+    ignoreStaleApprovals: rule.ignore_stale_approvals,
+    requireSignedCommits: rule.require_signed_commits,
+    protectedFilePatterns: rule.protected_file_patterns,
+    unprotectedFilePatterns: rule.unprotected_file_patterns,
+    createdAt: timestampFromMs(rule.create_time * 1000),
+    updatedAt: timestampFromMs(rule.update_time * 1000),
+  })
+}

@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** What repositories publish, and the files that come with it. */
+export async function up(db: Tx): Promise<void> {
+  await db.schema
+    .createTable('releases')
+    // With autoincrement no id comes back: clients keep them.
+    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('tag_name', 'text', (c) => c.notNull())
+    .addColumn('tag_only', 'integer', (c) => c.notNull())
+    .addColumn('draft', 'integer', (c) => c.notNull())
+    .addColumn('prerelease', 'integer', (c) => c.notNull())
+    // No reference: a release outlives the account that published it.
+    .addColumn('publisher_id', 'integer', (c) => c.notNull())
+    .addColumn('create_time', 'integer', (c) => c.notNull())
+    .addColumn('target', 'text', (c) => c.notNull())
+    .addColumn('title', 'text', (c) => c.notNull())
+    .addColumn('note', 'text', (c) => c.notNull())
+    .execute()
+  await sql`create unique index releases_by_tag on releases (repository_id, lower(tag_name))`.execute(db)
+  // With what lists choose by, so that counting reads the index alone.
+  await sql`create index releases_listed on releases (repository_id, create_time, id, draft, prerelease)
+    where tag_only = 0`.execute(db)
+
+  await db.schema
+    .createTable('release_assets')
+    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('release_id', 'integer', (c) => c.notNull().references('releases.id').onDelete('cascade'))
+    .addColumn('uuid', 'text', (c) => c.notNull().unique())
+    .addColumn('name', 'text', (c) => c.notNull())
+    .addColumn('bytes', 'integer', (c) => c.notNull())
+    .addColumn('download_count', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('create_time', 'integer', (c) => c.notNull())
+    .execute()
+  await db.schema.createIndex('release_assets_of').on('release_assets').column('release_id').execute()
+  for (const [name, trigger] of Object.entries(TRIGGERS)) await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+}
+
+export async function down(db: Tx): Promise<void> {
+  await db.schema.dropTable('release_assets').execute()
+  // Its triggers go with it.
+  await db.schema.dropTable('releases').execute()
+  await sql`update repositories set releases_count = 0`.execute(db)
+}
+
+/** Whether a row counts: who may not see drafts must not learn of them by their number. */
+const counts = (row: 'new' | 'old') => `(${row}.draft = 0 and ${row}.tag_only = 0)`
+
+/** Releases that are published are counted as they come and go. */
+const TRIGGERS: Readonly<Record<string, string>> = {
+  release_counted: `after insert on releases when ${counts('new')} begin
+    update repositories set releases_count = releases_count + 1 where id = new.repository_id; end`,
+  release_recounted: `after update of draft, tag_only on releases when ${counts('new')} <> ${counts('old')} begin
+    update repositories set releases_count = releases_count + ${counts('new')} - ${counts('old')}
+    where id = new.repository_id; end`,
+  release_uncounted: `after delete on releases when ${counts('old')} begin
+    update repositories set releases_count = releases_count - 1 where id = old.repository_id; end`,
+}
