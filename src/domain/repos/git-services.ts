@@ -43,7 +43,7 @@ export async function openGitService(
   if (level === 'read' || caller.kind === 'anonymous') {
     return (request) => startUploadPack(app.git, repository.id, request)
   }
-  checkWritable(repository, 'push')
+  checkWritable(repository)
   return (request) => startPush(app, caller, repository, request)
 }
 

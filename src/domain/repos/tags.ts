@@ -1,10 +1,11 @@
 import { storeTag } from '../../git/object-writes.ts'
-import { isRefName, resolveCommit } from '../../git/refs.ts'
+import { isRefName } from '../../git/refs.ts'
 import type { Tag } from '../../storage/tags.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { gitIdentity } from './git-identity.ts'
+import { findCommitId } from './git-reading.ts'
 import { checkWritable, type OpenRepository, openRepository } from './permissions.ts'
 import { type RefPage, readTag, readTagIndex } from './ref-index.ts'
 import { pushUpdates } from './ref-updates.ts'
@@ -82,7 +83,7 @@ export async function createTag(
   if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) {
     throw new DomainError('INVALID_FIELD', { field: 'message', max_bytes: String(MAX_MESSAGE_BYTES) })
   }
-  const commitId = await resolveCommit(app.git, repository.id, draft.target || repository.default_branch)
+  const commitId = await findCommitId(app, repository, draft.target)
   if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
   const existing = await readTag(app, repository, draft.name)
   if (existing) throw new DomainError('TAG_EXISTS', { tag: draft.name })

@@ -102,6 +102,7 @@ describe('the document', () => {
       'AccountService',
       'AdminService',
       'AuthService',
+      'BranchService',
       'CollaboratorService',
       'CommitService',
       'CommitStatusService',
