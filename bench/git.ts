@@ -185,14 +185,17 @@ function branchlineOf({ branchline, token }: GitServers): Remote {
   return {
     name: 'Branchline',
     server: branchline,
-    async create(name) {
-      const headers = { authorization: `Bearer ${token}` }
-      const answer = await http1.ask(branchline.url, postJson('/api/v1/user/repos', { name }, headers))
-      if (answer.status !== 201) throw new Error(`a repository is answered ${answer.status}: ${answer.body}`)
-      const url = new URL(JSON.parse(answer.body.toString()).clone_url)
-      return Object.assign(url, { username: token, password: 'x-oauth-basic' }).href
-    },
+    create: (name) => createRepository(branchline, token, name),
   }
+}
+
+/** Makes an empty repository on a Branchline and returns its URL for git, with the token in it. */
+export async function createRepository(server: ServerProcess, token: string, name: string): Promise<string> {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await http1.ask(server.url, postJson('/api/v1/user/repos', { name }, headers))
+  if (answer.status !== 201) throw new Error(`a repository is answered ${answer.status}: ${answer.body}`)
+  const url = new URL(JSON.parse(answer.body.toString()).clone_url)
+  return Object.assign(url, { username: token, password: 'x-oauth-basic' }).href
 }
 
 let names = 0
@@ -202,10 +205,18 @@ function uniqueName(): string {
   return `repository-${names}`
 }
 
-async function git(folder: string, ...args: string[]): Promise<void> {
+/** Runs git in a folder, which is its home too. */
+export function git(folder: string, ...args: string[]): Promise<void> {
+  return gitReading('', folder, ...args)
+}
+
+/** The same with an input. */
+export async function gitReading(input: string, folder: string, ...args: string[]): Promise<void> {
   const identity = ['-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', '-c', 'core.fsync=none']
   // Random content: to try to compress it takes the client longer than to send it.
   const config = ['-c', 'core.compression=0', '-c', 'core.bigFileThreshold=1m', '-c', 'http.postBuffer=1m']
   const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' }
-  await run('git', ['-C', folder, ...identity, ...config, ...args], { env })
+  const running = run('git', ['-C', folder, ...identity, ...config, ...args], { env })
+  running.child.stdin?.end(input)
+  await running
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
+import { branchLists } from './branches.ts'
 import { measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
@@ -49,7 +50,7 @@ async function bench(): Promise<void> {
   const memory: MemoryReading[] = [reading('started, idle', servers)]
   const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
   const sections: string[] = []
-  for (const { name, measure } of selectSubjects([...groups.map(requestsOf), gitOf(servers)])) {
+  for (const { name, measure } of selectSubjects([...groups.map(requestsOf), branchesOf(servers), gitOf(servers)])) {
     process.stderr.write(`${name} …\n`)
     sections.push(await measure())
   }
@@ -125,6 +126,14 @@ function requestsOf(group: Group): Subject {
       await checkAnswers(group)
       return printSection({ group, results: await measureGroup(group) })
     },
+  }
+}
+
+/** Its repositories take a while to push: only for who wants it. */
+function branchesOf(servers: Servers): Subject {
+  return {
+    name: 'branches',
+    measure: async () => requestsOf(await branchLists(servers, folder)).measure(),
   }
 }
 

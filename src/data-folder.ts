@@ -76,16 +76,17 @@ export async function openDataAsItIs(folder: string): Promise<Db> {
 }
 
 /**
- * Brings the database of a data folder to a version.
+ * Brings the database of a data folder to a version, under whose feet no server works.
  *
- * @throws RangeError for a version that does not exist, NewerDatabaseError
+ * @throws RangeError for a version that does not exist, NewerDatabaseError, DataFolderBusyError
  */
 export async function migrateData(folder: string, version: number | undefined): Promise<MigrationRun> {
-  const db = await openFolder(folder)
+  const lock = await lockData(folder)
   try {
-    return await migrate(db, version)
+    const db = await openFolder(folder)
+    return await migrate(db, version).finally(() => db.destroy())
   } finally {
-    await db.destroy()
+    lock.release()
   }
 }
 

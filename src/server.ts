@@ -10,6 +10,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -72,6 +73,7 @@ import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/di
 import { restStatusOf } from './transport/errors.ts'
 import { authorizeGit } from './transport/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
+import { observeGit } from './transport/git-http/observe.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
 import { type Listener, listen } from './transport/listener.ts'
@@ -90,6 +92,7 @@ const SERVICES = [
   AdminService,
   AuthService,
   BranchProtectionService,
+  BranchService,
   CollaboratorService,
   CommitService,
   CommitStatusService,
@@ -308,6 +311,7 @@ async function serve(
   const git = createGitHttp({
     authorize: authorizeGit(app),
     log: app.log,
+    observe: observeGit(app.log, metrics),
     limits: gitHttpLimits(config.settings.maxPushBytes),
   })
   listener = await listen({

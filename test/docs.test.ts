@@ -8,6 +8,7 @@ import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { serveOptions } from '../src/config.ts'
 import { defaultListenerLimits } from '../src/transport/listener/limits.ts'
 import { anchorsOf, codeOf, linksOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
+import { branchline } from './support/process.ts'
 import { startTestServer } from './support/server.ts'
 
 const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
@@ -20,6 +21,16 @@ const declared = new Set(
     values.map(({ name }) => name),
   ),
 )
+
+/** The commands of a page, such as `user create`, each with the flags that it is shown with. */
+function commandsOf(page: string): Map<string, Set<string>> {
+  const commands = new Map<string, Set<string>>()
+  for (const [, line = ''] of page.matchAll(/^ {4}node dist\/main\.js (.*)$/gm)) {
+    const [command = ''] = /^[a-z]+(?: [a-z]+)*/.exec(line) ?? []
+    commands.set(command, new Set([...(commands.get(command) ?? []), ...(line.match(/--[a-z-]+/g) ?? [])]))
+  }
+  return commands
+}
 
 /** What is wrong with a link of a page; undefined if nothing is. */
 function mistakeOf(page: string, target: string): string | undefined {
@@ -75,6 +86,23 @@ describe('docs/operations.md', () => {
       return [flags, envVar, preset === 'none' ? '–' : preset]
     })
     expect(listed).toEqual(settings)
+  })
+
+  it('shows every command, with flags that it has', async () => {
+    const shown = commandsOf(operations)
+    const helpOf = async (command: string) => (await branchline([...command.split(' '), '--help'])).stdout
+    const [, commands = ''] = (await branchline(['--help'])).stdout.split('\nCommands:\n')
+    const names = [...commands.matchAll(/^ {2}([a-z]+)/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => name !== 'help')
+    expect(new Set([...shown.keys()].map((command) => command.split(' ')[0]))).toEqual(new Set(names))
+    const unknown = await Promise.all(
+      [...shown].map(async ([command, flags]) => {
+        const help = await helpOf(command)
+        return [...flags].filter((flag) => !help.includes(`  ${flag} `)).map((flag) => `${command} ${flag}`)
+      }),
+    )
+    expect(unknown.flat()).toEqual([])
   })
 
   it('says of every setting what it means', () => {

@@ -2,6 +2,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterEach, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { restAt } from './support/rest.ts'
 import {
   createToken,
   inviteCast,
@@ -44,6 +45,19 @@ describe('metrics', () => {
     expect(text).toContain('branchline_calls_total{method="branchline.v1.UserService/GetUser",code="OK"} 1')
     expect(text).toContain('branchline_calls_total{method="branchline.v1.UserService/GetUser",code="NotFound"} 1')
     expect(text).toMatch(/^branchline_connections [1-9]/m)
+  })
+
+  it('count requests of Git by service and status, and the log has each', async () => {
+    const { bob } = await start()
+    await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+    await (await get('/bob/engine.git/info/refs?service=git-upload-pack')).text()
+    await (await get('/bob/missing/info/refs?service=git-receive-pack')).text()
+    const text = await (await get('/metrics')).text()
+    expect(text).toContain('branchline_git_requests_total{service="git-upload-pack",status="200"} 1')
+    expect(text).toContain('branchline_git_requests_total{service="git-receive-pack",status="401"} 1')
+    expect(server.logged).toContainEqual(
+      expect.objectContaining({ git: 'refs for git-upload-pack', repository: 'bob/engine', status: 200 }),
+    )
   })
 
   it('are for the machine itself and for administrators', async () => {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { deletionBehind } from './errors.ts'
 
 /** Work that no answer waits for. */
 export interface Background {
@@ -19,7 +20,10 @@ export function createBackground(log: Logger): Background {
     run(name, work) {
       const running = Promise.resolve()
         .then(work)
-        .catch((err: unknown) => log.error({ err, work: name }, 'background work failed'))
+        .catch((err: unknown) => {
+          // What it is about may be deleted before it is done, which is no fault.
+          log[deletionBehind(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')
+        })
         .finally(() => underWay.delete(running))
       underWay.add(running)
     },

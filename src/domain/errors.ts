@@ -1,3 +1,6 @@
+import { GitError } from '../git/errors.ts'
+import { isForeignKeyViolation } from '../storage/database.ts'
+
 /**
  * Everything that can go wrong by the caller's doing, each a value of the proto enum ErrorReason, where its meaning and
  * its metadata are documented. A reason names a situation, so that each has exactly one status; CODE_REFUSED and
@@ -31,6 +34,7 @@ export type Reason =
   | 'COMMIT_NOT_FOUND'
   | 'CROSS_SITE_REQUEST'
   | 'CURSOR_EXPIRED'
+  | 'DELETED_MEANWHILE'
   | 'DEPLOY_KEY_EXISTS'
   | 'DEPLOY_KEY_TITLE_TAKEN'
   | 'DISPLAY_NAME_CHANGE_CLOSED'
@@ -225,4 +229,13 @@ export class DomainError extends Error {
     this.reason = reason
     this.metadata = metadata
   }
+}
+
+/**
+ * The refusal behind a fault of storage or of Git that comes of a deletion: what a request was allowed to work on may go at any
+ * moment until it is done, and no look beforehand changes that. Undefined for all other faults.
+ */
+export function deletionBehind(error: unknown): DomainError | undefined {
+  if (error instanceof GitError && error.kind === 'NO_REPOSITORY') return new DomainError('REPOSITORY_NOT_FOUND')
+  return isForeignKeyViolation(error) ? new DomainError('DELETED_MEANWHILE') : undefined
 }

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { GitError } from './errors.ts'
 
 /** How a child process ended. */
 export interface Exit {
@@ -15,7 +17,10 @@ export interface GitProcess {
   readonly stdout: Readable
   /** The other end of the hooks' descriptor, on a process that runs hooks. */
   readonly hooks: Duplex | undefined
-  /** Resolves when it and its output have ended. Rejects when it could not be started. */
+  /**
+   * Resolves when it and its output have ended. Rejects when it could not be started, by GitError NO_REPOSITORY when it, or its
+   * failure, comes of there being no repository.
+   */
   readonly exited: Promise<Exit>
   /** Ends it and everything it started. */
   stop(): void
@@ -72,7 +77,7 @@ export function spawnGit(args: readonly string[], { repository, env, hooks = fal
     // Its own group, so that a signal reaches the helpers it starts.
     detached: true,
   })
-  const exited = exitOf(child)
+  const exited = exitOf(child, repository)
   // Who does not ask how it ended has stopped it.
   exited.catch(() => {})
   // A process that ends before it has read everything is no fault; that it ended says enough.
@@ -125,14 +130,20 @@ export function configEnvironment(): Record<string, string> {
   ])
 }
 
-function exitOf(child: ChildProcess): Promise<Exit> {
+function exitOf(child: ChildProcess, repository: string): Promise<Exit> {
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < MAX_STDERR_CHARACTERS) stderr = (stderr + text).slice(0, MAX_STDERR_CHARACTERS)
   })
   return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => resolve({ code, stderr }))
+    // The folder may have gone before git was in it, or before git has read what it needs.
+    const isMissing = () => !existsSync(repository)
+    const missing = () => new GitError('NO_REPOSITORY', `there is no repository ${repository}`)
+    child.once('error', (error) => reject(isMissing() ? missing() : error))
+    child.once('close', (code) => {
+      if (code !== 0 && isMissing()) reject(missing())
+      else resolve({ code, stderr })
+    })
   })
 }
 

@@ -1,7 +1,9 @@
 /** What can go wrong in a repository that a caller can do something about. */
 export type GitErrorKind =
-  /** No repository, ref or object of that name. */
+  /** No ref or object of that name. */
   | 'NOT_FOUND'
+  /** No repository: it was deleted meanwhile, or is still being made. */
+  | 'NO_REPOSITORY'
   /** Something of that name is there already. */
   | 'EXISTS'
   /** A ref does not hold the value that the caller saw. */

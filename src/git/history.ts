@@ -1,5 +1,5 @@
 import { GitError } from './errors.ts'
-import { readObjects } from './objects.ts'
+import { readObjects, readRefObjects } from './objects.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
 import type { Repositories } from './repositories.ts'
@@ -99,6 +99,27 @@ export async function readCommits(
   const commits = new Map<string, RawCommit>()
   for await (const object of readObjects(repositories, id, [...new Set(ids)], maxBytes, options)) {
     if (object.type === 'commit') commits.set(object.id, parseCommit(object.id, object.content))
+  }
+  return commits
+}
+
+/**
+ * The commits that refs hold, by the names of the refs, in one look at both; refs that do not exist, or hold something else, are left
+ * out.
+ *
+ * @param names in full, of refs that are there or were.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function readRefCommits(
+  repositories: Repositories,
+  id: number,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, RawCommit>> {
+  const commits = new Map<string, RawCommit>()
+  let read = 0
+  for await (const object of readRefObjects(repositories, id, names, MAX_COMMIT_BYTES)) {
+    const name = names[read++] ?? ''
+    if (object?.type === 'commit') commits.set(name, parseCommit(object.id, object.content))
   }
   return commits
 }

@@ -72,13 +72,46 @@ export async function* readObjects(
   maxBytes: number,
   options: Omit<ReadOptions, 'input'> = {},
 ): AsyncGenerator<StoredObject, void, undefined> {
-  if (ids.length === 0) return
-  const chunks = readGit(repositories, id, ['cat-file', '--batch'], { ...options, input: linesOf(ids) })
+  const batch = readBatch(repositories, id, linesOf(ids), maxBytes, options)
+  for await (const object of batch) if (object) yield object
+}
+
+/**
+ * What refs hold, in their order; undefined where one does not exist, or its object is lost.
+ *
+ * Where there is no such ref Git looks for other meanings of the name (gitrevisions(7)), and may find some other object.
+ *
+ * @param names in full, of refs that are there or were: Git takes no name in which anything is an operator.
+ * @param maxBytes kept of each object.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function readRefObjects(
+  repositories: Repositories,
+  id: number,
+  names: readonly string[],
+  maxBytes: number,
+): AsyncGenerator<StoredObject | undefined, void, undefined> {
+  return readBatch(repositories, id, linesOf(names, /^refs\/[^\n]+$/), maxBytes)
+}
+
+/** Objects by the lines of an input that name them, in order; undefined for each that is not there. */
+async function* readBatch(
+  repositories: Repositories,
+  id: number,
+  input: string,
+  maxBytes: number,
+  options: Omit<ReadOptions, 'input'> = {},
+): AsyncGenerator<StoredObject | undefined, void, undefined> {
+  if (input === '') return
+  const chunks = readGit(repositories, id, ['cat-file', '--batch'], { ...options, input })
   try {
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {
       const info = infoOf(line)
-      if (!info) continue
+      if (!info) {
+        yield undefined
+        continue
+      }
       const content = await output.bytes(info.bytes, maxBytes)
       // The line feed behind it.
       await output.bytes(1, 0)
@@ -120,10 +153,10 @@ export function streamBlob(
   return streamGit(repositories, id, ['cat-file', 'blob', blobId])
 }
 
-function linesOf(ids: readonly string[]): string {
-  const unfit = ids.find((text) => !isObjectId(text))
-  if (unfit !== undefined) throw new Error(`no object id: ${JSON.stringify(unfit)}`)
-  return `${ids.join('\n')}\n`
+function linesOf(names: readonly string[], form = OBJECT_ID): string {
+  const unfit = names.find((name) => !form.test(name))
+  if (unfit !== undefined) throw new Error(`no object id or ref: ${JSON.stringify(unfit)}`)
+  return names.map((name) => `${name}\n`).join('')
 }
 
 /** `id type size`, or `id missing`. */

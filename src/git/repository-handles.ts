@@ -1,5 +1,5 @@
 import nodegit, { type Repository } from 'nodegit'
-import { explained } from './errors.ts'
+import { explained, GitError } from './errors.ts'
 
 // Whether a folder belongs to the user that the server runs as says nothing about it: the data folder may come from another
 // user's backup, or be a volume of a container. Nobody but the operator writes there (see safe.directory in git-config(1)).
@@ -30,7 +30,7 @@ export class RepositoryHandles {
   /**
    * Runs `work` on the repository of a path. What it is given is good for the time of the work only.
    *
-   * @throws GitError NOT_FOUND when there is no repository.
+   * @throws GitError NO_REPOSITORY
    */
   async use<T>(path: string, work: (repository: Repository) => Promise<T>): Promise<T> {
     const handle = this.#take(path)
@@ -66,7 +66,7 @@ export class RepositoryHandles {
     if (handle) {
       this.#handles.delete(path)
     } else {
-      handle = { repository: explained(nodegit.Repository.openBare(path)), users: 0, dropped: false }
+      handle = { repository: openBare(path), users: 0, dropped: false }
     }
     // A Map keeps the order of insertion: the one used longest ago comes first.
     this.#handles.set(path, handle)
@@ -75,6 +75,15 @@ export class RepositoryHandles {
       this.drop(oldest)
     }
     return handle
+  }
+}
+
+async function openBare(path: string): Promise<Repository> {
+  try {
+    return await explained(nodegit.Repository.openBare(path))
+  } catch (cause) {
+    const isMissing = cause instanceof GitError && cause.kind === 'NOT_FOUND'
+    throw isMissing ? new GitError('NO_REPOSITORY', cause.message, { cause }) : cause
   }
 }
 

@@ -20,7 +20,7 @@ const DIRECTORY = 0o040000
  * @param treeId of the tree to start from; undefined to start from nothing.
  * @param edits each of another path, none below another that is to be a file.
  * @returns the id of the tree.
- * @throws GitError INVALID_NAME for a path that Git does not allow.
+ * @throws Error for a path that Git does not allow, which is for the caller to keep away.
  */
 export async function editTree(
   repositories: Repositories,
@@ -57,12 +57,8 @@ async function edit(
       await explained(builder.insert(name, oidOf(leaf.file.blobId), leaf.file.mode))
       continue
     }
-    const entry = tree && deeper.length > 0 ? await found(tree.entryByPath(name)) : undefined
-    const isDirectory = entry?.filemode() === DIRECTORY
     const inner =
-      deeper.length > 0
-        ? await edit(repository, isDirectory ? oidOf(entry.sha()) : undefined, deeper, depth + 1)
-        : undefined
+      deeper.length > 0 ? await edit(repository, await directoryAt(tree, name), deeper, depth + 1) : undefined
     if (inner && inner.entrycount() > 0) {
       await explained(builder.insert(name, await explained(inner.write()), DIRECTORY))
     } else {
@@ -70,6 +66,12 @@ async function edit(
     }
   }
   return builder
+}
+
+/** The tree of a directory; undefined where there is none of that name. */
+async function directoryAt(tree: Tree | null, name: string): Promise<Oid | undefined> {
+  const entry = tree ? await found(tree.entryByPath(name)) : undefined
+  return entry?.filemode() === DIRECTORY ? oidOf(entry.sha()) : undefined
 }
 
 function byName(items: readonly Item[], depth: number): ReadonlyMap<string, Item[]> {

@@ -4,6 +4,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -36,6 +37,7 @@ import { adminService } from './admin.ts'
 import { authService } from './auth.ts'
 import { blockMethods } from './blocks.ts'
 import { branchProtectionService } from './branch-protections.ts'
+import { branchService } from './branches.ts'
 import { collaboratorService } from './collaborators.ts'
 import { commitStatusService } from './commit-statuses.ts'
 import { commitService } from './commits.ts'
@@ -76,6 +78,7 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(AdminService, adminService(app))
   router.service(AuthService, authService(app))
   router.service(BranchProtectionService, branchProtectionService(app))
+  router.service(BranchService, branchService(app))
   router.service(CollaboratorService, collaboratorService(app))
   router.service(CommitService, commitService(app))
   router.service(CommitStatusService, commitStatusService(app))

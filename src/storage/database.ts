@@ -180,6 +180,11 @@ export function isUniqueViolation(error: unknown): boolean {
   )
 }
 
+/** Whether an error is that of a row that would hang off one that is not there, any more. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+}
+
 /**
  * Whether a text has a part; the case of ASCII letters does not count.
  *

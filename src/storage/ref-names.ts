@@ -27,27 +27,6 @@ export function listHeldRefs(
     .execute()
 }
 
-/**
- * Names of a repository's refs that are some names but for the case of ASCII letters.
- *
- * @param keys names in lower case.
- */
-export async function refNamesByKey(
-  db: Db,
-  table: IndexedRefs,
-  repositoryId: number,
-  keys: readonly string[],
-): Promise<string[]> {
-  const rows = await db
-    .selectFrom(table)
-    .select('name')
-    .where('repository_id', '=', repositoryId)
-    // The expression of an index.
-    .where(sql<string>`lower(name)`, 'in', keys)
-    .execute()
-  return rows.map(({ name }) => name)
-}
-
 /** Name of a ref below a path, as `a/b` is below `a`; undefined when there is none. */
 export async function refNameBelow(
   db: Db,

@@ -143,22 +143,19 @@ export async function updateRepository(tx: Tx, id: number, changes: RepositoryCh
 /**
  * Gives a repository another name, another owner, or both. What it was called leads to it from now on.
  *
- * @returns false when it is not there any more.
+ * @param from the repository as it is in this transaction.
  * @throws a unique violation when the owner has another one of that name, or another fork of the same parent.
  */
 export async function moveRepository(
   tx: Tx,
-  id: number,
+  from: Repository,
   to: Pick<Repository, 'owner_id' | 'name' | 'name_key'>,
-): Promise<boolean> {
-  const from = await findRepositoryById(tx, id)
-  if (!from) return false
+): Promise<void> {
+  const { id, owner_id, name_key } = from
   await tx.updateTable('repositories').set(to).where('id', '=', id).execute()
   await deleteRedirect(tx, to.owner_id, to.name_key)
-  if (from.owner_id === to.owner_id && from.name_key === to.name_key) return true
-  const { owner_id, name_key } = from
+  if (owner_id === to.owner_id && name_key === to.name_key) return
   await tx.insertInto('repository_redirects').values({ owner_id, name_key, repository_id: id }).execute()
-  return true
 }
 
 /** Makes the forks of a repository private, and theirs, and so on. */

@@ -42,9 +42,14 @@ const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
  */
 export function contextValuesOf(request: HttpRequest, publicSecure: boolean): ContextValues {
   const values = createContextValues()
-  values.set(originKey, { peer: peerOf(request), requestId: requestIdOf(request.headers) })
+  values.set(originKey, originOfRequest(request))
   if (publicSecure || socketOf(request) instanceof TLSSocket) values.set(secureKey, true)
   return values
+}
+
+/** What the transport knows of a request. */
+export function originOfRequest(request: HttpRequest): CallOrigin {
+  return { peer: peerOf(request), requestId: requestIdOf(request.headers) }
 }
 
 /**

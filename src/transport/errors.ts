@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import type { ErrorReason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { DomainError, type Reason } from '../domain/errors.ts'
+import { DomainError, deletionBehind, type Reason } from '../domain/errors.ts'
 import { codeToHttpStatus } from './rest/connect-internals.ts'
 
 /** `domain` of every ErrorInfo. */
@@ -23,8 +23,8 @@ interface Refusal {
   readonly restStatus?: number
   /** Path of the request field at fault, where it is always the same one. */
   readonly field?: string
-  /** Path and query to go to instead, over REST. */
-  readonly location?: (metadata: Metadata, requestUrl: string) => string
+  /** Path and query to go to instead, over REST; undefined when that cannot be told from the URL. */
+  readonly location?: (metadata: Metadata, requestUrl: string) => string | undefined
   /** Name and value of a header of the answer, metadata over gRPC. */
   readonly header?: readonly [string, string]
 }
@@ -156,6 +156,7 @@ const REFUSALS: Readonly<
     message: 'events behind the cursor have been forgotten; read the lists and start anew',
     field: 'cursor',
   },
+  DELETED_MEANWHILE: { code: Code.NotFound, message: 'not found' },
   DEPLOY_KEY_EXISTS: {
     code: Code.InvalidArgument,
     message: 'This key has already been added to this repository',
@@ -590,8 +591,7 @@ const REFUSALS: Readonly<
   REPOSITORY_EXISTS: { code: Code.AlreadyExists, message: 'The repository with the same name already exists.' },
   REPOSITORY_IS_MIRROR: {
     code: Code.FailedPrecondition,
-    message: ({ operation }) =>
-      operation === 'push' ? 'mirror repository is read-only' : 'Git Repository is a mirror.',
+    message: 'Git Repository is a mirror.',
     restStatus: 403,
   },
   REPOSITORY_MOVED: {
@@ -842,12 +842,24 @@ export const CHALLENGE = 'Bearer realm="branchline"'
 /** URLs that are about a repository, over REST and for browsers: what is before its owner, the two names, and the rest. */
 const REPOSITORY_URL = /^[a-z]+:\/\/[^/]*((?:\/api\/v1\/(?:[^/]+\/)*?repos)?\/)([^/?]+)\/([^/?]+)(.*)$/
 
-/** Where a request about a repository that moved finds what it asked for. */
-function movedTo({ owner = '', name = '', former }: Metadata, requestUrl: string): string {
+/**
+ * Where a request about a repository that moved finds what it asked for. It has to be the same thing there: to whoever follows with
+ * a DELETE, a part of a repository must not become the whole.
+ */
+function movedTo({ owner = '', name = '', former }: Metadata, requestUrl: string): string | undefined {
   const [, before, ownerThen = '', nameThen = '', rest] = REPOSITORY_URL.exec(requestUrl) ?? []
   // A request may name other repositories beside the one that its path is about.
-  const isAbout = `${ownerThen}/${nameThen}`.toLowerCase() === former
-  return isAbout ? `${before}${owner}/${name}${rest}` : `/api/v1/repos/${owner}/${name}`
+  const isAbout = `${decode(ownerThen)}/${decode(nameThen)}`.toLowerCase() === former
+  return isAbout ? `${before}${owner}/${name}${rest}` : undefined
+}
+
+/** A segment of a path without percent-encoding; what is no such thing as it is. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }
 
 /**
@@ -878,8 +890,8 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
     error.metadata.set('retry-after', metadata.retry_after_seconds)
   }
   if (restStatus !== undefined) {
-    const headers: Record<string, string> =
-      location && requestUrl !== undefined ? { Location: location(metadata, requestUrl) } : {}
+    const target = requestUrl === undefined ? undefined : location?.(metadata, requestUrl)
+    const headers: Record<string, string> = target === undefined ? {} : { Location: target }
     error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, { status: restStatus, headers }) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
@@ -896,15 +908,15 @@ export function restStatusOf(reason: string): number | undefined {
 }
 
 /**
- * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they are, and everything
- * else as INTERNAL without a word about the cause, which belongs in the log.
+ * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they are, what comes of a
+ * deletion meanwhile as if that had been first, and everything else as INTERNAL without a word about the cause, which
+ * belongs in the log.
  *
  * @param requestUrl of the call.
  */
 export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error
-  if (error instanceof DomainError) {
-    return refusal(error.reason, error.metadata, requestUrl)
-  }
+  const refused = error instanceof DomainError ? error : deletionBehind(error)
+  if (refused) return refusal(refused.reason, refused.metadata, requestUrl)
   return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
 }

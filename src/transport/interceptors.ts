@@ -2,6 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { deletionBehind } from '../domain/errors.ts'
 import { callerKey, restStatusKey } from '../services/call.ts'
 import { begunKey, originKey } from './connection.ts'
 import { toConnectError } from './errors.ts'
@@ -39,6 +40,9 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     }
     const fail = (thrown: unknown) => {
       const error = toConnectError(thrown, request.url)
+      // Where nothing was deleted, something is lost.
+      if (deletionBehind(thrown))
+        log.warn({ request_id: requestId, err: thrown }, 'what a call needs is not there any more')
       finish(error)
       return error
     }

@@ -5,6 +5,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** Bucket bounds in seconds: a read from SQLite is under a millisecond, a password hash tens of them. */
 const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+/** The same for Git: from a list of refs to the transfer of a large history. */
+const GIT_DURATION_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]
+
 /**
  * Calls of a method that are counted together. prom-client takes a tenth of the time of a small call to count it alone,
  * and a hundredth when it counts many in a row.
@@ -15,6 +18,8 @@ const BATCH = 100
 export interface Metrics {
   /** Counts one finished call; `code` is undefined when it succeeded. */
   countCall(method: DescMethod, code: Code | undefined, durationMs: number): void
+  /** Counts one finished request of Git's, by service and status of the answer. */
+  countGitRequest(service: string, status: number, durationMs: number): void
   /** The text of /metrics. */
   print(): Promise<string>
   readonly contentType: string
@@ -48,6 +53,19 @@ export function createMetrics(connections: () => number): Metrics {
     buckets: DURATION_BUCKETS_S,
     registers,
     collect: () => countPending(),
+  })
+  const gitRequests = new Counter({
+    name: 'branchline_git_requests_total',
+    help: 'Finished requests of Git over HTTP, by service and status.',
+    labelNames: ['service', 'status'],
+    registers,
+  })
+  const gitDurations = new Histogram({
+    name: 'branchline_git_request_duration_seconds',
+    help: 'Time from a request of Git to the end of its answer, by service.',
+    labelNames: ['service'],
+    buckets: GIT_DURATION_BUCKETS_S,
+    registers,
   })
   new Gauge({
     name: 'branchline_connections',
@@ -83,6 +101,10 @@ export function createMetrics(connections: () => number): Metrics {
       if (code === undefined) tally.succeeded++
       else calls.inc({ method: tally.name, code: Code[code] ?? 'Unknown' })
       if (tally.durationsMs.length >= BATCH) count(tally)
+    },
+    countGitRequest(service, status, durationMs) {
+      gitRequests.inc({ service, status })
+      gitDurations.observe({ service }, durationMs / 1000)
     },
     print: () => registry.metrics(),
     contentType: registry.contentType,

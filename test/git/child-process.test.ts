@@ -75,6 +75,6 @@ describe('a git of ours', () => {
 
   it('does not start in a folder that is not there', async () => {
     const repository = `${await scratchFolder()}/nothing`
-    await expect(runGit(['version'], { repository })).rejects.toThrow('ENOENT')
+    await expect(runGit(['version'], { repository })).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
   })
 })

@@ -105,7 +105,7 @@ describe('a fork', () => {
 
   it('leaves nothing behind when its parent is gone', async () => {
     const repositories = await testRepositories()
-    await expect(draftFork(repositories, PARENT)).rejects.toMatchObject({ kind: 'NOT_FOUND' })
+    await expect(draftFork(repositories, PARENT)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
   })
 })

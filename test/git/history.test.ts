@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { countHistory, lastChanges, listHistory, readCommits } from '../../src/git/history.ts'
+import { countHistory, lastChanges, listHistory, readCommits, readRefCommits } from '../../src/git/history.ts'
 import { createRepository, type Repositories } from '../../src/git/repositories.ts'
 import { listTree } from '../../src/git/trees.ts'
 import { ADA, git, testRepositories, writeHistory } from './fixture.ts'
@@ -76,6 +76,22 @@ describe('commits', () => {
     const commits = await readCommits(repositories, 1, ids, 1000)
     expect(commits.get(ids[0] ?? '')?.message).toMatch(/^x{500,1000}$/)
     expect(commits.get(ids[1] ?? '')?.message).toBe('next')
+  })
+
+  it('are read by the refs that hold them, and a ref that is none, or holds none, is left out', async () => {
+    writeHistory(repositories, 1, [{ message: 'one', files: { a: '1' } }])
+    const names = ['refs/heads/twice', 'refs/heads/größe', 'refs/heads/line\u2028break']
+    for (const name of names) git(repositories, 1, 'update-ref', name, 'main')
+    git(repositories, 1, 'tag', '-a', 'v1', '-m', 'one')
+    // Another meaning of the name of a branch that is not there.
+    git(repositories, 1, 'update-ref', 'refs/tags/refs/heads/file', idOf('main:a'))
+    const others = ['refs/heads/gone', 'refs/tags/v1', 'refs/heads/file']
+    const commits = await readRefCommits(repositories, 1, [...others, ...names, 'refs/heads/main'])
+    expect([...commits.keys()]).toEqual([...names, 'refs/heads/main'])
+    expect(new Set([...commits.values()].map(({ id }) => id))).toEqual(new Set([idOf('main')]))
+    expect(await readRefCommits(repositories, 1, [])).toEqual(new Map())
+    await expect(readRefCommits(repositories, 1, ['refs/heads/main\nmain'])).rejects.toThrow('no object id or ref')
+    await expect(readRefCommits(repositories, 1, ['main'])).rejects.toThrow('no object id or ref')
   })
 })
 

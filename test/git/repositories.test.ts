@@ -48,7 +48,7 @@ describe('deleting a repository', () => {
     await deleteRepository(repositories, 7)
     expect(existsSync(repositoryPath(repositories, 7))).toBe(false)
     expect(await repositoryExists(repositories, 7)).toBe(false)
-    await expect(readCommit(repositories, 7, commit)).rejects.toMatchObject({ kind: 'NOT_FOUND' })
+    await expect(readCommit(repositories, 7, commit)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
   })
 
   it('twice is as good as once', async () => {

@@ -34,7 +34,7 @@ describe('handles of repositories', () => {
 
   it('are not remembered when there is no repository', async () => {
     const { repositories, open } = await threeBehindTwo()
-    await expect(open(4)).rejects.toMatchObject({ kind: 'NOT_FOUND' })
+    await expect(open(4)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
     await createRepository(repositories, 4, 'main')
     await expect(open(4)).resolves.toBeDefined()
   })

@@ -234,7 +234,6 @@ describe('a change of a file is refused', () => {
     ['there can be no such branch', 'x', { branch: 'a..b' }, 404, ''],
     ['there can be no such new branch', 'x', { new_branch: 'a..b' }, 422, 'new_branch'],
     ['the new branch is below another', 'x', { new_branch: 'main/x' }, 409, 'one path is below the other'],
-    ['the new branch is another to people alone', 'x', { new_branch: 'MAIN' }, 409, 'the case of its letters'],
     ['the message is too long', 'x', { message: 'x'.repeat(65_537) }, 422, 'message is longer'],
     ['the author is too long', 'x', { author: { name: 'x'.repeat(256) } }, 422, 'author.name'],
     ['the time is before 1970', 'x', { dates: { author: '1969-01-01T00:00:00Z' } }, 422, 'dates.author'],
@@ -289,6 +288,15 @@ describe('who may change a file', () => {
     const { create } = await emptyRepository(name, settings)
     await rest(cast.bob, 'PATCH', `/repos/bob/${name}`, settings)
     expect((await create('x', 'x', {}, await actor(who))).status).toBe(status)
+  })
+
+  it('nobody, of a mirror', async () => {
+    const { create } = await emptyRepository('mirror')
+    await server.app.db.updateTable('repositories').set({ mirror: 1 }).where('name', '=', 'mirror').execute()
+    const refused = await create('x', 'x')
+    expect([refused.status, refused.body.message]).toEqual([403, 'Git Repository is a mirror.'])
+    const tag = await rest(cast.bob, 'POST', '/repos/bob/mirror/tags', { tag_name: 'v1' })
+    expect(tag.status).toBe(403)
   })
 
   async function actor(who: string): Promise<Actor> {

@@ -2,11 +2,11 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { tokenOf } from '../support/callers.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
 import {
   type Actor,
   type Cast,
-  createToken,
   inviteCast,
   RPC_PROTOCOLS,
   startTestServer,
@@ -39,11 +39,6 @@ beforeEach(async () => {
 })
 
 const names = (list: { name?: string; login?: string }[]) => list.map(({ name, login }) => login ?? name)
-
-/** A personal access token as somebody who sends requests. */
-async function tokenOf(owner: Actor, scopes: string[]): Promise<Actor> {
-  return { ...owner, authorization: `Bearer ${await createToken(server.url, owner, scopes)}` }
-}
 
 describe('an organisation', () => {
   it('is made with its maker as the owner', async () => {
@@ -161,7 +156,7 @@ describe('who knows of an organisation', () => {
       case 'nobody':
         return undefined
       case 'stranger':
-        return tokenOf(cast.ada, ['write:organization', 'read:user', 'write:repository'])
+        return tokenOf(server.url, cast.ada, ['write:organization', 'read:user', 'write:repository'])
       case 'member':
         return cast.carol
       case 'owner':
@@ -169,7 +164,7 @@ describe('who knows of an organisation', () => {
       case 'administrator':
         return cast.ada
       case 'public-only member':
-        return tokenOf(cast.carol, ['all', 'public-only'])
+        return tokenOf(server.url, cast.carol, ['all', 'public-only'])
     }
   }
 
@@ -221,7 +216,7 @@ describe('who knows of an organisation', () => {
   it('that somebody belongs to', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
     const orgsOfCarol = async (who: Actor | undefined) => names((await rest(who, 'GET', '/users/carol/orgs')).body)
-    const stranger = await tokenOf(cast.ada, ['read:organization', 'read:user'])
+    const stranger = await tokenOf(server.url, cast.ada, ['read:organization', 'read:user'])
     expect(await orgsOfCarol(cast.carol)).toContain(org)
     expect(await orgsOfCarol(cast.bob)).toContain(org)
     expect(await orgsOfCarol(stranger)).not.toContain(org)
@@ -236,11 +231,11 @@ describe('who knows of an organisation', () => {
   })
 
   it('only with the scopes for it', async () => {
-    const reader = await tokenOf(cast.bob, ['read:organization'])
+    const reader = await tokenOf(server.url, cast.bob, ['read:organization'])
     expect((await rest(reader, 'GET', `/orgs/${org}`)).status).toBe(200)
     expect((await rest(reader, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
     expect((await rest(reader, 'GET', '/user/orgs')).status).toBe(403)
-    const other = await tokenOf(cast.bob, ['read:repository', 'read:user'])
+    const other = await tokenOf(server.url, cast.bob, ['read:repository', 'read:user'])
     expect((await rest(other, 'GET', `/orgs/${org}`)).status).toBe(403)
   })
 
@@ -276,10 +271,20 @@ describe('members', () => {
   })
 
   it('are no more to a token for public data than they show', async () => {
-    const token = await tokenOf(cast.bob, ['all', 'public-only'])
+    const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
     expect((await rest(token, 'GET', `/orgs/${org}/members`)).body).toEqual([])
     expect((await rest(token, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
   })
+
+  it.each(['limited', 'private'])(
+    'is not made %s by a token for public data, which could not see it any more',
+    async (visibility) => {
+      const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+      expect((await rest(token, 'POST', '/orgs', { username: `hidden-${visibility}`, visibility })).status).toBe(403)
+      expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility })).status).toBe(403)
+      expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility: 'public' })).status).toBe(200)
+    },
+  )
 
   it('leave with all of their teams, by themselves or by an owner', async () => {
     const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'second', units: ['repo.code'] })

@@ -1,74 +1,32 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../support/server.ts'
-
-const run = promisify(execFile)
+import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
+import { restAt, type SendRest } from '../support/rest.ts'
+import { type Cast, createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 let cast: Cast
-let home: string
+let rest: SendRest
+let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer()
   cast = await inviteCast(server.url)
-  home = await mkdtemp(join(tmpdir(), 'branchline-git-'))
+  rest = restAt(server.url)
+  client = await openGitClient()
 })
 afterAll(async () => {
   await server.stop()
-  await rm(home, { recursive: true })
+  await client.remove()
 })
 
-/** One request over REST, by somebody or by nobody. */
-async function rest(
-  who: Actor | undefined,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
-  const response = await fetch(`${server.url}/api/v1${path}`, {
-    method,
-    redirect: 'manual',
-    headers: { 'content-type': 'application/json', ...(who && { authorization: who.authorization }) },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers }
-}
+const git = (...args: string[]) => client.git('.', ...args)
 
-/** The URL of a repository for git, with credentials in it. */
-function remote(path: string, username?: string, password: string = PASSWORD): string {
-  const url = new URL(`${server.url}/${path}.git`)
-  if (username !== undefined) Object.assign(url, { username, password })
-  return url.href
-}
-
-async function git(...args: string[]): Promise<string> {
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: home,
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_AUTHOR_NAME: 'Bob',
-    GIT_AUTHOR_EMAIL: 'bob@example.org',
-    GIT_COMMITTER_NAME: 'Bob',
-    GIT_COMMITTER_EMAIL: 'bob@example.org',
-    LC_ALL: 'C',
-  }
-  const { stdout } = await run('git', ['-C', home, ...args], { env })
-  return stdout.trimEnd()
-}
+/** The URL of a repository for git, with a password in it unless it is nobody who asks. */
+const remote = (path: string, username?: string, password = PASSWORD) => remoteOf(server.url, path, username, password)
 
 /** Makes a repository of bob with a first commit, and a clone of it in a folder of the same name. */
 async function repositoryWithClone(name: string, settings: object = {}): Promise<void> {
@@ -76,10 +34,7 @@ async function repositoryWithClone(name: string, settings: object = {}): Promise
   await git('clone', '-q', remote(`bob/${name}`, 'bob'), name)
 }
 
-async function commit(folder: string, message: string): Promise<string> {
-  await git('-C', folder, 'commit', '-q', '--allow-empty', '-m', message)
-  return git('-C', folder, 'rev-parse', 'HEAD')
-}
+const commit = (folder: string, message: string) => client.commit(folder, message)
 
 describe('a repository', () => {
   it('begins empty, and the first push makes its branch the default one', async () => {
@@ -206,11 +161,11 @@ describe('who may', () => {
     ['private', { private: true }, 'read:user', '403', '403'],
     ['private', { private: true }, 'nobody', 'could not read Username', 'could not read Username'],
     ['private', { private: true }, 'bob', 'ok', 'ok'],
-    ['private', { private: true }, 'carol', 'not found', 'not found'],
-    ['private', { private: true }, 'public-only', 'not found', 'not found'],
+    ['private', { private: true }, 'carol', 'Repository not found', 'Repository not found'],
+    ['private', { private: true }, 'public-only', 'Repository not found', 'Repository not found'],
     ['nothing', {}, 'nobody', 'could not read Username', 'could not read Username'],
-    ['nothing', {}, 'carol', 'not found', 'not found'],
-    ['archived', {}, 'bob', 'ok', 'repo is archived'],
+    ['nothing', {}, 'carol', 'Repository not found', 'Repository not found'],
+    ['archived', {}, 'bob', 'ok', 'This repo is archived. You can view files and clone it'],
     // Before anything is said about the repository.
     ['archived', {}, 'nobody', 'ok', 'could not read Username'],
   ])('use a repository that is %s %j: %s', async (name, settings, caller, fetch, push) => {

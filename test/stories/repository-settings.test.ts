@@ -281,6 +281,8 @@ describe('a repository that was renamed', () => {
       ['GET', '/repos/BOB/Before/labels?page=2&q=a%2Fb', '/repos/bob/After/labels?page=2&q=a%2Fb'],
       ['GET', '/repos/bob/before/contents/docs%2Fa/b', '/repos/bob/After/contents/docs%2Fa/b'],
       ['GET', '/repos/bob/before/', '/repos/bob/After/'],
+      // Followed to the repository itself, it would delete that.
+      ['DELETE', '/repos/%62ob/bef%6Fre/labels/5', '/repos/bob/After/labels/5'],
       ['POST', '/repos/bob/before/labels', '/repos/bob/After/labels'],
       ['PATCH', '/repos/bob/before', '/repos/bob/After'],
       ['DELETE', '/repos/bob/before', '/repos/bob/After'],

@@ -106,6 +106,26 @@ describe('a repository that is given to another user', () => {
     expect((await answer(cast.carol, 'accept')).status).toBe(202)
   })
 
+  it('leaves a recipient who was let in further meanwhile what they have', async () => {
+    await transfer('carol')
+    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+    expect((await answer(cast.carol, 'reject')).status).toBe(200)
+    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
+  })
+
+  it('cannot be taken from an organisation by a friend of who owned it once', async () => {
+    await send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'acme' })
+    const [owners] = (await send(cast.bob, 'GET', '/orgs/acme/teams')).body
+    await send(cast.bob, 'PUT', `/teams/${owners.id}/members/ada`)
+    await send(cast.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'carol' })
+    await send(cast.ada, 'DELETE', `/teams/${owners.id}/members/bob`)
+    const stolen = await send(cast.carol, 'POST', `/repos/acme/${name}/transfer/accept`)
+    await send(cast.ada, 'PUT', `/teams/${owners.id}/members/bob`)
+    await send(cast.bob, 'DELETE', `/teams/${owners.id}/members/ada`)
+    expect(stolen.status).toBe(404)
+    expect((await send(cast.bob, 'POST', `/repos/acme/${name}/transfer/reject`)).status).toBe(200)
+  })
+
   it('is not told to others that it is offered', async () => {
     await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
     await transfer('carol')
@@ -144,6 +164,13 @@ describe('a repository that is given to an organisation', () => {
     expect((await send(cast.bob, 'GET', `/repos/acme/${name}`)).headers.get('location')).toBe(
       `/api/v1/repos/bob/${name}`,
     )
+  })
+
+  it('names a team as often as it likes, for the price of once', async () => {
+    const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
+    const { id } = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body
+    // Half a million looks and rows would take longer than the test may.
+    expect((await transfer('acme', { team_ids: Array(500_000).fill(id) })).status).toBe(202)
   })
 
   it('has to be given by somebody who may make repositories in it', async () => {

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { tokenOf } from '../support/callers.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
-import { type Actor, type Cast, createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import { type Actor, type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -43,10 +44,6 @@ async function makeTeam(name: string, settings: object = { units: ['repo.code'] 
 
 async function makeRepository(name: string, settings: object = {}): Promise<void> {
   expect((await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name, ...settings })).status).toBe(201)
-}
-
-async function tokenOf(owner: Actor, scopes: string[]): Promise<Actor> {
-  return { ...owner, authorization: `Bearer ${await createToken(server.url, owner, scopes)}` }
 }
 
 describe('a team', () => {
@@ -171,7 +168,7 @@ describe('who sees a team', () => {
       member: cast.carol,
       owner: cast.bob,
       administrator: cast.ada,
-      'public-only owner': await tokenOf(cast.bob, ['all', 'public-only']),
+      'public-only owner': await tokenOf(server.url, cast.bob, ['all', 'public-only']),
     }
     const caller = callers[who]
     const listed = await rest(caller, 'GET', `/orgs/${org}/teams`)
@@ -205,7 +202,9 @@ describe('who sees a team', () => {
     expect(own.body).toContainEqual(
       expect.objectContaining({ id, organization: expect.objectContaining({ name: org }) }),
     )
-    expect((await rest(await tokenOf(cast.carol, ['all', 'public-only']), 'GET', '/user/teams')).status).toBe(403)
+    expect(
+      (await rest(await tokenOf(server.url, cast.carol, ['all', 'public-only']), 'GET', '/user/teams')).status,
+    ).toBe(403)
     expect((await rest(undefined, 'GET', '/user/teams')).status).toBe(401)
   })
 })
@@ -360,9 +359,18 @@ describe('teams of a repository', () => {
     expect((await rest(cast.carol, 'PUT', `${path}/crew`)).status).toBe(404)
     await rest(cast.bob, 'PATCH', `/repos/${org}/engine`, { archived: true })
     expect((await rest(cast.bob, 'PUT', `${path}/crew`)).status).toBe(423)
-    const reader = await tokenOf(cast.bob, ['read:repository'])
+    const reader = await tokenOf(server.url, cast.bob, ['read:repository'])
     expect((await rest(reader, 'GET', path)).status).toBe(200)
     expect((await rest(reader, 'PUT', `${path}/crew`)).status).toBe(403)
+  })
+
+  it('are those that everybody knows, to a token for public data', async () => {
+    await makeRepository('engine')
+    await makeTeam('crew', { units: ['repo.code'], includes_all_repositories: true, visibility: 'public' })
+    const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+    const path = `/repos/${org}/engine/teams`
+    expect(names((await rest(token, 'GET', path)).body)).toEqual(['crew'])
+    expect((await rest(token, 'GET', `${path}/owners`)).status).toBe(404)
   })
 })
 

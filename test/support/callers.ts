@@ -13,6 +13,10 @@ export async function callerNamed(
 ): Promise<Pick<Actor, 'authorization'> | undefined> {
   if (name === 'nobody') return undefined
   if (name === 'ada' || name === 'bob' || name === 'carol') return cast[name]
-  const scopes = name === 'public-only' ? ['all', name] : [name]
-  return { authorization: `token ${await createToken(url, cast.bob, scopes)}` }
+  return tokenOf(url, cast.bob, name === 'public-only' ? ['all', name] : [name])
+}
+
+/** Somebody by a new personal access token. */
+export async function tokenOf(url: string, owner: Actor, scopes: string[]): Promise<Actor> {
+  return { ...owner, authorization: `token ${await createToken(url, owner, scopes)}` }
 }

@@ -152,7 +152,7 @@ export const BranchService: GenService<{
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - GIT_TIMEOUT, when it takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.ListBranches
    */
@@ -169,7 +169,7 @@ export const BranchService: GenService<{
    * - REPOSITORY_MOVED, when it has another name now.
    * - BRANCH_NOT_FOUND, when the repository has no such branch.
    * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - GIT_TIMEOUT, when it takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.GetBranch
    */

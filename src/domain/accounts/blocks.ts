@@ -1,11 +1,12 @@
 import { deleteCollaborationsWith } from '../../storage/collaborators.ts'
-import { type Db, transaction } from '../../storage/database.ts'
+import { transaction } from '../../storage/database.ts'
 import { findMembership } from '../../storage/organizations.ts'
 import * as rows from '../../storage/user-blocks.ts'
 import type { User } from '../../storage/users.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
-import { findUserByUsername } from './owners.ts'
+import { findUserByUsername, getUserByUsername } from './owners.ts'
+import { checkLength } from './user-fields.ts'
 
 /** As in compatible systems. */
 const MAX_NOTE_CHARACTERS = 250
@@ -52,11 +53,9 @@ export async function checkBlockedUser(app: App, blockerId: number, username: st
  * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
  */
 export async function blockUser(app: App, blockerId: number, username: string, note: string): Promise<void> {
-  if ([...note].length > MAX_NOTE_CHARACTERS) {
-    throw new DomainError('INVALID_FIELD', { field: 'note', max_length: String(MAX_NOTE_CHARACTERS) })
-  }
+  checkLength('note', note, MAX_NOTE_CHARACTERS)
   await transaction(app.db, async (tx) => {
-    const { id } = await requireUser(tx, username)
+    const { id } = await getUserByUsername(tx, username)
     const isTooClose = id === blockerId || (await findMembership(tx, blockerId, id)) !== undefined
     if (isTooClose) throw new DomainError('CANNOT_BLOCK', { username })
     await rows.putBlock(tx, { blocker_id: blockerId, blocked_id: id, note, create_time: nowSeconds(app.clock) })
@@ -72,13 +71,7 @@ export async function blockUser(app: App, blockerId: number, username: string, n
  */
 export async function unblockUser(app: App, blockerId: number, username: string): Promise<void> {
   await transaction(app.db, async (tx) => {
-    const { id } = await requireUser(tx, username)
+    const { id } = await getUserByUsername(tx, username)
     await rows.deleteBlock(tx, blockerId, id)
   })
-}
-
-async function requireUser(db: Db, username: string): Promise<User> {
-  const user = await findUserByUsername(db, username)
-  if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, 64) })
-  return user
 }

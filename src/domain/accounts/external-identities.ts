@@ -4,6 +4,7 @@ import { DomainError } from '../errors.ts'
 import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
 import { type AuthorizationGrant, type Claims, OAuth2Error } from './oauth2.ts'
+import { checkLength } from './user-fields.ts'
 
 export type { AuthorizationGrant }
 
@@ -63,10 +64,6 @@ function checkGrant({ code, redirectUri, codeVerifier }: AuthorizationGrant): vo
   checkLength('code', code, MAX_CODE_CHARACTERS)
   checkLength('redirect_uri', redirectUri, MAX_REDIRECT_URI_CHARACTERS)
   checkLength('code_verifier', codeVerifier, MAX_CODE_VERIFIER_CHARACTERS)
-}
-
-function checkLength(field: string, text: string, maxCharacters: number): void {
-  if (text.length > maxCharacters) throw new DomainError('INVALID_FIELD', { field, max_length: String(maxCharacters) })
 }
 
 async function fetchClaims(

@@ -14,6 +14,9 @@ export type { Owner }
 /** Longer texts are in no name that is found. */
 const MAX_SEARCH_CHARACTERS = 128
 
+/** As much of a wrong name as its refusal repeats. */
+const MAX_SHOWN_NAME_CHARACTERS = 64
+
 /** Stands in where an account has been deleted. */
 export const GHOST: Owner = {
   id: -1,
@@ -48,6 +51,17 @@ export async function getOwner(app: App, caller: Caller, name: string): Promise<
 export async function findUserByUsername(db: Db, username: string): Promise<User | undefined> {
   const user = await findUserByNameKey(db, nameKey(username))
   return user && nameKey(user.username) === nameKey(username) ? user : undefined
+}
+
+/**
+ * The same for a user who has to be there.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function getUserByUsername(db: Db, username: string): Promise<User> {
+  const user = await findUserByUsername(db, username)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${username.slice(0, MAX_SHOWN_NAME_CHARACTERS)}` })
+  return user
 }
 
 /** A part of a list. */

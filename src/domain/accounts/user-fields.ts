@@ -10,7 +10,21 @@ const USERNAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/
 const USER_ID = /^[a-z0-9-]{1,36}$/
 
 /** Names that paths and clients give a meaning of their own. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(['me', '-'])
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  'me',
+  '-',
+  // Where other things are than the repositories of somebody.
+  'api',
+  'attachments',
+  'file',
+  'healthz',
+  'metrics',
+  'readyz',
+  // Behind `/users/`.
+  'search',
+  // Who stands for deleted accounts.
+  'ghost',
+])
 
 /**
  * One `@`, no blanks, a dotted or single-label domain. Only the mail server knows which addresses exist; this catches

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import { repositoryExists } from '../../git/repositories.ts'
@@ -30,7 +30,7 @@ export interface BackupSummary {
 }
 
 export interface BackupOptions {
-  /** A file that does not exist, beside the database: the snapshot is there while the backup is made. */
+  /** Beside the database: the snapshot is there while the backup is made. One that a killed backup left there is replaced. */
   readonly snapshotFile: string
   /** Of this program. */
   readonly version: string
@@ -54,13 +54,15 @@ export async function writeBackup(
   const written = pipeline(archive, output)
   // Who waits for it does so at the end; the entries fail with the output.
   written.catch(() => {})
+  await rm(snapshotFile, { force: true })
   await snapshotDatabase(db, snapshotFile)
   try {
     const snapshot = openDatabase(snapshotFile)
     const about: About = { format: BACKUP_FORMAT, version, schema: await schemaVersion(snapshot), timeMs: clock.now() }
     await addContent(archive, ABOUT_ENTRY, JSON.stringify(about))
     const summary = await addFiles(archive, snapshot, { git, attachments }).finally(() => snapshot.destroy())
-    await addFile(archive, { name: DATABASE_ENTRY, size: (await stat(snapshotFile)).size }, snapshotFile)
+    const size = (await stat(snapshotFile)).size
+    await addFile(archive, { name: DATABASE_ENTRY, size }, createReadStream(snapshotFile))
     await addContent(archive, COMPLETE_ENTRY, JSON.stringify(summary))
     archive.finalize()
     await written
@@ -93,7 +95,7 @@ async function addRepositories(
   git: App['git'],
 ): Promise<Omit<BackupSummary, 'attachments'>> {
   const ids = await allRepositoryIds(snapshot)
-  /** Where the archive has a file of the disk: forks share theirs by links. */
+  /** Where the archive has a file that more of them share. */
   const places = new Map<string, string>()
   let files = 0
   const deleted: number[] = []
@@ -101,13 +103,13 @@ async function addRepositories(
     for (const folder of foldersOf(git, id)) {
       await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', { type: 'directory' })
     }
-    for await (const { path, bytes, inode, content } of repositoryFiles(git, id)) {
+    for await (const { path, bytes, linkKey, content } of repositoryFiles(git, id)) {
       const name = `${REPOSITORIES_ENTRY}${path}`
-      const linkname = content === undefined ? places.get(inode) : undefined
-      if (content !== undefined) await addContent(archive, name, content)
+      const linkname = linkKey === undefined ? undefined : places.get(linkKey)
+      if (Buffer.isBuffer(content)) await addContent(archive, name, content)
       else if (linkname !== undefined) await addContent(archive, name, '', { type: 'link', linkname })
-      else await addFile(archive, { name, size: bytes }, `${git.folder}/${path}`)
-      if (content === undefined) places.set(inode, linkname ?? name)
+      else await addFile(archive, { name, size: bytes }, content.createReadStream({ autoClose: false }))
+      if (linkKey !== undefined) places.set(linkKey, linkname ?? name)
       files += 1
     }
     if (!(await repositoryExists(git, id))) deleted.push(id)
@@ -129,7 +131,12 @@ async function addAttachments(archive: Pack, snapshot: Db, files: App['attachmen
       const size = await attachmentBytes(files, repository_id, uuid)
       const path = attachmentPath(repository_id, uuid)
       if (size === undefined) deleted.push(uuid)
-      else await addFile(archive, { name: `${ATTACHMENTS_ENTRY}${path}`, size }, `${files.folder}/${path}`)
+      else
+        await addFile(
+          archive,
+          { name: `${ATTACHMENTS_ENTRY}${path}`, size },
+          createReadStream(`${files.folder}/${path}`),
+        )
       count += size === undefined ? 0 : 1
     }
     after = page.at(-1)?.uuid
@@ -147,8 +154,8 @@ function addContent(archive: Pack, name: string, content: string | Buffer, more:
   })
 }
 
-async function addFile(archive: Pack, header: Pick<Header, 'name' | 'size'>, path: string): Promise<void> {
-  await pipeline(createReadStream(path), archive.entry({ ...FILE, ...header }))
+async function addFile(archive: Pack, header: Pick<Header, 'name' | 'size'>, content: Readable): Promise<void> {
+  await pipeline(content, archive.entry({ ...FILE, ...header }))
 }
 
 /** Whose files they are is decided where they are restored. */

@@ -15,10 +15,3 @@ export function readVisibility(text: string | undefined): Visibility | undefined
   if (!visibility) throw new DomainError('INVALID_FIELD', { field: 'visibility' })
   return visibility
 }
-
-/** @throws INVALID_FIELD for a text that is too long. */
-export function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
-  if (text !== undefined && [...text].length > maxCharacters) {
-    throw new DomainError('INVALID_FIELD', { field, max_length: String(maxCharacters) })
-  }
-}

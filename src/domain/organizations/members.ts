@@ -3,7 +3,7 @@ import * as rows from '../../storage/organizations.ts'
 import { deleteFromTeams, findOnlyOwned } from '../../storage/team-members.ts'
 import type { User } from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
-import { findUserByUsername } from '../accounts/owners.ts'
+import { getUserByUsername } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
@@ -44,7 +44,7 @@ export async function listMembers(
  */
 export async function checkMember(app: App, caller: Caller, name: string, username: string, publicOnly: boolean) {
   const open = await openOrganization(app, caller, name, 'visible')
-  const user = await requireUser(app, username)
+  const user = await getUserByUsername(app.db, username)
   const membership = await rows.findMembership(app.db, open.organization.id, user.id)
   const isKnown = membership === 'public' || (membership && !publicOnly && seesAllMembers(caller, open))
   if (!isKnown) throw new DomainError('MEMBER_NOT_FOUND')
@@ -58,7 +58,7 @@ export async function checkMember(app: App, caller: Caller, name: string, userna
  */
 export async function removeMember(app: App, caller: SignedIn, name: string, username: string): Promise<void> {
   const open = await openOrganization(app, caller, name, 'visible')
-  const user = await requireUser(app, username)
+  const user = await getUserByUsername(app.db, username)
   if (user.id !== caller.user.id) checkOrganizationNeed(open, 'owner')
   const { id } = open.organization
   await transaction(app.db, async (tx) => {
@@ -75,17 +75,10 @@ export async function removeMember(app: App, caller: SignedIn, name: string, use
  */
 export async function showMembership(app: App, caller: SignedIn, name: string, username: string, isPublic: boolean) {
   const { organization } = await openOrganization(app, caller, name, 'visible')
-  const user = await requireUser(app, username)
+  const user = await getUserByUsername(app.db, username)
   if (user.id !== caller.user.id && !actsAsAdministrator(caller, 'write')) throw new DomainError('PERMISSION_DENIED')
   const found = await transaction(app.db, (tx) => rows.updateMembership(tx, organization.id, user.id, isPublic))
   if (!found) throw new DomainError('MEMBER_NOT_FOUND')
-}
-
-/** @throws USER_NOT_FOUND */
-export async function requireUser(app: App, username: string): Promise<User> {
-  const user = await findUserByUsername(app.db, username)
-  if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${username.slice(0, 64)}` })
-  return user
 }
 
 /**

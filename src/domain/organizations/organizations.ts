@@ -4,13 +4,13 @@ import { repositoryIdsOf } from '../../storage/repositories.ts'
 import { insertTeamMember } from '../../storage/team-members.ts'
 import { insertTeam } from '../../storage/teams.ts'
 import { claimNames, findNameHolder } from '../../storage/users.ts'
-import type { Caller, SignedIn } from '../access.ts'
+import { type Caller, checkSeesPrivate, type SignedIn } from '../access.ts'
 import { getOwner } from '../accounts/owners.ts'
-import { isEmail, isUsername, nameKey } from '../accounts/user-fields.ts'
+import { checkLength, isEmail, isUsername, nameKey } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { openOrganization, organizationViewer } from './access.ts'
-import { checkLength, readVisibility } from './fields.ts'
+import { readVisibility } from './fields.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
 export type Organization = rows.Organization
@@ -40,7 +40,7 @@ export interface OrganizationPage {
 /**
  * Makes an organisation with the team Owners, whose first member is the caller.
  *
- * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL
+ * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL, PUBLIC_ONLY_TOKEN
  */
 export async function createOrganization(
   app: App,
@@ -49,7 +49,7 @@ export async function createOrganization(
   profile: OrganizationProfile,
 ): Promise<Organization> {
   if (!isUsername(name)) throw new DomainError('INVALID_ORGANIZATION_NAME', { name: name.slice(0, 64) })
-  const columns = readProfile(profile)
+  const columns = readProfile(caller, profile)
   const now = nowSeconds(app.clock)
   const key = nameKey(name)
   return transaction(app.db, async (tx) => {
@@ -97,7 +97,7 @@ export async function editOrganization(
   profile: OrganizationProfile,
 ): Promise<Organization> {
   const { organization } = await openOrganization(app, caller, name, 'owner')
-  const changes = { ...readProfile(profile), update_time: nowSeconds(app.clock) }
+  const changes = { ...readProfile(caller, profile), update_time: nowSeconds(app.clock) }
   const edited = await transaction(app.db, (tx) => rows.updateOrganization(tx, organization.id, changes))
   if (!edited) throw new DomainError('ORGANIZATION_NOT_FOUND')
   return edited
@@ -153,8 +153,8 @@ async function pageOf(app: App, filter: rows.OrganizationFilter, offset: number,
   return { organizations, total: await rows.countOrganizations(app.db, filter) }
 }
 
-/** @throws INVALID_FIELD, INVALID_EMAIL */
-function readProfile(profile: OrganizationProfile): rows.OrganizationChanges {
+/** @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN for what would hide it from the caller */
+function readProfile(caller: Caller, profile: OrganizationProfile): rows.OrganizationChanges {
   const { fullName: full_name, email, description, website, location } = profile
   const texts = { full_name, description, website, location }
   for (const [field, limit] of Object.entries(MAX_CHARACTERS)) {
@@ -162,6 +162,7 @@ function readProfile(profile: OrganizationProfile): rows.OrganizationChanges {
   }
   if (email && !isEmail(email)) throw new DomainError('INVALID_EMAIL')
   const visibility = readVisibility(profile.visibility)
+  if (visibility !== undefined && visibility !== 'public') checkSeesPrivate(caller)
   const changes: rows.OrganizationChanges = {}
   if (full_name !== undefined) changes.full_name = full_name
   if (email !== undefined) changes.email = email

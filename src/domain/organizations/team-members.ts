@@ -1,14 +1,14 @@
 import { transaction } from '../../storage/database.ts'
 import { deleteMembersWithoutTeam, findMembership, insertMember } from '../../storage/organizations.ts'
 import * as rows from '../../storage/team-members.ts'
-import { findTeamById } from '../../storage/teams.ts'
 import { blockExists } from '../../storage/user-blocks.ts'
-import { findUserById, type User } from '../../storage/users.ts'
+import type { User } from '../../storage/users.ts'
 import type { SignedIn } from '../access.ts'
+import { getUserByUsername } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkOrganizationNeed, seesAllMembers } from './access.ts'
-import { checkOwnerRemains, type MemberPage, requireUser } from './members.ts'
+import { checkOwnerRemains, type MemberPage } from './members.ts'
 import { openTeam } from './teams.ts'
 
 /**
@@ -36,7 +36,7 @@ export async function listTeamMembers(
  */
 export async function getTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<User> {
   const open = await openTeam(app, caller, id, 'visible')
-  const user = await requireUser(app, username)
+  const user = await getUserByUsername(app.db, username)
   const membership = await findMembership(app.db, open.organization.id, user.id)
   const isKnown = membership === 'public' || seesAllMembers(caller, open)
   if (!isKnown || !(await rows.isTeamMember(app.db, id, user.id))) throw new DomainError('MEMBER_NOT_FOUND')
@@ -50,11 +50,8 @@ export async function getTeamMember(app: App, caller: SignedIn, id: number, user
  */
 export async function addTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<void> {
   const { organization } = await openTeam(app, caller, id, 'owner')
-  const user = await requireUser(app, username)
+  const user = await getUserByUsername(app.db, username)
   await transaction(app.db, async (tx) => {
-    // Either may have been deleted since it was read.
-    if (!(await findTeamById(tx, id))) throw new DomainError('TEAM_NOT_FOUND')
-    if (!(await findUserById(tx, user.id))) throw new DomainError('USER_NOT_FOUND', { name: `users/${username}` })
     if (await blockExists(tx, [organization.id], user.id)) throw new DomainError('USER_BLOCKED')
     await rows.insertTeamMember(tx, id, user.id)
     await insertMember(tx, organization.id, user.id)
@@ -69,7 +66,7 @@ export async function addTeamMember(app: App, caller: SignedIn, id: number, user
  */
 export async function removeTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<void> {
   const open = await openTeam(app, caller, id, 'visible')
-  const user = await requireUser(app, username)
+  const user = await getUserByUsername(app.db, username)
   if (user.id !== caller.user.id) checkOrganizationNeed(open, 'owner')
   const { team, organization } = open
   await transaction(app.db, async (tx) => {

@@ -2,7 +2,7 @@ import { transaction } from '../../storage/database.ts'
 import { findOrganizationById } from '../../storage/organizations.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import * as rows from '../../storage/teams.ts'
-import type { SignedIn } from '../access.ts'
+import { type SignedIn, seesPublicDataOnly } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import {
@@ -173,7 +173,8 @@ async function openForTeams(
   // Not whether the caller may know of it: whoever reads a repository knows its owner.
   const standing = await standingIn(app, caller, organization)
   // Who administers a repository may know who else has access to it.
-  const viewer = suffices(open.access, 'admin') ? 'everything' : teamViewer(caller, standing)
+  const knowsAll = suffices(open.access, 'admin') && !seesPublicDataOnly(caller)
+  const viewer = knowsAll ? 'everything' : teamViewer(caller, standing)
   return { ...open, ...standing, filter: { organizationId: organization.id, viewer, repositoryId: open.repository.id } }
 }
 

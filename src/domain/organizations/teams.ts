@@ -8,6 +8,7 @@ import {
 import { isTeamMember } from '../../storage/team-members.ts'
 import * as rows from '../../storage/teams.ts'
 import type { Caller, SignedIn } from '../access.ts'
+import { checkLength } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import {
@@ -17,7 +18,7 @@ import {
   openOrganization,
   teamViewer,
 } from './access.ts'
-import { checkLength, readVisibility } from './fields.ts'
+import { readVisibility } from './fields.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
 
 export type Team = rows.Team

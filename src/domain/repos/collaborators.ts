@@ -1,6 +1,5 @@
 import * as rows from '../../storage/collaborators.ts'
 import { transaction } from '../../storage/database.ts'
-import { findRepositoryById } from '../../storage/repositories.ts'
 import { blockExists } from '../../storage/user-blocks.ts'
 import type { User } from '../../storage/users.ts'
 import type { Caller, SignedIn } from '../access.ts'
@@ -73,8 +72,6 @@ export async function addCollaborator(
   const user = await requireUser(app, username)
   if (user.id === owner.id) throw new DomainError('INVALID_COLLABORATOR', { username: user.username })
   await transaction(app.db, async (tx) => {
-    // Deleted in the meantime.
-    if (!(await findRepositoryById(tx, repository.id))) throw new DomainError('REPOSITORY_NOT_FOUND')
     const isBlocked = (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
     if (isBlocked) throw new DomainError('USER_BLOCKED')
     await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })

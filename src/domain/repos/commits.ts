@@ -118,9 +118,20 @@ export async function viewCommits(
   ids: readonly string[],
   parts: CommitParts,
 ): Promise<CommitView[]> {
-  const { id } = open.repository
-  const read = await reading(readCommits(app.git, id, ids))
+  const read = await reading(readCommits(app.git, open.repository.id, ids))
   const commits = ids.flatMap((commitId) => read.get(commitId) ?? [])
+  return viewReadCommits(app, caller, open, commits, parts)
+}
+
+/** The same for commits that have been read already. */
+export async function viewReadCommits(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+  commits: readonly RawCommit[],
+  parts: CommitParts,
+): Promise<CommitView[]> {
+  const { id } = open.repository
   const steps = commits.map((commit) => ({ id: commit.id, parentId: commit.parentIds[0] }))
   const options = { lines: parts.stat, renames: false, maxFiles: parts.files ? MAX_FILES : 0 }
   const wantsChanges = parts.stat || parts.files

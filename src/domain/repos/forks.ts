@@ -76,13 +76,14 @@ function isHidden(repository: Repository, owner: Owner): boolean {
 }
 
 /**
- * Checks that a repository may be opened to all: what it was forked from must not be hidden.
+ * Checks that a repository may be opened to all: what it was forked from must not be hidden. In the transaction that opens it, since
+ * the parent may be on its way to be hidden, and its forks with it.
  *
  * @throws PARENT_PRIVATE
  */
-export async function checkMayBePublic(app: App, { parent_id }: Repository): Promise<void> {
-  const parent = parent_id === null ? undefined : await findRepositoryById(app.db, parent_id)
-  const owner = parent && (await findOwnerById(app.db, parent.owner_id))
+export async function checkMayBePublic(tx: Tx, { parent_id }: Repository): Promise<void> {
+  const parent = parent_id === null ? undefined : await findRepositoryById(tx, parent_id)
+  const owner = parent && (await findOwnerById(tx, parent.owner_id))
   if (owner && isHidden(parent, owner)) throw new DomainError('PARENT_PRIVATE')
 }
 

@@ -44,7 +44,7 @@ export async function openGitService(
   if (level === 'read' || caller.kind === 'anonymous') {
     return (request) => startUploadPack(app.git, repository.id, request)
   }
-  checkWritable(repository, 'push')
+  checkWritable(repository)
   const hasHooks = await hasGitHooks(app, repository.id)
   return (request) => startPush(app, caller, repository, request, hasHooks)
 }

@@ -5,7 +5,7 @@ import * as rows from '../../storage/mirrors.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../due-work.ts'
+import { type DueWork, type DueWorker, startDueWork } from '../due-work.ts'
 import { DomainError } from '../errors.ts'
 import { parseMirrorInterval } from './mirror-intervals.ts'
 import { checkNotArchived, openRepository } from './permissions.ts'
@@ -56,11 +56,6 @@ export function nextSyncTime(app: App, intervalSeconds: number): number | null {
 /** Makes mirrors follow as they fall due, until it is stopped. */
 export function startMirrors(app: App): DueWorker {
   return startDueWork(app, synchronisations(app))
-}
-
-/** Makes all mirrors follow that are due: for tests, whose time does not pass by itself. */
-export function syncDueMirrors(app: App): Promise<void> {
-  return finishDueWork(app, synchronisations(app))
 }
 
 function synchronisations(app: App): DueWork {

@@ -266,10 +266,9 @@ export function checkNotArchived({ archive_time }: Repository): void {
 /**
  * Lets nothing write to the branches, tags and files of a repository that is kept as it is here, or elsewhere.
  *
- * @param operation `push` for a push, whose refusal has a text of its own.
  * @throws REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */
-export function checkWritable(repository: Repository, operation?: 'push'): void {
+export function checkWritable(repository: Repository): void {
   checkNotArchived(repository)
-  if (repository.mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR', operation && { operation })
+  if (repository.mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')
 }

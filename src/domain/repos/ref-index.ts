@@ -307,8 +307,8 @@ async function healRefs(app: App, repositoryId: number): Promise<void> {
 /** Before rows are read: heals them, and fills them where there are none. */
 async function prepareIndex(app: App, { id, branch_count }: Repository): Promise<void> {
   await healRefs(app, id)
-  // An empty repository, or one that somebody put there by hand.
-  if (branch_count === 0) await syncRefIndex(app, id)
+  // An empty repository, one that somebody put there by hand, or one that is being made and has no folder yet.
+  if (branch_count === 0 && (await repositoryExists(app.git, id))) await syncRefIndex(app, id)
 }
 
 /**

@@ -1,15 +1,15 @@
-import { setImmediate } from 'node:timers/promises'
 import { isRefName, type RefUpdate } from '../../git/refs.ts'
-import { type IndexedRefs, listHeldRefs, refNameBelow, refNamesByKey } from '../../storage/ref-names.ts'
+import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../storage/ref-names.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import type { Reason } from '../errors.ts'
+import { takeTurns } from '../turns.ts'
 import { type BranchJudgement, branchJudge } from './branch-review.ts'
 import { readBranchRules } from './branch-rules.ts'
 import { foldersAbove } from './file-paths.ts'
 import { checkWritable, openRepositoryById, suffices, type Unit } from './permissions.ts'
-import { readTagRules, type TagRules } from './tag-protections.ts'
+import { findProtectedTags } from './tag-protections.ts'
 
 /**
  * The first half of the door for refs: whether somebody may move them as they ask. Rows answer it as far as they can; Git has the
@@ -37,6 +37,9 @@ export interface Refusal {
   readonly metadata: Readonly<Record<string, string>>
 }
 
+const HEADS = 'refs/heads/'
+const TAGS = 'refs/tags/'
+
 /** Refs that the server makes, and those by which other forges make pull requests of pushes. */
 const SERVER_REFS = /^refs\/(?:pull|branchline|for|draft|for-review)\//
 
@@ -46,14 +49,8 @@ export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 /** Most refs of one push. A first push of the largest histories known has fewer. */
 const MAX_UPDATES = 200_000
 
-const HEADS = 'refs/heads/'
-const TAGS = 'refs/tags/'
-
 /** Components of new names up to which these are looked up; for more than that all names are read. */
 const MAX_LOOKUPS = 200
-
-/** How long the process may be held up by a review at a time. */
-const MAX_TURN_MS = 10
 
 /**
  * Decides about refs before one of them moves, each by itself, by what holds at this moment: a push may have taken an hour.
@@ -68,7 +65,7 @@ export async function reviewUpdates(
   { updates, quarantine, unit = 'code', origin }: ProposedUpdates,
 ): Promise<readonly Refusal[]> {
   const { repository, access, units } = await openRepositoryById(app, caller, repositoryId, 'read', unit)
-  checkWritable(repository, 'push')
+  checkWritable(repository)
   if (!suffices(access, 'write')) {
     return [
       {
@@ -79,17 +76,18 @@ export async function reviewUpdates(
     ]
   }
   if (updates.length > MAX_UPDATES) return [refused('refs/', `a push changes at most ${MAX_UPDATES} refs`)]
-  const tagRules = await readTagRules(app, repositoryId, caller)
+  const movedTags = updates.flatMap(({ name }) => (name.startsWith(TAGS) ? name.slice(TAGS.length) : []))
+  const protectedTags = await findProtectedTags(app, repositoryId, caller, movedTags)
+  if (!protectedTags) return [refused(TAGS, 'it takes too long to find out which of so many tags are protected')]
   const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
   const judgeBranch = origin === 'rename' ? async () => undefined : branchJudge(app, repository, rules, quarantine)
   const refusals: Refusal[] = []
-  let turnEnds = performance.now() + MAX_TURN_MS
+  const turns = takeTurns()
   for (const update of updates) {
-    const refusal = judgeName(update) ?? judgeTag(update, tagRules) ?? refusalOf(update, await judgeBranch(update))
+    const refusal = judgeName(update) ?? judgeTag(update, protectedTags) ?? refusalOf(update, await judgeBranch(update))
     if (refusal) refusals.push(refusal)
-    if (performance.now() < turnEnds) continue
-    await setImmediate()
-    turnEnds = performance.now() + MAX_TURN_MS
+    const pause = turns.yield()
+    if (pause) await pause
   }
   const [branches, tags] = SPACES
   return [
@@ -107,10 +105,10 @@ function judgeName({ name, to }: RefUpdate): Refusal | undefined {
   return LOOKS_LIKE_AN_ID.test(short) ? refused(name, `${name} looks like the id of an object`) : undefined
 }
 
-function judgeTag({ name, from, to }: RefUpdate, tagRules: TagRules): Refusal | undefined {
+function judgeTag({ name, from, to }: RefUpdate, protectedTags: ReadonlySet<string>): Refusal | undefined {
   if (!name.startsWith(TAGS)) return undefined
   const tag = name.slice(TAGS.length)
-  if (!tagRules.protect(tag)) return undefined
+  if (!protectedTags.has(tag)) return undefined
   const action = from === undefined ? 'create' : to === undefined ? 'delete' : 'move'
   return { text: `Tag ${tag} is protected`, reason: 'TAG_PROTECTED', metadata: { tag, action } }
 }
@@ -123,16 +121,13 @@ function refused(ref: string, text: string): Refusal {
   return { text, reason: 'REF_REFUSED', metadata: { ref, text } }
 }
 
-/** The refs of which no two may be called alike, each with what people call one. */
+/** Where refs are files in one folder, each with what people call one. */
 const SPACES = [
   ['branches', HEADS, 'branch'],
   ['tags', TAGS, 'tag'],
 ] as const
 
-/**
- * New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git, and `A` beside `a`, which are one
- * file to many people's computers.
- */
+/** New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git. */
 async function collisions(
   app: App,
   { id }: Repository,
@@ -149,10 +144,7 @@ async function collisions(
   const deleted = new Set(inSpace.flatMap(({ name, to }) => (to === undefined ? name : [])))
   const present = (await namesNear(app, table, id, created)).filter((name) => !deleted.has(name))
   return findCollisions(created, present).map(([name, other]) => {
-    const isCase = fold(name) === fold(other)
-    const text = isCase
-      ? `${kind} ${name} differs from ${kind} ${other} in nothing but the case of its letters`
-      : `${kind} ${name} cannot be beside ${kind} ${other}, as one path is below the other`
+    const text = `${kind} ${name} cannot be beside ${kind} ${other}, as one path is below the other`
     return { text, reason: 'REF_NAME_COLLISION', metadata: { ref: `${prefix}${name}`, text } }
   })
 }
@@ -165,9 +157,9 @@ async function namesNear(
   created: readonly string[],
 ): Promise<string[]> {
   const components = created.reduce((count, name) => count + name.split('/').length, 0)
-  if (components > MAX_LOOKUPS) return (await listHeldRefs(app.db, table, repositoryId)).map(({ name }) => name)
-  const keys = new Set(created.flatMap((name) => [name, ...foldersAbove(name)]).map(fold))
-  const near = await refNamesByKey(app.db, table, repositoryId, [...keys])
+  const above = components > MAX_LOOKUPS ? undefined : [...new Set(created.flatMap(foldersAbove))]
+  const near = (await listHeldRefs(app.db, table, repositoryId, above)).map(({ name }) => name)
+  if (above === undefined) return near
   for (const name of created) {
     const below = await refNameBelow(app.db, table, repositoryId, name)
     if (below !== undefined) near.push(below)
@@ -189,20 +181,15 @@ export function findCollisions(created: readonly string[], present: readonly str
   const found: [string, string][] = []
   for (let i = 1; i < items.length; i += 1) {
     const [before, item] = [items[i - 1], items[i]]
-    if (!before || !item || before.name === item.name || !(before.isNew || item.isNew)) continue
+    if (!before || !item || !(before.isNew || item.isNew)) continue
     // Whatever is below a name comes directly behind it.
-    if (before.key === item.key) found.push(item.isNew ? [item.name, before.name] : [before.name, item.name])
-    else if (item.key.startsWith(`${before.key}\0`))
-      found.push(before.isNew ? [before.name, item.name] : [item.name, before.name])
+    if (!item.key.startsWith(`${before.key}\0`)) continue
+    found.push(before.isNew ? [before.name, item.name] : [item.name, before.name])
   }
   return found
 }
 
+/** Slashes come before everything else that a name may have. */
 function sortKey(name: string): string {
-  return fold(name).replaceAll('/', '\0')
-}
-
-/** As the database folds names: ASCII letters alone. */
-function fold(name: string): string {
-  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  return name.replaceAll('/', '\0')
 }

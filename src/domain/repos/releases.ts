@@ -12,7 +12,7 @@ import { type OpenRepository, openRepository } from './permissions.ts'
 import { readBranchIndex, readTagInAnyCase, tagTime } from './ref-index.ts'
 import { openForWriting, seesDrafts, visibleRelease } from './release-access.ts'
 import { removeReleaseRow } from './release-assets.ts'
-import { readTagRules } from './tag-protections.ts'
+import { isTagProtected } from './tag-protections.ts'
 import { isTagName, makeTag, resolveTarget, tagMessage } from './tags.ts'
 
 export type { Release } from '../../storage/releases.ts'
@@ -176,7 +176,7 @@ export async function createRelease(
   const message = tagMessage('tag_message', draft.tagMessage)
   if (!tag) {
     // That a draft could have its tag is known from the beginning; it gets it when it is published.
-    const commitId = await resolveTarget(app, repository.id, target)
+    const commitId = await resolveTarget(app, repository, target)
     if (!draft.isDraft) await makeTag(app, caller, repository.id, { name: tagName, message, commitId }, 'releases')
   }
   const release = {
@@ -228,7 +228,7 @@ export async function editRelease(
   }
   const isMade = !isDraft && !tag
   if (isMade) {
-    const commitId = await resolveTarget(app, repository.id, texts.target)
+    const commitId = await resolveTarget(app, repository, texts.target)
     await makeTag(app, caller, repository.id, { name: tagName, message: '', commitId }, 'releases')
   }
   const stored = await transaction(app.db, async (tx) => {
@@ -280,8 +280,7 @@ export async function deleteReleaseByTag(
 async function remove(app: App, caller: SignedIn, open: OpenRepository, found: Release | undefined): Promise<void> {
   const { repository } = open
   const release = visibleRelease(caller, open, found)
-  const rules = await readTagRules(app, repository.id, caller)
-  if (rules.protect(release.tag_name)) {
+  if (await isTagProtected(app, repository.id, caller, release.tag_name)) {
     throw new DomainError('TAG_PROTECTED', { tag: release.tag_name, action: 'delete' })
   }
   // Git knows whether the tag is there; its row, by then.
@@ -298,8 +297,9 @@ async function checkTag(app: App, caller: SignedIn, { repository }: OpenReposito
   if (!isTagName(tagName)) {
     throw new DomainError('RELEASE_TAG_INVALID', { tag: tagName.slice(0, MAX_SHOWN_TAG_CHARACTERS) })
   }
-  const rules = await readTagRules(app, repository.id, caller)
-  if (rules.protect(tagName)) throw new DomainError('RELEASE_TAG_PROTECTED', { tag: tagName })
+  if (await isTagProtected(app, repository.id, caller, tagName)) {
+    throw new DomainError('RELEASE_TAG_PROTECTED', { tag: tagName })
+  }
 }
 
 function checkTexts(target: string, title: string, note: string): Pick<Release, 'target' | 'title' | 'note'> {

@@ -1,6 +1,5 @@
 import { setDefaultBranch } from '../../git/refs.ts'
 import { findBranch } from '../../storage/branches.ts'
-import type { Tx } from '../../storage/database.ts'
 import { updateMirror } from '../../storage/mirrors.ts'
 import * as rows from '../../storage/repositories.ts'
 import { type Caller, checkSeesPrivate } from '../access.ts'
@@ -79,7 +78,14 @@ export async function editRepository(
   const changes = changesOf(edit, repository, nowSeconds(app.clock))
   const mirror = mirrorChanges(app, edit.mirrorInterval, edit.enablePrune)
   const note = await withUniqueName(app, newName, async (tx) => {
-    if (newName !== repository.name) await rename(tx, repository, newName)
+    const present = await rows.findRepositoryById(tx, repository.id)
+    if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
+    if (changes.private === 0 && present.private === 1) await checkMayBePublic(tx, present)
+    if (newName !== repository.name) {
+      // The owner is the one of this moment: somebody may be giving it away.
+      const to = { owner_id: present.owner_id, name: newName, name_key: repositoryNameKey(newName) }
+      await rows.moveRepository(tx, present, to)
+    }
     await rows.updateRepository(tx, repository.id, changes)
     if (changes.private === 1) await rows.makeForksPrivate(tx, repository.id)
     if (repository.mirror === 1) await updateMirror(tx, repository.id, mirror)
@@ -101,7 +107,6 @@ async function checkEdit(app: App, repository: rows.Repository, edit: Repository
   if (edit.name && edit.name !== repository.name) checkRepositoryName(edit.name)
   checkText('description', edit.description)
   checkText('website', edit.website)
-  if (edit.private === false && repository.private === 1) await checkMayBePublic(app, repository)
   const { defaultBranch, defaultTargetBranch } = edit
   if (defaultBranch && defaultBranch !== repository.default_branch)
     await checkCanBeDefault(app, repository, defaultBranch)
@@ -126,13 +131,6 @@ function readStyle<Style extends string>(
   const style = styles.find((known) => known === text)
   if (!style) throw new DomainError('INVALID_MERGE_STYLE', { field, style: text.slice(0, 100) })
   return style
-}
-
-/** The owner is the one of this moment: somebody may be giving it away. */
-async function rename(tx: Tx, { id }: rows.Repository, name: string): Promise<void> {
-  const present = await rows.findRepositoryById(tx, id)
-  const to = present && { owner_id: present.owner_id, name, name_key: repositoryNameKey(name) }
-  if (!to || !(await rows.moveRepository(tx, id, to))) throw new DomainError('REPOSITORY_NOT_FOUND')
 }
 
 function changesOf(edit: RepositoryEdit, repository: rows.Repository, now: number): rows.RepositoryChanges {

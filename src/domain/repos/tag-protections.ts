@@ -4,9 +4,10 @@ import * as rows from '../../storage/tag-protections.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { takeTurns } from '../turns.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { checkNotArchived, openRepository } from './permissions.ts'
-import { compileTagPattern } from './tag-patterns.ts'
+import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
 
 export type { TagProtection } from '../../storage/tag-protections.ts'
 
@@ -20,31 +21,52 @@ export interface TagProtectionEdit {
   readonly teams: readonly string[] | undefined
 }
 
-/** The rules about tags as they are for somebody. */
-export interface TagRules {
-  /** Whether they keep that person from making, moving and deleting a tag. */
-  protect(tag: string): boolean
-}
+/** How long names are matched with patterns for one push. Both may be what somebody made up to be slow. */
+const MAX_MATCHING_MS = 10_000
 
 /**
- * The rules of a repository about tags, for somebody: a tag that rules are about is for those whom at least one of them exempts.
- * Nobody is exempt for being an administrator.
+ * Those among some tags that the rules of a repository keep somebody from making, moving and deleting: a tag that rules are about is
+ * for those whom at least one of them exempts. Nobody is exempt for being an administrator.
+ *
+ * @returns undefined when there is no saying that in reasonable time.
  */
-export async function readTagRules(app: App, repositoryId: number, { user }: SignedIn): Promise<TagRules> {
-  const patterns = await rows.listTagPatterns(app.db, repositoryId)
-  if (patterns.size === 0) return { protect: () => false }
+export async function findProtectedTags(
+  app: App,
+  repositoryId: number,
+  { user }: SignedIn,
+  tags: readonly string[],
+): Promise<ReadonlySet<string> | undefined> {
+  const found = new Set<string>()
+  const patterns = tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
+  if (patterns.size === 0) return found
   const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
-  const rules = [...patterns].map(([id, pattern]) => ({
-    isExempt: exemptions.has(id),
+  const turns = takeTurns()
+  const rules: { isExempt: boolean; matches: TagMatcher }[] = []
+  for (const [id, pattern] of patterns) {
     // Checked when it was stored; should that check have become stricter since, the rule is about everything.
-    matches: compileTagPattern(pattern) ?? (() => true),
-  }))
-  return {
-    protect(tag) {
-      const matching = rules.filter(({ matches }) => matches(tag))
-      return matching.length > 0 && !matching.some(({ isExempt }) => isExempt)
-    },
+    rules.push({ isExempt: exemptions.has(id), matches: compileTagPattern(pattern) ?? (() => true) })
+    await turns.yield()
   }
+  // One that exempts settles it.
+  rules.sort((a, b) => Number(b.isExempt) - Number(a.isExempt))
+  for (const tag of tags) {
+    for (const { isExempt, matches } of rules) {
+      const isAbout = matches(tag)
+      const pause = turns.yield()
+      if (pause) await pause
+      if (turns.spentMs() > MAX_MATCHING_MS) return undefined
+      if (!isAbout) continue
+      if (!isExempt) found.add(tag)
+      break
+    }
+  }
+  return found
+}
+
+/** Whether a rule keeps somebody from making, moving or deleting a tag. */
+export async function isTagProtected(app: App, repositoryId: number, caller: SignedIn, tag: string): Promise<boolean> {
+  const found = await findProtectedTags(app, repositoryId, caller, [tag])
+  return found?.has(tag) ?? true
 }
 
 /**

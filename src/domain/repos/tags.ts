@@ -1,11 +1,13 @@
 import { storeTag } from '../../git/object-writes.ts'
-import { isRefName, resolveCommit } from '../../git/refs.ts'
+import { isRefName } from '../../git/refs.ts'
 import { findEntryByTag } from '../../storage/releases.ts'
+import type { Repository } from '../../storage/repositories.ts'
 import type { Tag } from '../../storage/tags.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { gitIdentity } from './git-identity.ts'
+import { findCommitId } from './git-reading.ts'
 import { checkWritable, type OpenRepository, openRepository, type Unit } from './permissions.ts'
 import { type RefPage, readTag, readTagIndex } from './ref-index.ts'
 import { LOOKS_LIKE_AN_ID } from './ref-review.ts'
@@ -81,7 +83,7 @@ export async function createTag(
   checkWritable(repository)
   if (!isRefName(draft.name)) throw new DomainError('INVALID_FIELD', { field: 'tag_name' })
   const message = tagMessage('message', draft.message)
-  const commitId = await resolveTarget(app, repository.id, draft.target || repository.default_branch)
+  const commitId = await resolveTarget(app, repository, draft.target)
   const existing = await readTag(app, repository, draft.name)
   if (existing) throw new DomainError('TAG_EXISTS', { tag: draft.name })
   await makeTag(app, caller, repository.id, { name: draft.name, message, commitId })
@@ -110,8 +112,8 @@ export function tagMessage(field: string, text: string): string {
  *
  * @throws TAG_TARGET_NOT_FOUND
  */
-export async function resolveTarget(app: App, repositoryId: number, target: string): Promise<string> {
-  const commitId = await resolveCommit(app.git, repositoryId, target)
+export async function resolveTarget(app: App, repository: Repository, target: string): Promise<string> {
+  const commitId = await findCommitId(app, repository, target)
   if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
   return commitId
 }

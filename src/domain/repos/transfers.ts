@@ -1,4 +1,4 @@
-import { deleteCollaborator, putCollaborator } from '../../storage/collaborators.ts'
+import { deleteCollaborator, findCollaborator, putCollaborator } from '../../storage/collaborators.ts'
 import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
 import { findForkOf } from '../../storage/forks.ts'
 import type { Owner } from '../../storage/owners.ts'
@@ -42,8 +42,10 @@ export async function transferRepository(
   if (recipient.id === opened.owner.id) throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
   if (await isBlocked(app, [recipient.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
   const place = await openPlace(app, caller, recipient)
-  await checkTeams(app, recipient, draft.teamIds)
-  if (place) await handOver(app, caller, opened.repository, place, draft.teamIds)
+  // However often a request names one, it costs one look and one row.
+  const teamIds = new Set(draft.teamIds)
+  await checkTeams(app, recipient, teamIds)
+  if (place) await handOver(app, caller, opened.repository, place, teamIds)
   else await offer(app, caller, opened, recipient)
   return getRepositoryById(app, caller, opened.repository.id)
 }
@@ -60,10 +62,14 @@ export async function acceptTransfer(
   ownerName: string,
   name: string,
 ): Promise<RepositoryView> {
-  const { repository } = await openOffered(app, caller, ownerName, name, 'recipient')
+  const { repository, owner, transfer } = await openOffered(app, caller, ownerName, name, 'recipient')
   checkNotArchived(repository)
+  const doer = await findUserById(app.db, transfer.doer_id)
+  // Who no longer owns it cannot have it given away any more, to a friend perhaps.
+  const isGood = doer && suffices((await accessOfUser(app, doer, repository, owner)).code, 'owner')
+  if (!isGood) throw new DomainError('TRANSFER_NOT_FOUND')
   const place = await openForNewRepository(app, caller, '')
-  await handOver(app, caller, repository, place, [], 'offered')
+  await handOver(app, caller, repository, place, new Set(), 'offered')
   return getRepositoryById(app, caller, repository.id)
 }
 
@@ -83,9 +89,15 @@ export async function rejectTransfer(
   const view = await getRepositoryById(app, caller, repository.id)
   await transaction(app.db, async (tx) => {
     if (!(await rows.deleteTransfer(tx, repository.id))) throw new DomainError('TRANSFER_NOT_FOUND')
-    if (transfer.made_reader === 1) await deleteCollaborator(tx, repository.id, transfer.recipient_id)
+    if (transfer.made_reader === 1) await endLook(tx, transfer)
   })
   return { ...view, transfer: undefined }
+}
+
+/** Takes back what a recipient was given in order to look, unless it has become more since. */
+async function endLook(tx: Tx, { repository_id, recipient_id }: rows.RepositoryTransfer): Promise<void> {
+  const given = await findCollaborator(tx, repository_id, recipient_id)
+  if (given?.level === 'read') await deleteCollaborator(tx, repository_id, recipient_id)
 }
 
 /** Where the caller may put what belongs to a recipient from now on; undefined where the recipient has to be asked. */
@@ -95,8 +107,8 @@ async function openPlace(app: App, caller: SignedIn, recipient: Owner): Promise<
   return needsNoConsent ? { owner: recipient, makesAdministrator: false } : undefined
 }
 
-async function checkTeams(app: App, recipient: Owner, teamIds: readonly number[]): Promise<void> {
-  for (const id of new Set(teamIds)) {
+async function checkTeams(app: App, recipient: Owner, teamIds: ReadonlySet<number>): Promise<void> {
+  for (const id of teamIds) {
     const team = await findTeamById(app.db, id)
     if (team?.organization_id !== recipient.id)
       throw new DomainError('TRANSFER_TEAM_NOT_FOUND', { team_id: String(id) })
@@ -154,17 +166,18 @@ async function handOver(
   caller: SignedIn,
   repository: Repository,
   place: NewRepositoryPlace,
-  teamIds: readonly number[],
+  teamIds: ReadonlySet<number>,
   asOffered?: 'offered',
 ): Promise<void> {
   const { id } = repository
   try {
     await transaction(app.db, async (tx) => {
-      const { name, name_key } = await requireOwner(tx, repository)
+      const present = await requireOwner(tx, repository)
       const wasOffered = await rows.deleteTransfer(tx, id)
       if (asOffered && !wasOffered) throw new DomainError('TRANSFER_NOT_FOUND')
       if (!asOffered && wasOffered) throw new DomainError('TRANSFER_PENDING')
-      await moveRepository(tx, id, { owner_id: place.owner.id, name, name_key })
+      const { name, name_key } = present
+      await moveRepository(tx, present, { owner_id: place.owner.id, name, name_key })
       await updateRepository(tx, id, { update_time: nowSeconds(app.clock) })
       await deleteTeamsOfRepository(tx, id)
       await deleteCollaborator(tx, id, place.owner.id)

@@ -16,9 +16,6 @@ export async function up(db: Tx): Promise<void> {
     .execute()
   await sql`create index tags_latest on tags (repository_id, time desc, name)`.execute(db)
   await sql`create index branches_latest on branches (repository_id, commit_time desc, name)`.execute(db)
-  // Names that differ in nothing but the case of their letters.
-  await sql`create index tags_folded on tags (repository_id, lower(name), name)`.execute(db)
-  await sql`create index branches_folded on branches (repository_id, lower(name), name)`.execute(db)
 
   await db.schema
     .alterTable('pending_ref_updates')
@@ -46,7 +43,6 @@ export async function down(db: Tx): Promise<void> {
     await db.schema.dropTable(table).execute()
   }
   await db.schema.alterTable('pending_ref_updates').dropColumn('create_time').execute()
-  await sql`drop index branches_folded`.execute(db)
   await sql`drop index branches_latest`.execute(db)
   await db.schema.dropTable('tags').execute()
 }

@@ -13,7 +13,8 @@ export function authorizeGit(app: App): AuthorizeGit {
   return async (request, { owner, name, service }) => {
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))
-      return { outcome: 'granted', start: await openGitService(app, caller, owner, name, service) }
+      const start = await openGitService(app, caller, owner, name, service)
+      return { outcome: 'granted', user: caller.kind === 'user' ? caller.user.id : undefined, start }
     } catch (error) {
       return refusalOf(error)
     }
@@ -23,6 +24,19 @@ export function authorizeGit(app: App): AuthorizeGit {
 /** Whatever moved, of the names of a repository. */
 const MOVES: ReadonlySet<string> = new Set(['REPOSITORY_MOVED', 'REPOSITORY_OWNER_RENAMED'])
 
+/** What compatible systems tell people who use git, where it is something else than they tell clients of the API. */
+const REFUSALS: ReadonlyMap<string, Omit<GitRefusal, 'outcome'>> = new Map([
+  [
+    'REPOSITORY_ARCHIVED',
+    {
+      status: 403,
+      message: 'This repo is archived. You can view files and clone it, but cannot push or open issues/pull-requests.',
+    },
+  ],
+  ['REPOSITORY_IS_MIRROR', { status: 403, message: 'mirror repository is read-only' }],
+  ['REPOSITORY_NOT_FOUND', { status: 404, message: 'Repository not found' }],
+])
+
 /** @throws what is no refusal. */
 function refusalOf(error: unknown): GitRefusal | GitMove {
   if (error instanceof DomainError && MOVES.has(error.reason)) {
@@ -30,6 +44,8 @@ function refusalOf(error: unknown): GitRefusal | GitMove {
     return { outcome: 'moved', owner, name }
   }
   if (!(error instanceof DomainError) && !(error instanceof ConnectError)) throw error
+  const refusal = error instanceof DomainError ? REFUSALS.get(error.reason) : undefined
+  if (refusal) return { outcome: 'refused', ...refusal }
   const { code, rawMessage } = toConnectError(error)
   const restStatus = error instanceof DomainError ? restStatusOf(error.reason) : undefined
   return { outcome: 'refused', status: restStatus ?? codeToHttpStatus(code), message: rawMessage }

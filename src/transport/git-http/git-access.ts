@@ -33,6 +33,8 @@ export interface PackProcess {
 
 export interface GitGrant {
   readonly outcome: 'granted'
+  /** Number of the account that was let in. */
+  readonly user: number | undefined
   /** Starts the service that was asked for, on the repository that was asked for. */
   start(request: PackRequest): PackProcess
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { deletionBehind } from '../../domain/errors.ts'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
@@ -8,10 +9,25 @@ import { advertise, exchange, type SessionLimits } from './session.ts'
 export interface GitHttpOptions {
   readonly authorize: AuthorizeGit
   readonly log: Logger
+  /** Told of every request of Git's when it has ended. */
+  readonly observe: (end: GitRequestEnd) => void
   readonly limits: SessionLimits & {
     /** Requests that run git at the same time. */
     readonly maxSessions: number
   }
+}
+
+/** A request of Git's, and how it ended. */
+export interface GitRequestEnd {
+  readonly request: HttpRequest
+  readonly route: GitRoute
+  /** Number of the account that was let in; undefined where nobody was, or somebody without one. */
+  readonly user: number | undefined
+  /** Of the answer. */
+  readonly status: number
+  /** Whether the client had all of it. */
+  readonly isComplete: boolean
+  readonly durationMs: number
 }
 
 /** Lines of 50 bytes for a million refs, and some more. */
@@ -48,7 +64,7 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
  */
 export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, response: HttpResponse) => boolean {
   let sessions = 0
-  const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute) => {
+  const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute, end: Ending) => {
     const { authorize, limits, log } = options
     if (route.kind === 'unknown service') {
       return answerText(request, response, 400, 'only the smart protocol of Git is spoken here')
@@ -58,6 +74,7 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     const decision = await authorize(request, target)
     if (decision.outcome === 'refused') return answerText(request, response, decision.status, decision.message)
     if (decision.outcome === 'moved') return redirect(request, response, decision)
+    end.user = decision.user
     if (sessions >= limits.maxSessions) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
       return answerText(request, response, 503, 'too many people use git here at the moment', headers)
@@ -75,13 +92,42 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
   return (request, response) => {
     const route = readGitRoute(request.url ?? '')
     if (!route) return false
-    handle(request, response, route).catch((err: unknown) => {
-      options.log.error({ err }, 'a git request failed')
+    handle(request, response, route, observed(request, response, route, options.observe)).catch((err: unknown) => {
+      const isGone = deletionBehind(err) !== undefined
+      options.log[isGone ? 'warn' : 'error']({ err }, 'a git request failed')
       if (response.headersSent) abort(response)
+      else if (isGone) answerText(request, response, 404, 'Repository not found')
       else answerText(request, response, 500, 'the server failed')
     })
     return true
   }
+}
+
+/** What is found out about a request before it ends. */
+interface Ending {
+  user: number | undefined
+}
+
+function observed(
+  request: HttpRequest,
+  response: HttpResponse,
+  route: GitRoute,
+  observe: GitHttpOptions['observe'],
+): Ending {
+  const startedMs = performance.now()
+  const end: Ending = { user: undefined }
+  response.once('close', () => {
+    const durationMs = performance.now() - startedMs
+    observe({
+      request,
+      route,
+      user: end.user,
+      status: response.statusCode,
+      isComplete: response.writableFinished,
+      durationMs,
+    })
+  })
+  return end
 }
 
 type Serve = (

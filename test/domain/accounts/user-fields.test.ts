@@ -13,6 +13,14 @@ describe('usernames', () => {
       expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
     },
   )
+
+  // Their repositories would be where other things are, `GET /users/search` finds users, and Ghost is whoever was deleted.
+  it.each(['api', 'Attachments', 'file', 'healthz', 'metrics', 'readyz', 'search', 'Ghost'])(
+    '%s may not',
+    (username) => {
+      expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
+    },
+  )
 })
 
 describe('chosen ids', () => {

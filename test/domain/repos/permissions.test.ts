@@ -173,7 +173,7 @@ describe('a repository', () => {
 
   it('tells whoever may read it where it went, and nobody else', async () => {
     await transaction(app.db, (tx) =>
-      moveRepository(tx, repository.id, { owner_id: bob.id, name: 'gadgets', name_key: 'gadgets' }),
+      moveRepository(tx, repository, { owner_id: bob.id, name: 'gadgets', name_key: 'gadgets' }),
     )
     const moved = { reason: 'REPOSITORY_MOVED', metadata: { owner: 'bob', name: 'gadgets' } }
     await expect(openRepository(app, session(eve), 'bob', 'tools', 'owner')).rejects.toMatchObject(moved)

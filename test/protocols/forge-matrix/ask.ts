@@ -1,5 +1,4 @@
 import {
-  type DescMessage,
   type DescMethod,
   type DescMethodStreaming,
   type DescMethodUnary,
@@ -8,7 +7,7 @@ import {
   toJson,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, createConnectRouter, type Transport } from '@connectrpc/connect'
-import { method as restOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { dialect, Errors, method as restOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { http } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
@@ -107,6 +106,16 @@ export function sendRest(url: string, request: RestRequest, authorization: strin
   })
 }
 
+/** Headers that differ from answer to answer, by the time and the state of the connection. */
+const FLEETING: readonly string[] = ['date', 'x-request-id', 'connection', 'keep-alive']
+
+/** Everything that comes back. */
+export async function wholeAnswer(answering: Promise<Response>) {
+  const response = await answering
+  const headers = [...response.headers].filter(([name]) => !FLEETING.includes(name))
+  return { status: response.status, headers, body: await response.text() }
+}
+
 interface Route {
   readonly verb: string
   readonly template: string
@@ -125,9 +134,9 @@ function routeOf({ pattern, body }: HttpRule): Route[] {
   return [{ verb: pattern.case.toUpperCase(), template: pattern.value, body }]
 }
 
-/** Whether requests of a method have a field of a name. */
-export function hasField({ fields }: DescMessage, name: string): boolean {
-  return fields.some((field) => field.name === name)
+/** Whether a method belongs to the forge, whose clients know the errors of other forges. */
+export function isOfForge({ parent }: DescMethod): boolean {
+  return getOption(parent, dialect).errors === Errors.MESSAGE_URL
 }
 
 /** Every method of the server. */

@@ -48,6 +48,7 @@ export const USERS = {
   paul: { team: { units: { pulls: 'read' }, has: 'each' } },
   rena: { team: { units: { releases: 'read' }, has: 'each' } },
   ivan: { team: { units: everything('write'), has: 'none' } },
+  rose: { restricted: true, team: { units: everything('write'), has: 'none' } },
 } as const satisfies Record<string, UserFacts>
 
 export type Username = keyof typeof USERS
@@ -80,6 +81,7 @@ export const CALLERS = {
   'team that reads pull requests': { user: 'paul' },
   'team that reads releases': { user: 'rena' },
   'team without repositories': { user: 'ivan' },
+  'restricted member': { user: 'rose' },
   'token of the owner that reads repositories': { user: 'bob', scopes: ['read:repository'] },
   'token of the owner that writes repositories': { user: 'bob', scopes: ['write:repository'] },
   'token of the owner that reads issues': { user: 'bob', scopes: ['read:issue'] },
@@ -138,3 +140,11 @@ export const PLACES: readonly PlaceFacts[] = [
 ]
 
 export const pathOf = ({ owner, name }: Pick<PlaceFacts, 'owner' | 'name'>) => `${owner}/${name}`
+
+/** Callers who may not know of what is hidden, be it from everybody or from their token. */
+export const STRANGERS = ['anonymous', 'stranger', 'restricted stranger', 'token of the owner for public data'] as const
+
+/** Whether strangers may not know of a repository. */
+export function isHidden({ owner, private: isPrivate }: PlaceFacts): boolean {
+  return isPrivate === true || owner === 'hidden'
+}

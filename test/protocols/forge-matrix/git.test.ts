@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CALLER_NAMES, callerFacts, pathOf } from './cast.ts'
-import { type Cell, differencesIn, inParallel } from './cells.ts'
-import { expectedOfRepository, GATES, REPOSITORY_GATES, type RepositoryNeeds } from './model.ts'
-import { type MatrixStage, openMatrixStage, type Place } from './stage.ts'
+import { wholeAnswer } from './ask.ts'
+import { CALLER_NAMES, type CallerName, callerFacts, isHidden, type PlaceFacts, pathOf, STRANGERS } from './cast.ts'
+import { inParallel } from './cells.ts'
+import { expectedOfRepository, GATES, type RepositoryNeeds } from './model.ts'
+import { type MatrixStage, openMatrixStage } from './stage.ts'
 
 let stage: MatrixStage
 
@@ -11,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const fetching: RepositoryNeeds = { signedIn: false, scopes: ['read:repository'], unit: 'code', level: 'read' }
-const pushing: RepositoryNeeds = {
+const FETCHING: RepositoryNeeds = { signedIn: false, scopes: ['read:repository'], unit: 'code', level: 'read' }
+const PUSHING: RepositoryNeeds = {
   signedIn: true,
   scopes: ['write:repository'],
   unit: 'code',
@@ -20,3 +21,71 @@ const pushing: RepositoryNeeds = {
   writes: true,
   movesRefs: true,
 }
+
+/** What git sends; its requests want nothing and push nothing. */
+const VERBS = [
+  { name: 'the refs to fetch', method: 'GET', path: 'info/refs?service=git-upload-pack', needs: FETCHING },
+  { name: 'the refs to push to', method: 'GET', path: 'info/refs?service=git-receive-pack', needs: PUSHING },
+  { name: 'a fetch', method: 'POST', path: 'git-upload-pack', needs: FETCHING },
+  { name: 'a push', method: 'POST', path: 'git-receive-pack', needs: PUSHING },
+] as const
+type Verb = (typeof VERBS)[number]
+
+/** What ends a list of lines in the protocol (gitprotocol-common(5)). */
+const FLUSH = '0000'
+
+function send({ method, path }: Verb, repository: string, authorization: string | undefined): Promise<Response> {
+  return fetch(`${stage.url}/${repository}.git/${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(authorization !== undefined && { authorization: forGit(authorization) }),
+      ...(method === 'POST' && { 'content-type': `application/x-${path}-request` }),
+    },
+    ...(method === 'POST' && { body: FLUSH }),
+  })
+}
+
+/** Git clients send tokens as passwords; other credentials stay as they are. */
+function forGit(authorization: string): string {
+  const [scheme, secret] = authorization.split(' ')
+  return scheme === 'token' ? `Basic ${Buffer.from(`bob:${secret}`).toString('base64')}` : authorization
+}
+
+/**
+ * As over REST, save that anonymous callers are asked to sign in wherever that could help, and that git has no status for what is
+ * archived.
+ */
+function expectedStatus({ needs }: Verb, caller: CallerName, place: PlaceFacts): number {
+  const expected = expectedOfRepository(needs, callerFacts(caller), place)
+  if (expected === 'let through') return 200
+  if (caller === 'anonymous') return 401
+  return expected === 'REPOSITORY_ARCHIVED' ? 403 : GATES[expected]
+}
+
+describe('who may fetch and push by git', () => {
+  it.each(VERBS)('$name', async (verb) => {
+    const differences: string[] = []
+    const cells = stage.places.flatMap((place) => CALLER_NAMES.map((caller) => ({ place, caller })))
+    await inParallel(cells, async ({ place, caller }) => {
+      const response = await send(verb, pathOf(place), stage.authorization[caller])
+      await response.arrayBuffer()
+      const expected = expectedStatus(verb, caller, place)
+      const name = `${caller} on ${pathOf(place)}`
+      if (response.status !== expected) differences.push(`${name}: ${response.status} instead of ${expected}`)
+      const asksForCredentials = response.headers.has('www-authenticate')
+      if (asksForCredentials !== (expected === 401)) differences.push(`${name}: asks for credentials or does not`)
+    })
+    expect(differences.sort()).toEqual([])
+  })
+
+  it.each(VERBS)('tells nothing of a repository that somebody may not know of: $name', async (verb) => {
+    for (const caller of STRANGERS) {
+      const answer = (repository: string) => wholeAnswer(send(verb, repository, stage.authorization[caller]))
+      const missing = await answer('bob/missing')
+      for (const place of stage.places.filter(isHidden)) {
+        expect(await answer(pathOf(place)), `${caller} on ${pathOf(place)}`).toEqual(missing)
+      }
+    }
+  })
+})

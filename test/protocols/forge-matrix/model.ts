@@ -19,6 +19,7 @@ import {
 export const GATES = {
   BAD_CREDENTIALS: 401,
   UNAUTHENTICATED: 401,
+  PASSWORD_REQUIRED: 401,
   SCOPE_MISSING: 403,
   PUBLIC_ONLY_TOKEN: 403,
   REPOSITORY_NOT_FOUND: 404,
@@ -34,6 +35,9 @@ export const GATES = {
 export type Gate = keyof typeof GATES
 
 const AT_THE_DOOR = ['BAD_CREDENTIALS', 'UNAUTHENTICATED', 'SCOPE_MISSING', 'PUBLIC_ONLY_TOKEN'] as const
+
+/** Those before what is nobody else's. */
+export const ACCOUNT_GATES: readonly Gate[] = [...AT_THE_DOOR, 'PASSWORD_REQUIRED', 'PERMISSION_DENIED']
 
 /** Those before a repository. */
 export const REPOSITORY_GATES: readonly Gate[] = [
@@ -76,7 +80,7 @@ export interface RepositoryNeeds extends Needs {
   readonly writes?: boolean
   /** Refused where another server says what the branches and tags are. */
   readonly movesRefs?: boolean
-  /** Asks for an owner of the organisation too, where one owns the repository. */
+  /** Asks for an owner of the organisation too, and for an organisation to own the repository. */
   readonly byOwnersOfOrganization?: boolean
 }
 
@@ -89,6 +93,21 @@ export interface OrganizationNeeds extends Needs {
   readonly ofTeam?: boolean
 }
 
+/** What a method asks that is about the caller's own things, the whole instance, or nothing in particular. */
+export interface AccountNeeds extends Needs {
+  readonly byAdministrators?: boolean
+  /** Neither tokens nor sessions are good for it. */
+  readonly byPassword?: boolean
+}
+
+/** What comes of a call about what is nobody else's. Nobody in the cast comes with a password. */
+export function expectedOfAccount(needs: AccountNeeds, who: CallerFacts): Expected {
+  if (needs.byPassword) return userOf(who)?.archived ? 'BAD_CREDENTIALS' : 'PASSWORD_REQUIRED'
+  const refused = atTheDoor(needs, who)
+  if (refused) return refused
+  return needs.byAdministrators && !userOf(who)?.administers ? 'PERMISSION_DENIED' : 'let through'
+}
+
 /** What comes of a call about a repository. */
 export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Expected {
   const refused = atTheDoor(needs, who)
@@ -96,11 +115,17 @@ export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, p
   if (!mayRead(who, place)) return 'REPOSITORY_NOT_FOUND'
   const denied = byLevel(needs, who, place)
   if (denied) return denied
+  // To be told that it has no teams.
+  if (needs.byOwnersOfOrganization && place.owner === 'bob') return 'let through'
   if (needs.writes && place.archived) return 'REPOSITORY_ARCHIVED'
   if (needs.movesRefs && place.mirror) return 'REPOSITORY_IS_MIRROR'
-  const isBobs = place.owner === 'bob'
-  if (needs.byOwnersOfOrganization && !isBobs && !ownsOrganizations(who)) return 'ORGANIZATION_ACCESS_DENIED'
+  if (needs.byOwnersOfOrganization && !ownsOrganizations(who)) return 'ORGANIZATION_ACCESS_DENIED'
   return 'let through'
+}
+
+/** Whether somebody who gets through the door may know of an organisation, or of its teams and members too. */
+export function mayKnowOf(who: CallerFacts, name: OrganizationName, ofTeam = false): boolean {
+  return expectedOfOrganization({ signedIn: false, scopes: [], role: 'anybody', ofTeam }, who, name) === 'let through'
 }
 
 /** What comes of a call about an organisation. */
@@ -122,8 +147,8 @@ export function mayRead(who: CallerFacts, place: PlaceFacts): boolean {
   return (['code', 'issues', 'pulls', 'releases'] as const).some((unit) => levelOn(who, place, unit) !== 'none')
 }
 
-/** Before anything is looked up. */
-function atTheDoor({ signedIn, scopes, privateData }: Needs, who: CallerFacts): Gate | undefined {
+/** What a call comes to before anything is looked up. */
+export function atTheDoor({ signedIn, scopes, privateData }: Needs, who: CallerFacts): Gate | undefined {
   if (userOf(who)?.archived) return 'BAD_CREDENTIALS'
   if (signedIn && who.user === undefined) return 'UNAUTHENTICATED'
   if (scopes.some((scope) => !holds(who, scope))) return 'SCOPE_MISSING'

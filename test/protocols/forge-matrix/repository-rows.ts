@@ -1,4 +1,5 @@
 import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -28,6 +29,7 @@ export interface RepositoryRow {
 
 const NOBODY = 'nobody-of-that-name'
 const NOTHING = 'nothing-of-that-name'
+const NO_NUMBER = 999_999n
 const NO_OBJECT = '0123456789abcdef0123456789abcdef01234567'
 
 /** Open to anonymous callers where the repository is public. */
@@ -46,6 +48,7 @@ const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit:
 const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
 
 const repositories = RepositoryService.method
+const branches = BranchService.method
 const collaborators = CollaboratorService.method
 const commits = CommitService.method
 const statuses = CommitStatusService.method
@@ -108,26 +111,28 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(objects.getGitBlob, readers, { sha: NO_OBJECT }),
   row(objects.getAnnotatedTag, readers, { sha: NO_OBJECT }),
 
+  row(branches.listBranches, readers),
+  row(branches.getBranch, readers, { branch: NOTHING }),
   row(tags.listTags, readers),
   row(tags.getTag, readers, { tag: NOTHING }),
   row(tags.createTag, committers, { tagName: 'no..tag' }),
   row(tags.deleteTag, committers, { tag: NOTHING }),
   row(protections.listTagProtections, administratorsWhoLook),
-  row(protections.getTagProtection, administratorsWhoLook, { id: 0n }),
+  row(protections.getTagProtection, administratorsWhoLook, { id: NO_NUMBER }),
   row(protections.createTagProtection, administrators),
-  row(protections.editTagProtection, administrators, { id: 0n }),
-  row(protections.deleteTagProtection, administrators, { id: 0n }),
+  row(protections.editTagProtection, administrators, { id: NO_NUMBER }),
+  row(protections.deleteTagProtection, administrators, { id: NO_NUMBER }),
 
   row(deployKeys.listDeployKeys, administratorsWhoLook),
-  row(deployKeys.getDeployKey, administratorsWhoLook, { id: 0n }),
+  row(deployKeys.getDeployKey, administratorsWhoLook, { id: NO_NUMBER }),
   row(deployKeys.createDeployKey, administrators, { title: 'key', key: 'none' }),
-  row(deployKeys.deleteDeployKey, administrators, { id: 0n }),
+  row(deployKeys.deleteDeployKey, administrators, { id: NO_NUMBER }),
 
   row(labels.listRepositoryLabels, planReaders),
-  row(labels.getRepositoryLabel, planReaders, { id: 0n }),
+  row(labels.getRepositoryLabel, planReaders, { id: NO_NUMBER }),
   row(labels.createRepositoryLabel, planners, { name: 'label', color: 'none' }),
-  row(labels.editRepositoryLabel, planners, { id: 0n }),
-  row(labels.deleteRepositoryLabel, planners, { id: 0n }),
+  row(labels.editRepositoryLabel, planners, { id: NO_NUMBER }),
+  row(labels.deleteRepositoryLabel, planners, { id: NO_NUMBER }),
   row(milestones.listMilestones, planReaders),
   row(milestones.getMilestone, planReaders, { id: NOTHING }),
   row(milestones.createMilestone, planners),

@@ -27,10 +27,16 @@ import {
   type Username,
   userFacts,
 } from './cast.ts'
+import type { OrganizationTarget } from './organization-rows.ts'
 
 /** A repository that there is. */
 export interface Place extends PlaceFacts {
   readonly id: number
+}
+
+/** An organisation that there is. */
+export interface Organization extends OrganizationTarget {
+  readonly name: OrganizationName
 }
 
 /** A server with the whole cast, its organisations and their repositories. */
@@ -40,10 +46,11 @@ export interface MatrixStage {
   /** Values of the Authorization header. */
   readonly authorization: Readonly<Record<CallerName, string | undefined>>
   readonly places: readonly Place[]
-  /** Number of the team that reads, of each organisation. */
-  readonly teams: Readonly<Record<OrganizationName, number>>
-  /** Makes a repository that is as another one is, for a call that takes it away. */
+  readonly organizations: readonly Organization[]
+  /** Makes a repository that is as another one is, save that it was given to nobody, for a call that takes it away. */
   copyOf(place: Place): Promise<Place>
+  /** Forks a repository for an organisation, and gives it to whom the others were given. */
+  fork(place: Place, owner: OrganizationName): Promise<Place>
   close(): Promise<void>
 }
 
@@ -55,32 +62,50 @@ export async function openMatrixStage(): Promise<MatrixStage> {
   const cast = await inviteCast(server.url)
   const rest = restAt(server.url)
   const actors = await inviteUsers(server.url, rest, cast)
-  const teams = {} as Record<OrganizationName, number>
+  const organizations: Organization[] = []
   for (const name of ORGANIZATION_NAMES) {
     await must(rest(cast.bob, 'POST', '/orgs', { username: name, visibility: ORGANIZATIONS[name] }))
-    teams[name] = await makeTeams(rest, cast.bob, name)
+    organizations.push({ name, ...(await makeTeams(rest, cast.bob, name)) })
   }
-  const make = (facts: PlaceFacts) => makePlace(rest, cast.bob, upstream, facts)
   const places: Place[] = []
-  for (const facts of PLACES) places.push(await make(facts))
+  for (const facts of PLACES) {
+    const place = await makeRepository(rest, cast.bob, upstream, facts)
+    await share(rest, cast.bob, place)
+    await settle(rest, cast.bob, place)
+    places.push(place)
+  }
   const authorization = {} as Record<CallerName, string | undefined>
   for (const name of CALLER_NAMES) authorization[name] = await authorize(server.url, actors, name)
   await must(rest(cast.ada, 'PATCH', '/admin/users/erin', { prohibit_login: true }))
   let copies = 0
   let lastCopy: Promise<unknown> = Promise.resolve()
+  const copy = async (facts: PlaceFacts) => {
+    const place = await makeRepository(rest, cast.bob, upstream, facts)
+    await settle(rest, cast.bob, place)
+    return place
+  }
   return {
     server,
     url: server.url,
     authorization,
     places,
-    teams,
+    organizations,
     copyOf(place) {
       copies += 1
       const facts = { ...place, name: `copy-${copies}` }
       // One after the other: nobody may copy many at a time.
-      const copy = lastCopy.then(() => make(facts))
-      lastCopy = copy
-      return copy
+      const copying = lastCopy.then(() => copy(facts))
+      lastCopy = copying
+      return copying
+    },
+    async fork(place, owner) {
+      const name = `fork-of-${place.owner}`
+      const { body } = await must(
+        rest(cast.bob, 'POST', `/repos/${pathOf(place)}/forks`, { organization: owner, name }),
+      )
+      const fork: Place = { owner, name, id: body.id, ...(body.private && { private: true }) }
+      await share(rest, cast.bob, fork)
+      return fork
     },
     async close() {
       await server.stop()
@@ -102,25 +127,24 @@ async function inviteUsers(url: string, rest: SendRest, cast: Cast): Promise<Act
   return actors as Actors
 }
 
-/** Makes the teams of an organisation, and returns the number of the one that reads. */
-async function makeTeams(rest: SendRest, bob: Actor, organization: string): Promise<number> {
-  const { body: existing } = await must(rest(bob, 'GET', `/orgs/${organization}/teams`))
-  const [owners] = existing
-  let reading = 0
+async function makeTeams(rest: SendRest, bob: Actor, organization: OrganizationName) {
+  const { body } = await must(rest(bob, 'GET', `/orgs/${organization}/teams`))
+  const ownersTeam: number = body[0].id
+  const teams = new Map<Username, number>()
   for (const [username, { team }] of users()) {
-    if (!team || username === 'bob') continue
-    const id = team.permission === 'owner' ? owners.id : await makeTeam(rest, bob, organization, username, team)
+    if (!team) continue
+    const id = team.permission === 'owner' ? ownersTeam : await makeTeam(rest, bob, organization, username, team)
     await must(rest(bob, 'PUT', `/teams/${id}/members/${username}`))
-    if (username === 'tess') reading = id
+    teams.set(username, id)
   }
-  return reading
+  return { team: teams.get('tess') ?? 0, ownersTeam }
 }
 
 async function makeTeam(
   rest: SendRest,
   bob: Actor,
-  organization: string,
-  username: string,
+  organization: OrganizationName,
+  username: Username,
   { permission, units, has }: TeamFacts,
 ): Promise<number> {
   const levels = Object.entries(units ?? {}).map(([unit, level]) => [`repo.${unit}`, level])
@@ -134,27 +158,31 @@ async function makeTeam(
   return body.id
 }
 
-async function makePlace(rest: SendRest, bob: Actor, upstream: GitUpstream, facts: PlaceFacts): Promise<Place> {
-  const { owner, name } = facts
-  const path = `/repos/${pathOf(facts)}`
+/** Makes a repository, public and in use. */
+async function makeRepository(rest: SendRest, bob: Actor, upstream: GitUpstream, facts: PlaceFacts): Promise<Place> {
+  const { owner, name, mirror = false } = facts
+  const copied = { clone_addr: upstream.url, repo_owner: owner, repo_name: name, mirror }
   const { body } = await must(
-    facts.mirror
-      ? rest(bob, 'POST', '/repos/migrate', {
-          clone_addr: upstream.url,
-          repo_owner: owner,
-          repo_name: name,
-          mirror: true,
-        })
+    mirror
+      ? rest(bob, 'POST', '/repos/migrate', copied)
       : rest(bob, 'POST', owner === 'bob' ? '/user/repos' : `/orgs/${owner}/repos`, { name, auto_init: !facts.empty }),
   )
+  return { ...facts, id: body.id }
+}
+
+/** Gives a repository to the collaborators, and to the teams that have it by name. */
+async function share(rest: SendRest, bob: Actor, place: Place): Promise<void> {
+  const path = `/repos/${pathOf(place)}`
   for (const [username, { collaborates, team }] of users()) {
     if (collaborates) await must(rest(bob, 'PUT', `${path}/collaborators/${username}`, { permission: collaborates }))
-    if (team?.has === 'each' && owner !== 'bob') await must(rest(bob, 'PUT', `${path}/teams/of-${username}`))
+    if (team?.has === 'each' && place.owner !== 'bob') await must(rest(bob, 'PUT', `${path}/teams/of-${username}`))
   }
-  const { private: isPrivate = false, archived = false, unplanned = false } = facts
-  const changes = { private: isPrivate, has_issues: !unplanned, has_pull_requests: !unplanned }
-  await must(rest(bob, 'PATCH', path, { ...changes, archived }))
-  return { ...facts, id: body.id }
+}
+
+async function settle(rest: SendRest, bob: Actor, place: Place): Promise<void> {
+  const { private: isPrivate = false, archived = false, unplanned = false } = place
+  const changes = { private: isPrivate, archived, has_issues: !unplanned, has_pull_requests: !unplanned }
+  await must(rest(bob, 'PATCH', `/repos/${pathOf(place)}`, changes))
 }
 
 async function authorize(url: string, actors: Actors, name: CallerName): Promise<string | undefined> {

@@ -7,12 +7,20 @@ import { startReceivePack, startUploadPack } from '../../../src/git/pack-service
 import type { AnswerPush } from '../../../src/git/push-review.ts'
 import { type Repositories, repositoryPath } from '../../../src/git/repositories.ts'
 import type { AuthorizeGit, GitService, PackRequest } from '../../../src/transport/git-http/git-access.ts'
-import { createGitHttp, type GitHttpOptions, gitHttpLimits } from '../../../src/transport/git-http/index.ts'
+import {
+  createGitHttp,
+  type GitHttpOptions,
+  type GitRequestEnd,
+  gitHttpLimits,
+} from '../../../src/transport/git-http/index.ts'
 import { listen } from '../../../src/transport/listener.ts'
 import { scratchFolder, testRepositories } from '../../git/fixture.ts'
 
 /** The one repository there is, `ada/engine`. */
 export const ENGINE = 1
+
+/** The number of whoever is let in. */
+export const ADA = 7
 
 export interface GitServer {
   readonly url: string
@@ -21,6 +29,8 @@ export interface GitServer {
   readonly started: readonly GitProcess[]
   /** The first of them, when it is. */
   readonly firstStart: Promise<GitProcess>
+  /** Requests that have ended, in order. */
+  readonly ended: readonly GitRequestEnd[]
 }
 
 export interface GitServerOptions {
@@ -36,6 +46,7 @@ export interface GitServerOptions {
 export async function startGitServer(options: GitServerOptions = {}): Promise<GitServer> {
   const repositories = await testRepositories()
   const started: GitProcess[] = []
+  const ended: GitRequestEnd[] = []
   let onStart = (_: GitProcess) => {}
   const firstStart = new Promise<GitProcess>((resolve) => {
     onStart = resolve
@@ -60,7 +71,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     if (`${owner}/${name}`.toLowerCase() !== 'ada/engine') {
       return { outcome: 'refused', status: 404, message: 'Repository not found' }
     }
-    return { outcome: 'granted', start: (request) => remember(start(service, request)) }
+    return { outcome: 'granted', user: ADA, start: (request) => remember(start(service, request)) }
   }
   const handle = createGitHttp({
     authorize: async (request, target) => {
@@ -68,6 +79,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       return decision ?? grant(request, target)
     },
     log: pino({ level: 'silent' }),
+    observe: (end) => ended.push(end),
     limits: { ...gitHttpLimits(64 * 1024 * 1024), ...options.limits },
   })
   const listener = await listen({
@@ -80,7 +92,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     },
   })
   onTestFinished(() => listener.close(0))
-  return { url: listener.url, repositories, started, firstStart }
+  return { url: listener.url, repositories, started, firstStart, ended }
 }
 
 const run = promisify(execFile)

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFilledRepository, git } from '../../git/fixture.ts'
-import { ENGINE, type GitServerOptions, startGitServer } from './fixture.ts'
+import { ADA, ENGINE, type GitServerOptions, startGitServer } from './fixture.ts'
 
 const ADVERTISEMENT = '/ada/engine.git/info/refs?service=git-upload-pack'
 const FETCH = '/ada/engine.git/git-upload-pack'
@@ -167,6 +167,34 @@ describe('a request', () => {
       headers: { 'www-authenticate': 'Basic realm="Branchline"' },
       body: 'sign in first\n',
     })
+  })
+})
+
+describe('whoever watches', () => {
+  it('is told of every request when it ends, and who was let in', async () => {
+    const { url, commit, ended } = await filledServer()
+    await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })
+    await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: wanting(commit) })
+    await ask(`${url}/ada/other.git/info/refs?service=git-receive-pack`, { method: 'GET' })
+    await ask(`${url}/ada/engine.git/info/refs?service=git-none`, { method: 'GET' })
+    await expect.poll(() => ended.length).toBe(4)
+    expect(ended.map(({ route, user, status, isComplete }) => [route.kind, user, status, isComplete])).toEqual([
+      ['advertisement', ADA, 200, true],
+      ['request', ADA, 200, true],
+      ['advertisement', undefined, 404, true],
+      ['unknown service', undefined, 400, true],
+    ])
+  })
+
+  it('is told when the client did not stay', async () => {
+    const { url, ended } = await startGitServer({ program: 'sleep 60' })
+    const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
+    request.on('error', () => {})
+    request.flushHeaders()
+    request.write('0')
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    request.destroy()
+    await expect.poll(() => ended.map(({ isComplete }) => isComplete)).toEqual([false])
   })
 })
 

@@ -103,6 +103,7 @@ describe('the document', () => {
       'AdminService',
       'AuthService',
       'BranchProtectionService',
+      'BranchService',
       'CollaboratorService',
       'CommitService',
       'CommitStatusService',

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createRepository, git, gitReading } from './git.ts'
+import type { Servers } from './groups.ts'
+import { http1 } from './http1-load.ts'
+import type { Case, Group } from './measure.ts'
+import { get } from './requests.ts'
+
+const FEW = 10
+const MANY = 10_000
+
+/** The length of a page that nobody asked to be shorter. */
+const DEFAULT_LIMIT = 30
+
+/** 14 November 2023; each commit is a minute younger than the one before. */
+const FIRST_COMMIT_TIME_S = 1_700_000_000
+const INTERVAL_S = 60
+
+/** A git reads the commits of each page: with more of them at once, what is measured is how they wait for a core. */
+const IN_FLIGHT = 4
+
+/**
+ * First pages of the branches of two repositories, whose branches have a commit each.
+ *
+ * @param folder for what is pushed.
+ */
+export async function branchLists({ branchline, credentials }: Servers, folder: string): Promise<Group> {
+  const token = credentials.personalAccessToken
+  for (const count of [FEW, MANY]) {
+    const name = repositoryOf(count)
+    await pushBranches(await createRepository(branchline, token, name), join(folder, name), count)
+  }
+  const page = (name: string, count: number, limit: number): Case => ({
+    name,
+    client: http1,
+    server: branchline,
+    requests: [get(`/api/v1/repos/ada/${repositoryOf(count)}/branches?limit=${limit}`)],
+    check: ({ status, body }) => {
+      assert.equal(status, 200)
+      const names = JSON.parse(body.toString()).map((branch: { name: string }) => branch.name)
+      const latest = Array.from({ length: Math.min(limit, count) }, (_, i) => nameOf(count - 1 - i))
+      assert.deepEqual(names, latest)
+    },
+  })
+  const few = page('10 branches', FEW, DEFAULT_LIMIT)
+  return {
+    name: 'branches',
+    title: 'ListBranches over REST, first page of',
+    rounds: 5,
+    durationMs: 1000,
+    inFlight: IN_FLIGHT,
+    cases: [
+      few,
+      { ...page('10,000 branches, first 10', MANY, FEW), baseline: few.name },
+      { ...page('10,000 branches, first 30', MANY, DEFAULT_LIMIT), baseline: few.name },
+    ],
+  }
+}
+
+function repositoryOf(count: number): string {
+  return `branches-${count}`
+}
+
+/** Names of equal length. */
+function nameOf(index: number): string {
+  return `branch-${String(index).padStart(6, '0')}`
+}
+
+async function pushBranches(url: string, folder: string, count: number): Promise<void> {
+  await mkdir(folder)
+  await git(folder, 'init', '-q', '--bare')
+  const commits = Array.from({ length: count }, (_, i) => {
+    const person = `Bench <bench@example.org> ${FIRST_COMMIT_TIME_S + i * INTERVAL_S} +0000`
+    return `commit refs/heads/${nameOf(i)}\ncommitter ${person}\ndata 5\nwork\n\n`
+  })
+  await gitReading(commits.join(''), folder, 'fast-import', '--quiet')
+  await git(folder, 'push', '-q', url, 'refs/heads/*')
+}

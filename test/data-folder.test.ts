@@ -1,0 +1,19 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { lockData, migrateData } from '../src/data-folder.ts'
+import { migrations } from '../src/storage/migrations/index.ts'
+
+it('a data folder that somebody works on keeps the version of its database', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
+  try {
+    const lock = await lockData(folder)
+    await expect(migrateData(folder, 1)).rejects.toThrow(/stop it first/)
+    lock.release()
+    expect((await migrateData(folder, 1)).to).toBe(1)
+    expect((await migrateData(folder, undefined)).to).toBe(migrations.length)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})

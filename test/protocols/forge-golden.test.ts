@@ -1,0 +1,101 @@
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { testClock } from '../support/app.ts'
+import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts'
+import { createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { isOfForge, servedMethods } from './forge-matrix/ask.ts'
+import { STORY, type Step, type StoryProps, UNTOLD } from './forge-story.ts'
+
+const FOLDER = fileURLToPath(new URL('golden/forge/', import.meta.url))
+const PROPS: StoryProps = { upstream: '', token: '', tagObject: '' }
+const nameOf = (method: DescMethod) => `${method.parent.name}.${method.name}`
+
+let server: TestServer
+let upstream: GitUpstream
+
+/** By the method; the last one where there are several calls of it. */
+const answers = new Map<DescMethod, { status: number; body: unknown }>()
+
+beforeAll(async () => {
+  upstream = await startGitUpstream()
+  upstream.commit('main')
+  server = await startTestServer({ clock: testClock(), webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
+  const cast = await inviteCast(server.url)
+  const token = await createToken(server.url, cast.bob, ['all'])
+  const authorization: Record<Step['who'], string> = {
+    ada: cast.ada.authorization,
+    bob: cast.bob.authorization,
+    carol: cast.carol.authorization,
+    'bob by password': `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('base64')}`,
+    token: `token ${token}`,
+  }
+  let tagObject = ''
+  for (const tell of STORY) {
+    const { method, who, verb, path, body } = tell({ upstream: upstream.url, token, tagObject })
+    const response = await fetch(`${server.url}/api/v1${path}`, {
+      method: verb,
+      headers: { authorization: authorization[who], 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const answer = { status: response.status, body: readBody(await response.text()) }
+    answers.set(method, answer)
+    if (method.name === 'CreateTag') tagObject = (answer.body as { id: string }).id
+  }
+})
+afterAll(async () => {
+  await server.stop()
+  await upstream.stop()
+})
+
+/** JSON as it is, other text as text, and nothing as null. */
+function readBody(text: string): unknown {
+  if (text === '') return null
+  return /^[[{"]/.test(text) ? JSON.parse(text) : text
+}
+
+/**
+ * What one call of each method of the forge answers over REST, in a file for each: a name or a default that changes is seen in
+ * review. Run Vitest with `--update` after a change that is meant.
+ */
+describe('the JSON of', () => {
+  const methods = [...new Set(STORY.map((tell) => tell(PROPS).method))]
+
+  it.each(methods.map((method) => ({ name: nameOf(method), method })))('$name', async ({ name, method }) => {
+    const { status, body } = answers.get(method) ?? {}
+    const golden = { status, body: withoutChance(body) }
+    await expect(`${JSON.stringify(golden, null, 2)}\n`).toMatchFileSnapshot(`golden/forge/${name}.json`)
+  })
+
+  it('is kept for every method, and for no other', async () => {
+    const told = (await servedMethods()).filter((method) => isOfForge(method) && !UNTOLD.includes(method))
+    expect(methods.map(nameOf).sort()).toEqual(told.map(nameOf).sort())
+    expect(readdirSync(FOLDER).sort()).toEqual(told.map((method) => `${nameOf(method)}.json`).sort())
+  })
+})
+
+/** What chance decides, and so differs from run to run. The clock stands still. */
+const CHANCE: readonly (readonly [RegExp, string])[] = [
+  [/127\.0\.0\.1:\d+/g, '<host>'],
+  [/^[0-9a-f]{64}$/, '<proof>'],
+  [/\+branchline-\S+$/, '+branchline-<version>'],
+  [/^branchline_pat_[0-9A-Za-z]+$/, '<token>'],
+]
+
+/** Members whose whole value is chance. What a repository takes of the disk is measured a little later. */
+const isChance = (name: string, owner: object) =>
+  name === 'token_last_eight' || (name === 'size' && 'full_name' in owner)
+
+function withoutChance(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutChance)
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+    return Object.fromEntries(
+      members.map(([name, item]) => [name, isChance(name, value) ? `<${name}>` : withoutChance(item)]),
+    )
+  }
+  if (typeof value !== 'string') return value
+  return CHANCE.reduce((text, [pattern, name]) => text.replace(pattern, name), value)
+}

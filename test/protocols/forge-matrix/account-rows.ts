@@ -1,0 +1,102 @@
+import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
+import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
+import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import type { AccountNeeds } from './model.ts'
+
+/** A method about the caller's own things, the instance, or nothing in particular, and a call that changes nothing. */
+export interface AccountRow {
+  readonly method: DescMethod
+  readonly needs: AccountNeeds
+  /** It asks for what is not there, or for what nobody gets. */
+  readonly request: Message
+  /** Whether the call takes away the token that it is made by. */
+  readonly endsToken: boolean
+}
+
+const NOBODY = 'nobody-of-that-name'
+const NO_NUMBER = 999_999n
+
+const anybody: AccountNeeds = { signedIn: false, scopes: [] }
+const signedIn: AccountNeeds = { ...anybody, signedIn: true }
+const readers: AccountNeeds = { ...signedIn, scopes: ['read:user'] }
+const owners: AccountNeeds = { ...readers, privateData: true }
+const writers: AccountNeeds = { ...owners, scopes: ['write:user'] }
+const visitors: AccountNeeds = { ...anybody, scopes: ['read:user'] }
+const administrators: AccountNeeds = { ...signedIn, scopes: ['write:admin'], byAdministrators: true }
+const byPassword: AccountNeeds = { ...signedIn, byPassword: true }
+const ofOrganizations: AccountNeeds = { ...anybody, scopes: ['read:organization'] }
+const ofRepositories: AccountNeeds = { ...anybody, scopes: ['read:repository'] }
+
+const accounts = AccountService.method
+const tokens = AccessTokenService.method
+const admin = AdminService.method
+const gpgKeys = GpgKeyService.method
+const publicKeys = PublicKeyService.method
+const organizations = OrganizationService.method
+const repositories = RepositoryService.method
+
+export const ACCOUNT_ROWS: readonly AccountRow[] = [
+  row(ServerService.method.getVersion, anybody),
+
+  row(accounts.getAuthenticatedAccount, readers),
+  row(accounts.searchAccounts, readers),
+  row(accounts.listBlockedUsers, owners),
+  row(accounts.checkBlockedUser, owners, { username: NOBODY }),
+  row(accounts.blockUser, writers, { username: NOBODY }),
+  row(accounts.unblockUser, writers, { username: NOBODY }),
+
+  row(tokens.listAccessTokens, byPassword, { username: 'bob' }),
+  row(tokens.createAccessToken, byPassword, { username: 'bob' }),
+  row(tokens.deleteAccessToken, byPassword, { username: 'bob', token: '0' }),
+  row(tokens.getCurrentAccessToken, signedIn),
+  { ...row(tokens.deleteCurrentAccessToken, signedIn), endsToken: true },
+
+  row(admin.adminCreateUser, administrators, { username: '..' }),
+  row(admin.adminEditUser, administrators, { username: NOBODY }),
+  row(admin.adminDeleteUser, administrators, { username: NOBODY }),
+
+  row(publicKeys.listMyPublicKeys, owners),
+  row(publicKeys.listUserPublicKeys, visitors, { username: 'bob' }),
+  row(publicKeys.createPublicKey, writers, { title: 'key', key: 'none' }),
+  row(publicKeys.getPublicKey, owners, { id: NO_NUMBER }),
+  row(publicKeys.deletePublicKey, writers, { id: NO_NUMBER }),
+  row(gpgKeys.listMyGpgKeys, owners),
+  row(gpgKeys.listUserGpgKeys, visitors, { username: 'bob' }),
+  row(gpgKeys.createGpgKey, writers, { armoredPublicKey: 'none' }),
+  row(gpgKeys.getGpgKey, owners, { id: NO_NUMBER }),
+  row(gpgKeys.deleteGpgKey, writers, { id: NO_NUMBER }),
+  row(gpgKeys.getGpgKeyToken, owners),
+  row(gpgKeys.verifyGpgKey, writers, { keyId: '0123456789ABCDEF', armoredSignature: 'none' }),
+
+  row(organizations.createOrganization, { ...signedIn, scopes: ['write:organization'] }, { username: '..' }),
+  row(organizations.listOrganizations, ofOrganizations),
+  row(organizations.listMyOrganizations, { ...signedIn, scopes: ['read:user', 'read:organization'] }),
+  row(
+    organizations.listUserOrganizations,
+    { ...anybody, scopes: ['read:user', 'read:organization'] },
+    { username: 'bob' },
+  ),
+  row(TeamService.method.listMyTeams, owners),
+
+  row(repositories.createUserRepository, { ...writers, scopes: ['write:repository', 'write:user'] }, { name: '..' }),
+  row(repositories.searchRepositories, ofRepositories),
+  row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
+  row(repositories.listUserRepositories, { ...anybody, scopes: ['read:repository', 'read:user'] }, { username: 'bob' }),
+  row(
+    MirrorService.method.migrateRepository,
+    { ...signedIn, scopes: ['write:repository'], privateData: true },
+    { cloneAddr: 'file:///', repoName: 'copy' },
+  ),
+]
+
+function row<M extends DescMethod>(method: M, needs: AccountNeeds, request?: MessageInitShape<M['input']>): AccountRow {
+  return { method, needs, request: create<DescMethod['input']>(method.input, request), endsToken: false }
+}

@@ -1,0 +1,39 @@
+import type { DescMethod } from '@bufbuild/protobuf'
+import { expect, it } from 'vitest'
+import { ACCOUNT_ROWS } from './account-rows.ts'
+import { isOfForge, routesOf, servedMethods } from './ask.ts'
+import { ORGANIZATION_ROWS } from './organization-rows.ts'
+import { nameOf } from './refusals.ts'
+import { REPOSITORY_ROWS } from './repository-rows.ts'
+
+const ROWS = [...ACCOUNT_ROWS, ...ORGANIZATION_ROWS, ...REPOSITORY_ROWS]
+const served = await servedMethods()
+const hasField = ({ input }: DescMethod, name: string) => input.fields.some((field) => field.name === name)
+const hasRoute = (method: DescMethod, part: string) => routesOf(method).some(({ template }) => template.includes(part))
+
+function missingIn(
+  rows: readonly { readonly method: DescMethod }[],
+  isAbout: (method: DescMethod) => boolean,
+): string[] {
+  return served.filter((method) => isAbout(method) && !rows.some((row) => row.method === method)).map(nameOf)
+}
+
+it('the matrix has every method of the forge', () => {
+  expect(missingIn(ROWS, isOfForge)).toEqual([])
+})
+
+it('it has those that name a repository by what they ask of one', () => {
+  const isAboutOne = (method: DescMethod) => hasField(method, 'repo') && !hasField(method, 'org')
+  expect(missingIn(REPOSITORY_ROWS, isAboutOne)).toEqual([])
+  expect(missingIn(REPOSITORY_ROWS, (method) => hasRoute(method, '/repositories/{'))).toEqual([])
+})
+
+it('it has those that name an organisation or a team by what they ask of one', () => {
+  expect(missingIn(ORGANIZATION_ROWS, (method) => hasField(method, 'org') || hasRoute(method, '/teams/{id}'))).toEqual(
+    [],
+  )
+})
+
+it('every method has one row', () => {
+  expect(new Set(ROWS.map(({ method }) => method)).size).toBe(ROWS.length)
+})

@@ -1,0 +1,277 @@
+import type { DescMethod, JsonValue } from '@bufbuild/protobuf'
+import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
+import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
+import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
+import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
+import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+
+const accounts = AccountService.method
+const tokens = AccessTokenService.method
+const admin = AdminService.method
+const organizations = OrganizationService.method
+const teams = TeamService.method
+const repositories = RepositoryService.method
+const collaborators = CollaboratorService.method
+const contents = ContentService.method
+const commits = CommitService.method
+const branches = BranchService.method
+const objects = GitObjectService.method
+const statuses = CommitStatusService.method
+const tags = TagService.method
+const protections = TagProtectionService.method
+const deployKeys = DeployKeyService.method
+const publicKeys = PublicKeyService.method
+const gpgKeys = GpgKeyService.method
+const labels = LabelService.method
+const milestones = MilestoneService.method
+const forks = ForkService.method
+const mirrors = MirrorService.method
+
+/** What the calls of the story need that only chance knows. */
+export interface StoryProps {
+  /** URL of a repository on another server. */
+  readonly upstream: string
+  /** Text of a token of bob. */
+  readonly token: string
+  /** Id of the object of the tag `v1`, once it is there. */
+  readonly tagObject: string
+}
+
+/** One call over REST. `path` begins behind `/api/v1`. */
+export interface Step {
+  readonly method: DescMethod
+  /** `bob by password` and `token` are bob. */
+  readonly who: 'ada' | 'bob' | 'carol' | 'bob by password' | 'token'
+  readonly verb: string
+  readonly path: string
+  readonly body?: JsonValue
+}
+
+/** In the form of OpenSSH. */
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl bob@work'
+const DEPLOY_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'
+
+/** Of bob@example.org, made on 1 January 2026. */
+const GPG_KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
+
+xjMEaVW5ABYJKwYBBAHaRw8BAQdAGDb3OzlZqv3jXK3mnFPACPe+i0/x//OE
+8Kz03TYAoeTNFUJvYiA8Ym9iQGV4YW1wbGUub3JnPsLAEwQTFgoAhQWCaVW5
+AAMLCQcJEDjRwPqPHJKORRQAAAAAABwAIHNhbHRAbm90YXRpb25zLm9wZW5w
+Z3Bqcy5vcmcP7NWlaPLQJzXJlr0ZQ0Sk5iZwSuGMhu7W+4xWFF5ZMgUVCggO
+DAQWAAIBAhkBApsDAh4BFiEEQ0Z3HCP7rdXyvvniONHA+o8cko4AAGwXAQCy
+8YBkD2bHURQrlOQSQza+QjU1BbUTvnyWg6v65EwElQEAqe95xG9xlNDD625L
+HQFzsSwxS89oDE7tFR8oJiCWngDOOARpVbkAEgorBgEEAZdVAQUBAQdAHnLZ
+KVopq+KOg2U7kWTs+PkPyTPbG2VqBwcZw1JEJ20DAQgHwr4EGBYKAHAFgmlV
+uQAJEDjRwPqPHJKORRQAAAAAABwAIHNhbHRAbm90YXRpb25zLm9wZW5wZ3Bq
+cy5vcmf48nKJ+VFWfkv2prvXaF+o4blJbNvOZtum90PsKqWZAwKbDBYhBENG
+dxwj+63V8r754jjRwPqPHJKOAADdhQD+KRkyYzJyXloYKUQvnnetH0Pl+LMg
+1UM8O71jLvhj4Z8BAMxVS4REqq6oC166gRem1JvVtQORzAfeptjT9Bb+vFgO
+=fIZ6
+-----END PGP PUBLIC KEY BLOCK-----`
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+/** Id of the blob `one` with a line end, which is what `printf 'one\n' | git hash-object --stdin` prints. */
+const BLOB = '5626abf0f72e58d7a153368ba57db4c673c0e171'
+
+/** A call of each method of the forge, each on what those before it have left behind. */
+export const STORY: readonly ((props: StoryProps) => Step)[] = [
+  bob(ServerService.method.getVersion, 'GET /version'),
+  // Accounts
+  bob(accounts.getAuthenticatedAccount, 'GET /user'),
+  bob(accounts.searchAccounts, 'GET /users/search?q=car'),
+  bob(accounts.blockUser, 'PUT /user/blocks/carol?note=loud'),
+  bob(accounts.listBlockedUsers, 'GET /user/blocks'),
+  bob(accounts.checkBlockedUser, 'GET /user/blocks/carol'),
+  bob(accounts.unblockUser, 'DELETE /user/blocks/carol'),
+  by('ada', admin.adminCreateUser, 'POST /admin/users', {
+    username: 'fay',
+    email: 'fay@example.org',
+    password: 'correct horse battery',
+  }),
+  by('ada', admin.adminEditUser, 'PATCH /admin/users/fay', { full_name: 'Fay', restricted: true }),
+  by('ada', admin.adminDeleteUser, 'DELETE /admin/users/fay'),
+  by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', { name: 'tea', scopes: ['read:user'] }),
+  by('bob by password', tokens.listAccessTokens, 'GET /users/bob/tokens'),
+  by('bob by password', tokens.deleteAccessToken, 'DELETE /users/bob/tokens/tea'),
+  by('token', tokens.getCurrentAccessToken, 'GET /token'),
+  by('token', tokens.deleteCurrentAccessToken, 'DELETE /token'),
+  bob(publicKeys.createPublicKey, 'POST /user/keys', { title: 'work', key: SSH_KEY }),
+  bob(publicKeys.getPublicKey, 'GET /user/keys/1'),
+  bob(publicKeys.listMyPublicKeys, 'GET /user/keys'),
+  bob(publicKeys.listUserPublicKeys, 'GET /users/bob/keys'),
+  bob(publicKeys.deletePublicKey, 'DELETE /user/keys/1'),
+  bob(gpgKeys.getGpgKeyToken, 'GET /user/gpg_key_token'),
+  bob(gpgKeys.createGpgKey, 'POST /user/gpg_keys', { armored_public_key: GPG_KEY }),
+  bob(gpgKeys.getGpgKey, 'GET /user/gpg_keys/1'),
+  bob(gpgKeys.listMyGpgKeys, 'GET /user/gpg_keys'),
+  bob(gpgKeys.listUserGpgKeys, 'GET /users/bob/gpg_keys'),
+  bob(gpgKeys.deleteGpgKey, 'DELETE /user/gpg_keys/1'),
+  // An organisation with a team
+  bob(organizations.createOrganization, 'POST /orgs', { username: 'guild', full_name: 'The Guild' }),
+  bob(organizations.editOrganization, 'PATCH /orgs/guild', { description: 'Turns things' }),
+  bob(organizations.getOrganization, 'GET /orgs/guild'),
+  bob(organizations.listOrganizations, 'GET /orgs'),
+  bob(organizations.listMyOrganizations, 'GET /user/orgs'),
+  bob(organizations.listUserOrganizations, 'GET /users/bob/orgs'),
+  bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
+  bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
+  bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),
+  bob(accounts.unblockOrganizationUser, 'DELETE /orgs/guild/blocks/ada'),
+  bob(teams.createTeam, 'POST /orgs/guild/teams', { name: 'crew', units_map: { 'repo.code': 'write' } }),
+  bob(teams.editTeam, 'PATCH /teams/2', { description: 'Who is there' }),
+  bob(teams.getTeam, 'GET /teams/2'),
+  bob(teams.listOrganizationTeams, 'GET /orgs/guild/teams'),
+  bob(teams.searchTeams, 'GET /orgs/guild/teams/search?q=crew'),
+  bob(teams.addTeamMember, 'PUT /teams/2/members/carol'),
+  bob(teams.listTeamMembers, 'GET /teams/2/members'),
+  bob(teams.getTeamMember, 'GET /teams/2/members/carol'),
+  by('carol', teams.listMyTeams, 'GET /user/teams'),
+  bob(organizations.listOrganizationMembers, 'GET /orgs/guild/members'),
+  bob(organizations.checkOrganizationMember, 'GET /orgs/guild/members/carol'),
+  bob(organizations.publicizeMember, 'PUT /orgs/guild/public_members/bob'),
+  bob(organizations.listPublicMembers, 'GET /orgs/guild/public_members'),
+  bob(organizations.checkPublicMember, 'GET /orgs/guild/public_members/bob'),
+  bob(organizations.concealMember, 'DELETE /orgs/guild/public_members/bob'),
+  bob(labels.createOrganizationLabel, 'POST /orgs/guild/labels', { name: 'help', color: '00aabb' }),
+  bob(labels.editOrganizationLabel, 'PATCH /orgs/guild/labels/1', { description: 'Wanted' }),
+  bob(labels.getOrganizationLabel, 'GET /orgs/guild/labels/1'),
+  bob(labels.listOrganizationLabels, 'GET /orgs/guild/labels'),
+  bob(labels.deleteOrganizationLabel, 'DELETE /orgs/guild/labels/1'),
+  // Repositories
+  bob(repositories.createOrganizationRepository, 'POST /orgs/guild/repos', { name: 'engine', auto_init: true }),
+  bob(repositories.listOrganizationRepositories, 'GET /orgs/guild/repos'),
+  bob(teams.addTeamRepository, 'PUT /teams/2/repos/guild/engine'),
+  bob(teams.listTeamRepositories, 'GET /teams/2/repos'),
+  bob(teams.getTeamRepository, 'GET /teams/2/repos/guild/engine'),
+  bob(teams.listRepositoryTeams, 'GET /repos/guild/engine/teams'),
+  bob(teams.getRepositoryTeam, 'GET /repos/guild/engine/teams/crew'),
+  bob(teams.removeRepositoryTeam, 'DELETE /repos/guild/engine/teams/crew'),
+  bob(teams.addRepositoryTeam, 'PUT /repos/guild/engine/teams/crew'),
+  bob(teams.removeTeamRepository, 'DELETE /teams/2/repos/guild/engine'),
+  bob(repositories.createUserRepository, 'POST /user/repos', { name: 'garden', description: 'Grows', auto_init: true }),
+  bob(repositories.editRepository, 'PATCH /repos/bob/garden', { website: 'https://garden.example.org' }),
+  bob(repositories.getRepository, 'GET /repos/bob/garden'),
+  bob(repositories.getRepositoryById, 'GET /repositories/2'),
+  bob(repositories.searchRepositories, 'GET /repos/search?q=garden'),
+  bob(repositories.listMyRepositories, 'GET /user/repos'),
+  bob(repositories.listUserRepositories, 'GET /users/bob/repos'),
+  bob(collaborators.addCollaborator, 'PUT /repos/bob/garden/collaborators/carol', { permission: 'write' }),
+  bob(collaborators.listCollaborators, 'GET /repos/bob/garden/collaborators'),
+  bob(collaborators.checkCollaborator, 'GET /repos/bob/garden/collaborators/carol'),
+  bob(collaborators.getRepositoryPermission, 'GET /repos/bob/garden/collaborators/carol/permission'),
+  bob(collaborators.deleteCollaborator, 'DELETE /repos/bob/garden/collaborators/carol'),
+  // What is in them
+  bob(contents.createFile, 'POST /repos/bob/garden/contents/docs/plan.md', { content: base64('one\n') }),
+  bob(contents.getContents, 'GET /repos/bob/garden/contents/docs/plan.md'),
+  bob(objects.getGitBlob, `GET /repos/bob/garden/git/blobs/${BLOB}`),
+  bob(contents.updateFile, 'PUT /repos/bob/garden/contents/docs/plan.md', {
+    content: base64('two\n'),
+    sha: BLOB,
+    new_branch: 'later',
+  }),
+  bob(contents.changeFiles, 'POST /repos/bob/garden/contents', {
+    files: [{ operation: 'create', path: 'docs/list.md', content: base64('three\n') }],
+    message: 'Write a list',
+  }),
+  bob(contents.deleteFile, 'DELETE /repos/bob/garden/contents/docs/plan.md', { sha: BLOB }),
+  bob(commits.listCommits, 'GET /repos/bob/garden/commits'),
+  bob(commits.getCommit, 'GET /repos/bob/garden/git/commits/main'),
+  bob(commits.compareCommits, 'GET /repos/bob/garden/compare/main...later'),
+  bob(branches.listBranches, 'GET /repos/bob/garden/branches'),
+  bob(branches.getBranch, 'GET /repos/bob/garden/branches/main'),
+  bob(objects.listGitRefs, 'GET /repos/bob/garden/git/refs'),
+  bob(objects.getGitTree, 'GET /repos/bob/garden/git/trees/main?recursive=true'),
+  bob(tags.createTag, 'POST /repos/bob/garden/tags', { tag_name: 'v1', message: 'The first' }),
+  bob(tags.listTags, 'GET /repos/bob/garden/tags'),
+  bob(tags.getTag, 'GET /repos/bob/garden/tags/v1'),
+  ({ tagObject }) => step('bob', objects.getAnnotatedTag, `GET /repos/bob/garden/git/tags/${tagObject}`),
+  bob(tags.deleteTag, 'DELETE /repos/bob/garden/tags/v1'),
+  bob(protections.createTagProtection, 'POST /repos/bob/garden/tag_protections', {
+    name_pattern: 'v*',
+    whitelist_usernames: ['bob'],
+  }),
+  bob(protections.editTagProtection, 'PATCH /repos/bob/garden/tag_protections/1', { name_pattern: 'w*' }),
+  bob(protections.getTagProtection, 'GET /repos/bob/garden/tag_protections/1'),
+  bob(protections.listTagProtections, 'GET /repos/bob/garden/tag_protections'),
+  bob(protections.deleteTagProtection, 'DELETE /repos/bob/garden/tag_protections/1'),
+  bob(statuses.createCommitStatus, 'POST /repos/bob/garden/statuses/main', { state: 'success', context: 'ci/build' }),
+  bob(statuses.listCommitStatuses, 'GET /repos/bob/garden/statuses/main'),
+  bob(statuses.getCombinedStatus, 'GET /repos/bob/garden/commits/main/status'),
+  // What is about them
+  bob(labels.createRepositoryLabel, 'POST /repos/bob/garden/labels', { name: 'kind/bug', color: '#f00' }),
+  bob(labels.editRepositoryLabel, 'PATCH /repos/bob/garden/labels/2', { exclusive: true }),
+  bob(labels.getRepositoryLabel, 'GET /repos/bob/garden/labels/2'),
+  bob(labels.listRepositoryLabels, 'GET /repos/bob/garden/labels'),
+  bob(labels.deleteRepositoryLabel, 'DELETE /repos/bob/garden/labels/2'),
+  bob(milestones.createMilestone, 'POST /repos/bob/garden/milestones', {
+    title: 'harvest',
+    due_on: '2026-09-01T12:00:00Z',
+  }),
+  bob(milestones.editMilestone, 'PATCH /repos/bob/garden/milestones/harvest', { state: 'closed' }),
+  bob(milestones.getMilestone, 'GET /repos/bob/garden/milestones/1'),
+  bob(milestones.listMilestones, 'GET /repos/bob/garden/milestones?state=all'),
+  bob(milestones.deleteMilestone, 'DELETE /repos/bob/garden/milestones/1'),
+  bob(deployKeys.createDeployKey, 'POST /repos/bob/garden/keys', { title: 'ci', key: DEPLOY_KEY, read_only: true }),
+  bob(deployKeys.getDeployKey, 'GET /repos/bob/garden/keys/1'),
+  bob(deployKeys.listDeployKeys, 'GET /repos/bob/garden/keys'),
+  bob(deployKeys.deleteDeployKey, 'DELETE /repos/bob/garden/keys/1'),
+  // Copies, and what becomes of it all
+  by('carol', forks.createFork, 'POST /repos/bob/garden/forks', { name: 'patch' }),
+  bob(forks.listForks, 'GET /repos/bob/garden/forks'),
+  ({ upstream }) =>
+    step('bob', mirrors.migrateRepository, 'POST /repos/migrate', {
+      clone_addr: upstream,
+      repo_name: 'mirror',
+      mirror: true,
+    }),
+  bob(mirrors.syncMirror, 'POST /repos/bob/mirror/mirror-sync'),
+  bob(repositories.transferRepository, 'POST /repos/bob/garden/transfer', { new_owner: 'carol' }),
+  by('carol', repositories.rejectRepositoryTransfer, 'POST /repos/bob/garden/transfer/reject'),
+  bob(repositories.transferRepository, 'POST /repos/bob/mirror/transfer', { new_owner: 'carol' }),
+  by('carol', repositories.acceptRepositoryTransfer, 'POST /repos/bob/mirror/transfer/accept'),
+  bob(repositories.deleteRepository, 'DELETE /repos/guild/engine'),
+  bob(teams.removeTeamMember, 'DELETE /teams/2/members/carol'),
+  bob(teams.deleteTeam, 'DELETE /teams/2'),
+  bob(organizations.removeOrganizationMember, 'DELETE /orgs/guild/members/carol'),
+  bob(organizations.deleteOrganization, 'DELETE /orgs/guild'),
+]
+
+/** Methods whose answers are no JSON, or that take what only another program can make. */
+export const UNTOLD: readonly DescMethod[] = [
+  commits.getCommitDiff,
+  contents.getRawFile,
+  contents.getArchive,
+  gpgKeys.verifyGpgKey,
+]
+
+function bob(method: DescMethod, request: string, body?: JsonValue): () => Step {
+  return by('bob', method, request, body)
+}
+
+function by(who: Step['who'], method: DescMethod, request: string, body?: JsonValue): () => Step {
+  return () => step(who, method, request, body)
+}
+
+/** @param request verb and path. */
+function step(who: Step['who'], method: DescMethod, request: string, body?: JsonValue): Step {
+  const [verb = '', path = ''] = request.split(' ')
+  return { method, who, verb, path, ...(body !== undefined && { body }) }
+}
