@@ -35,6 +35,7 @@ import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { comments } from '#gen/comments.ts'
@@ -53,6 +54,7 @@ import { createBackground } from './domain/background.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
+import { createSignatureChecks } from './domain/repos/commit-verification.ts'
 import { forgetUnpublishedCopies } from './domain/repos/copies.ts'
 import { createCopyPlaces } from './domain/repos/copy-places.ts'
 import { startMirrors } from './domain/repos/mirrors.ts'
@@ -116,6 +118,7 @@ const SERVICES = [
   TagProtectionService,
   TagService,
   TeamService,
+  TopicService,
   TwoFactorService,
   UserService,
   Health,
@@ -174,6 +177,7 @@ export async function createApp(
     background: createBackground(log),
     signals: { deliveries: createSignal(), events: createSignal(), mirrors: createSignal() },
     copies: createCopyPlaces(),
+    signatureChecks: createSignatureChecks(),
     payloads: { memo: memoPayload },
     resetRequests: createResetRequests(),
     oauth2: createOAuth2Client({ outbound: outside.outbound, userAgent: `branchline/${VERSION}` }),

@@ -12,6 +12,7 @@ import type { Background } from './background.ts'
 import type { MailTransport } from './mail.ts'
 import type { MemoView } from './memos/memo-view.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import type { SignatureChecks } from './repos/commit-verification.ts'
 import type { CopyPlaces } from './repos/copy-places.ts'
 import type { Signal } from './signal.ts'
 
@@ -32,6 +33,7 @@ export interface App {
   readonly outbound: Outbound
   readonly oauth2: OAuth2Client
   readonly copies: CopyPlaces
+  readonly signatureChecks: SignatureChecks
   /** Undefined where no mail is sent. */
   readonly mail: MailTransport | undefined
   readonly resetRequests: ResetRequests

@@ -40,6 +40,7 @@ export type Reason =
   | 'DISPLAY_NAME_CHANGE_CLOSED'
   | 'EMAIL_TAKEN'
   | 'EMPTY_MASK'
+  | 'FAST_FORWARD_IMPOSSIBLE'
   | 'FILE_CHANGED'
   | 'FILE_EXISTS'
   | 'FIRST_ACCOUNT_REFUSED'
@@ -96,6 +97,8 @@ export type Reason =
   | 'INVALID_TAG_PATTERN'
   | 'INVALID_TEAM_NAME'
   | 'INVALID_TEAM_UNITS'
+  | 'INVALID_TOPIC'
+  | 'INVALID_TOPICS'
   | 'INVALID_UPLOAD'
   | 'INVALID_USERNAME'
   | 'INVALID_USER_ID'
@@ -113,6 +116,7 @@ export type Reason =
   | 'MEMO_ARCHIVED'
   | 'MEMO_ID_TAKEN'
   | 'MEMO_NOT_FOUND'
+  | 'MERGE_CONFLICT'
   | 'MILESTONE_NOT_FOUND'
   | 'NEW_BRANCH_EXISTS'
   | 'NOTIFICATION_NOT_FOUND'
@@ -151,6 +155,7 @@ export type Reason =
   | 'REPOSITORY_EXISTS'
   | 'REPOSITORY_IS_MIRROR'
   | 'REPOSITORY_MOVED'
+  | 'REPOSITORY_NOT_FORK'
   | 'REPOSITORY_NOT_FOUND'
   | 'REPOSITORY_NOT_MIRROR'
   | 'REPOSITORY_TEMPLATE_NOT_FOUND'
@@ -192,7 +197,10 @@ export type Reason =
   | 'TOO_MANY_STATUS_CONTEXTS'
   | 'TOO_MANY_STREAMS'
   | 'TOO_MANY_TAG_PROTECTIONS'
+  | 'TOO_MANY_TOPICS'
   | 'TOO_MANY_WEBHOOKS'
+  | 'TOPIC_LIMIT_REACHED'
+  | 'TOPIC_NOT_FOUND'
   | 'TRANSFER_DENIED'
   | 'TRANSFER_NOT_FOUND'
   | 'TRANSFER_PENDING'
@@ -207,6 +215,8 @@ export type Reason =
   | 'UNKNOWN_MASK_PATH'
   | 'UNKNOWN_USER'
   | 'UNSUPPORTED_OBJECT_FORMAT'
+  | 'UPSTREAM_ACCESS_DENIED'
+  | 'UPSTREAM_BRANCH_NOT_FOUND'
   | 'USERNAME_CHANGE_CLOSED'
   | 'USERNAME_TAKEN'
   | 'USER_BLOCKED'
@@ -238,4 +248,20 @@ export class DomainError extends Error {
 export function deletionBehind(error: unknown): DomainError | undefined {
   if (error instanceof GitError && error.kind === 'NO_REPOSITORY') return new DomainError('REPOSITORY_NOT_FOUND')
   return isForeignKeyViolation(error) ? new DomainError('DELETED_MEANWHILE') : undefined
+}
+
+/** Kept of a text in a list. */
+const MAX_LISTED_CHARACTERS = 250
+
+/** Metadata that is a list, in JSON: as many of the texts as fit, beginning with the first. */
+export function metadataList(texts: readonly string[], maxBytes: number): string {
+  const listed: string[] = []
+  let bytes = 2
+  for (const text of texts) {
+    const cut = text.slice(0, MAX_LISTED_CHARACTERS)
+    bytes += Buffer.byteLength(JSON.stringify(cut)) + 1
+    if (bytes > maxBytes) break
+    listed.push(cut)
+  }
+  return JSON.stringify(listed)
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runGit } from './child-process.ts'
+import { streamGit, textOf } from './reading.ts'
 import { listRefs, type Ref, readDefaultBranch } from './refs.ts'
 import { createDraft, discardDraft, hasCode, type Repositories, repositoryPath } from './repositories.ts'
 
@@ -52,6 +53,31 @@ export async function writeRefs(draft: string, refs: AsyncIterable<Ref>): Promis
   const lines: string[] = []
   for await (const { id, name } of refs) lines.push(`${id} ${name}\n`)
   await writeFile(join(draft, 'packed-refs'), lines.join(''))
+}
+
+const FETCH_FLAGS = [
+  '--quiet',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-recurse-submodules',
+  '--no-auto-maintenance',
+  // Our configuration does not reach the other side, which would take only the folder of its own user for safe.
+  "--upload-pack=git -c 'safe.directory=*' upload-pack",
+]
+
+/**
+ * Brings a commit from one repository to another, with all that it leads to and that is missing there. No ref leads to it.
+ *
+ * @param commitId in full.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function fetchCommit(
+  repositories: Repositories,
+  id: number,
+  fromId: number,
+  commitId: string,
+): Promise<void> {
+  await textOf(streamGit(repositories, id, ['fetch', ...FETCH_FLAGS, repositoryPath(repositories, fromId), commitId]))
 }
 
 /** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */

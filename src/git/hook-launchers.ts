@@ -81,8 +81,10 @@ const SCRIPTS = '/hook'
 /**
  * bwrap(1): the programs of the machine and the repository, both read-only, are all there is; the objects under review can be added
  * to, as Git allows hooks to. No network, no processes but its own, which end with it; no privileges, and no way to new ones.
+ *
+ * @param moreLimits for prlimit(1).
  */
-function bubblewrap(namespaces: readonly string[]): HookLauncher {
+function bubblewrap(namespaces: readonly string[], ...moreLimits: string[]): HookLauncher {
   return {
     kind: 'bubblewrap',
     launch(place) {
@@ -110,8 +112,7 @@ function bubblewrap(namespaces: readonly string[]): HookLauncher {
           ...['--remount-ro', '/'],
           ...['--chdir', REPOSITORY],
           '--',
-          // In a namespace of its own users the number of processes is that of the sandbox.
-          ...limits(place, '--nproc=256'),
+          ...limits(place, ...moreLimits),
           ...ONE_OUTPUT,
           join(SCRIPTS, script),
         ],
@@ -150,10 +151,14 @@ const PLAIN: HookLauncher = {
 
 /** Every way, the tightest first. Not every machine has what one takes. */
 export const LAUNCHERS: readonly HookLauncher[] = [
-  bubblewrap([
-    ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
-    '--disable-userns',
-  ]),
+  bubblewrap(
+    [
+      ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+      '--disable-userns',
+    ],
+    // Processes are counted by user: where the sandbox has users of its own, those of the server do not count.
+    '--nproc=256',
+  ),
   // Before 0.8 it could not keep scripts from nesting namespaces; where it is setuid, it may have to do without that of users.
   bubblewrap(['--unshare-all']),
   PLAIN,

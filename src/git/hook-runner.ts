@@ -3,7 +3,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Gate } from './gate.ts'
 import { HOME_FOLDER, type HookLauncher, LAUNCHERS } from './hook-launchers.ts'
-import { type HookResult, type HookRun, INPUT_FILE, superviseHook } from './hook-supervision.ts'
+import { sweep } from './hook-processes.ts'
+import { type HookResult, type HookRun, INPUT_FILE, markOf, superviseHook } from './hook-supervision.ts'
 
 /** Scripts are work of their own beside Git's; more of them at a time take longer each. */
 const MAX_RUNNING = 8
@@ -33,12 +34,13 @@ export class HookRunner {
   }
 
   /**
-   * Finds out how scripts can be started here. Until then none is run.
+   * Finds out how scripts can be started here, and ends those that a server has left that was killed. Until then none is run.
    *
    * @param kinds to choose from.
    * @throws Error when they cannot be at all.
    */
   async prepare(kinds: readonly HookLauncher['kind'][] = ['bubblewrap', 'plain']): Promise<HookReadiness> {
+    sweep(undefined, markOf(join(this.#scratch, '/')))
     const failures: string[] = []
     for (const launcher of LAUNCHERS.filter(({ kind }) => kinds.includes(kind))) {
       const { ending, output, stderr } = await this.#runBy(launcher, {
@@ -80,14 +82,13 @@ export class HookRunner {
   /** Everything is written for one run and removed behind it: what a script does to its files does not reach the next run. */
   async #runBy(launcher: HookLauncher, order: HookRun): Promise<HookResult> {
     const { hook, script, input, repository, quarantine, timeoutMs } = order
-    const id = randomUUID()
-    const folder = join(this.#scratch, id)
+    const folder = join(this.#scratch, randomUUID())
     try {
       await mkdir(join(folder, HOME_FOLDER), { recursive: true, mode: 0o700 })
       await writeFile(join(folder, hook), script, { mode: 0o500 })
       await writeFile(join(folder, INPUT_FILE), input)
       const launch = launcher.launch({ folder, script: hook, repository, quarantine, timeoutMs })
-      const { output, ...result } = await superviseHook(folder, id, launch, order)
+      const { output, ...result } = await superviseHook(folder, launch, order)
       return { ...result, output: output.replaceAll(folder, '/hook').replaceAll(repository, '/repository.git') }
     } finally {
       // A script can make folders that cannot be removed so. The next start of the server sees to them.

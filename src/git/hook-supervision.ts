@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { promisify } from 'node:util'
 import { cleanEnvironment, configEnvironment } from './child-process.ts'
 import type { HookLaunch } from './hook-launchers.ts'
-import { countTasks, familyOf, sweep } from './hook-processes.ts'
+import { countTasks, familyOf, inheritedDescriptors, sweep } from './hook-processes.ts'
 
 /** A script, and what it is run for. */
 export interface HookRun {
@@ -38,6 +38,15 @@ export interface HookResult {
   readonly stderr: string
 }
 
+/**
+ * The entry of the environment by which what is left of a run is known.
+ *
+ * @param folder of the run; with a slash at the end, one of many of them.
+ */
+export function markOf(folder: string): string {
+  return `${MARK}=${folder}`
+}
+
 /** In the folder of a run. A script may open its input by name, which works with a file and not with what Node has for pipes. */
 export const INPUT_FILE = 'input'
 const OUTPUT_PIPE = 'output'
@@ -51,33 +60,37 @@ const MAX_PRINTED_BYTES = 16 * 1024 * 1024
 /** Of the launcher, which has a sentence to say. */
 const MAX_STDERR_CHARACTERS = 2_000
 
-/** As in the sandbox, whose limit does not hold for root. */
-const MAX_PROCESSES = 256
+/** Less than the sandbox lets it start: that limit does not hold for root, and who meets it may only wait for ever. */
+const MAX_PROCESSES = 200
 
 /** What a fork bomb makes in that time, some hundreds of processes, can still be ended. */
 const WATCH_INTERVAL_MS = 50
 
 /** So many more tasks on the whole machine, and it is worth the milliseconds to look whose they are. */
-const SUSPICIOUS_TASKS = 200
+const SUSPICIOUS_TASKS = 100
 
 /** For the last of the output, when everybody who could print has ended as far as one can see. */
 const DRAIN_MS = 500
 
-/** Variable by which the processes of a run are known. */
-const MARK = 'HOOK_RUN_ID'
+/** Takes the place of each descriptor that is no business of a script. */
+const NOTHING = '/dev/null'
+
+/** Variable by which processes are known that nothing contains. It names the folder of the run. */
+const MARK = 'HOOK_RUN'
 
 const execute = promisify(execFile)
+
+/** As the process was started. */
+const inherited = inheritedDescriptors()
 
 /**
  * Starts a script, and stops it when it takes too long, prints too much or starts too many processes. When this resolves, nothing
  * of it runs any more.
  *
  * @param folder of the run, which holds its input.
- * @param id of the run.
  */
 export async function superviseHook(
   folder: string,
-  id: string,
   launch: HookLaunch,
   { args, repository, quarantine, env, timeoutMs, signal }: HookRun,
 ): Promise<HookResult> {
@@ -86,7 +99,7 @@ export async function superviseHook(
   const { child, reader } = await start(folder, [...launch.command, ...args], repository, {
     ...environmentOf(place),
     ...env,
-    [MARK]: id,
+    ...(!launch.isContained && { [MARK]: folder }),
   })
   let stopped: HookEnding | undefined
   const stop = (why: HookEnding) => {
@@ -102,11 +115,12 @@ export async function superviseHook(
   }, WATCH_INTERVAL_MS)
   const abort = () => stop('aborted')
   signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
   const code = await exitOf(child)
   clearTimeout(timeout)
   clearInterval(watch)
   signal?.removeEventListener('abort', abort)
-  if (child.pid !== undefined && !launch.isContained) sweep(child.pid, `${MARK}=${id}`)
+  if (!launch.isContained) sweep(child.pid, markOf(folder))
   await drained(reader)
   child.stderr?.destroy()
   // What starts a script is silent unless it fails.
@@ -153,8 +167,11 @@ async function start(folder: string, command: readonly string[], cwd: string, en
     descriptors.push(input)
     const output = openSync(pipe, constants.O_WRONLY)
     descriptors.push(output)
+    const nothing = openSync(NOTHING, 'r')
+    descriptors.push(nothing)
+    const others = Array<number>(Math.max(2, ...inherited) - 2).fill(nothing)
     // A session and a process group of its own.
-    const child = spawn(program, args, { cwd, env, stdio: [input, output, 'pipe'], detached: true })
+    const child = spawn(program, args, { cwd, env, stdio: [input, output, 'pipe', ...others], detached: true })
     return { child, reader }
   } catch (error) {
     reader.destroy()

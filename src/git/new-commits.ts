@@ -1,5 +1,6 @@
+import { independentCommits } from './merge.ts'
 import { isObjectId } from './objects.ts'
-import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
+import { type ReadOptions, readGit, splitAtZeros } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 
 /** A branch that is about to move. */
@@ -27,13 +28,13 @@ export async function losesCommits(
   { from, to }: BranchMove,
   reading: MoveReading,
 ): Promise<boolean> {
-  if (from === undefined) return false
-  const args = ['rev-list', '--max-count=1', from, `^${to}`, '--']
-  return (await textOf(readGit(repositories, id, args, reading))) !== ''
+  if (from === undefined || from === to) return false
+  return (await independentCommits(repositories, id, [from, to], reading)).has(from)
 }
 
 /**
- * The ids of the commits that a move brings to its branch, newest first; to a new branch those that no branch has.
+ * The ids of the commits that a move brings to its branch, newest first; to a new branch those that no branch has. Where commits are
+ * dated long before those that they follow there may be more of them, that the branch has already, and never fewer.
  *
  * @throws GitError BUSY, TIMEOUT
  */

@@ -4,8 +4,8 @@ import type { Commit, Signer } from './commits.ts'
 export interface Signature {
   /** As it is in the object, without the indentation of a header. */
   readonly signature: string
-  /** What was signed: the object without the signature. */
-  readonly payload: string
+  /** What was signed, to the byte: the object without the signature. */
+  readonly payload: Buffer
 }
 
 /** A commit as stored. */
@@ -24,8 +24,8 @@ export interface RawTag {
   readonly signature: Signature | undefined
 }
 
-/** Where a signature begins at the end of a tag (gpg-interface.c of Git). */
-const TAG_SIGNATURE = /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/m
+/** Where a signature begins at the end of a tag; the last one counts (parse_signed_buffer in gpg-interface.c of Git). */
+const TAG_SIGNATURE = /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/gm
 
 /** Seconds since 1970 and a time zone. */
 const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
@@ -33,11 +33,11 @@ const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
 /**
  * Reads a commit object (gitformat-commit in Documentation/technical of Git; commit.c).
  *
- * What is not UTF-8 is read in the encoding that the commit names, and shown as U+FFFD where that fails; the payload of a signature
- * is right for UTF-8 only, which is all that can be passed on as text.
+ * What is not UTF-8 is read in the encoding that the commit names, and shown as U+FFFD where that fails.
  */
 export function parseCommit(id: string, content: Buffer): RawCommit {
-  const { headers, body, signatureSpan } = readHeaders(content)
+  const { headers, body, unsigned } = readHeaders(content)
+  const signature = headers.get(SIGNATURE_HEADER)?.join('\n')
   const text = decoderOf(headers.get('encoding')?.[0])
   const [treeId = ''] = headers.get('tree') ?? []
   return {
@@ -47,13 +47,10 @@ export function parseCommit(id: string, content: Buffer): RawCommit {
     author: readPerson(text(latin1(headers.get('author')?.[0] ?? ''))),
     committer: readPerson(text(latin1(headers.get('committer')?.[0] ?? ''))),
     message: text(body),
-    signature: signatureSpan && {
-      signature: latin1(headers.get('gpgsig')?.[0] ?? '').toString(),
-      payload: Buffer.concat([
-        content.subarray(0, signatureSpan.start),
-        content.subarray(signatureSpan.end),
-      ]).toString(),
-    },
+    signature:
+      signature === undefined
+        ? undefined
+        : { signature: latin1(signature).toString(), payload: without(content, unsigned) },
   }
 }
 
@@ -62,7 +59,7 @@ export function parseTag(id: string, content: Buffer): RawTag {
   const { headers, body, bodyStart } = readHeaders(content)
   const text = decoderOf(headers.get('encoding')?.[0])
   const tagger = headers.get('tagger')?.[0]
-  const at = body.toString('latin1').search(TAG_SIGNATURE)
+  const at = [...body.toString('latin1').matchAll(TAG_SIGNATURE)].at(-1)?.index ?? -1
   return {
     id,
     name: text(latin1(headers.get('tag')?.[0] ?? '')),
@@ -70,9 +67,7 @@ export function parseTag(id: string, content: Buffer): RawTag {
     tagger: tagger === undefined ? undefined : readPerson(text(latin1(tagger))),
     message: text(at < 0 ? body : body.subarray(0, at)),
     signature:
-      at < 0
-        ? undefined
-        : { signature: body.subarray(at).toString(), payload: content.subarray(0, bodyStart + at).toString() },
+      at < 0 ? undefined : { signature: body.subarray(at).toString(), payload: content.subarray(0, bodyStart + at) },
   }
 }
 
@@ -81,15 +76,22 @@ interface Headers {
   readonly headers: ReadonlyMap<string, string[]>
   readonly body: Buffer
   readonly bodyStart: number
-  /** Where the header with the signature of a commit is. */
-  readonly signatureSpan: { readonly start: number; readonly end: number } | undefined
+  /** Where in a commit the headers are that no signature of it is about, in order. */
+  readonly unsigned: readonly Span[]
 }
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+const SIGNATURE_HEADER = 'gpgsig'
 
 function readHeaders(content: Buffer): Headers {
   const headers = new Map<string, string[]>()
-  let signatureSpan: Headers['signatureSpan']
+  const unsigned: Span[] = []
   let values: string[] = []
-  let inSignature = false
+  let isUnsigned = false
   let start = 0
   while (start < content.length && content[start] !== LINE_FEED) {
     const feed = content.indexOf(LINE_FEED, start)
@@ -100,17 +102,23 @@ function readHeaders(content: Buffer): Headers {
     } else {
       const space = line.indexOf(' ')
       const name = space < 0 ? line : line.slice(0, space)
-      inSignature = name === 'gpgsig' && !signatureSpan
+      // There is one for each hash function of Git, and each leaves out all (parse_buffer_signed_by_header in commit.c of Git).
+      isUnsigned = name.startsWith(SIGNATURE_HEADER)
       values = headers.get(name) ?? []
       values.push(space < 0 ? '' : line.slice(space + 1))
       headers.set(name, values)
-      if (inSignature) signatureSpan = { start, end: start }
     }
-    start = Math.min(end + 1, content.length)
-    if (inSignature && signatureSpan) signatureSpan = { ...signatureSpan, end: start }
+    const next = Math.min(end + 1, content.length)
+    if (isUnsigned) unsigned.push({ start, end: next })
+    start = next
   }
   const bodyStart = Math.min(start + 1, content.length)
-  return { headers, body: content.subarray(bodyStart), bodyStart, signatureSpan }
+  return { headers, body: content.subarray(bodyStart), bodyStart, unsigned }
+}
+
+function without(content: Buffer, spans: readonly Span[]): Buffer {
+  const starts = [0, ...spans.map(({ end }) => end)]
+  return Buffer.concat(starts.map((start, index) => content.subarray(start, spans[index]?.start)))
 }
 
 const LINE_FEED = 0x0a

@@ -44,7 +44,7 @@ export function readGit(
 }
 
 /**
- * As `readGit`, for output that goes to a client, who may be slow: it takes up no place that others wait for.
+ * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up no place that others wait for.
  *
  * @throws GitError BUSY, TIMEOUT
  */

@@ -9,7 +9,9 @@ import {
   PayloadUserSchema,
 } from '#gen/branchline/v1/branch_pb.ts'
 import type { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
+import { signedIn } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
+import { createBranch, deleteBranch, moveBranch, renameBranch } from '../domain/repos/branch-changes.ts'
 import { type BranchView, getBranch, listBranches } from '../domain/repos/branches.ts'
 import type { CommitView } from '../domain/repos/commits.ts'
 import { suffices } from '../domain/repos/permissions.ts'
@@ -31,17 +33,45 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
     async getBranch({ owner, repo, branch }, context) {
       return branchMessage(app, await getBranch(app, callerOf(context), owner, repo, branch))
     },
+
+    async createBranch({ owner, repo, newBranchName: newName, oldRefName: oldRef, oldBranchName }, context) {
+      const draft = { newName, oldRef, oldBranch: oldBranchName }
+      return branchMessage(app, await createBranch(app, signedIn(callerOf(context)), owner, repo, draft))
+    },
+
+    async deleteBranch({ owner, repo, branch }, context) {
+      await deleteBranch(app, signedIn(callerOf(context)), owner, repo, branch)
+      return {}
+    },
+
+    async moveBranch({ owner, repo, branch, newCommitId: newCommit, oldCommitId, force }, context) {
+      const draft = { newCommit, oldCommitId, force }
+      await moveBranch(app, signedIn(callerOf(context)), owner, repo, branch, draft)
+      return {}
+    },
+
+    async renameBranch({ owner, repo, branch, name }, context) {
+      await renameBranch(app, signedIn(callerOf(context)), owner, repo, branch, name)
+      return {}
+    },
   }
 }
 
-/** A branch as a caller sees it; no rule about branches matches it. */
-function branchMessage(app: App, { name, head }: BranchView): BranchMessage {
-  const mayWrite = suffices(head.open.access, 'write')
+/** A branch as a caller sees it. What the rule is called is for those who administer the repository. */
+function branchMessage(app: App, { name, head, protection }: BranchView): BranchMessage {
+  const { rule, userCanPush, userCanMerge } = protection
   return create(BranchSchema, {
     name,
     commit: payloadCommit(app, head),
-    userCanPush: mayWrite,
-    userCanMerge: mayWrite,
+    userCanPush,
+    userCanMerge,
+    ...(rule && {
+      protected: true,
+      requiredApprovals: BigInt(rule.required_approvals),
+      enableStatusCheck: rule.enable_status_check,
+      statusCheckContexts: [...rule.status_check_contexts],
+      effectiveBranchProtectionName: suffices(head.open.access, 'admin') ? rule.rule_name : '',
+    }),
   })
 }
 

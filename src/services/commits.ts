@@ -205,7 +205,7 @@ export function verificationMessage({ verified, reason, signature, signer }: Ver
     verified,
     reason,
     signature: signature?.signature ?? '',
-    payload: signature?.payload ?? '',
+    payload: signature?.payload.toString() ?? '',
     ...(signer && { signer }),
   })
 }

@@ -3,7 +3,6 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { CommitDates, ContentService, DeleteFileRequest, Identity } from '#gen/branchline/v1/content_service_pb.ts'
 import { signedIn } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
-import { verifyCommit } from '../domain/repos/commit-verification.ts'
 import { type ChangedFiles, type CommitDraft, changeFiles, type Person } from '../domain/repos/content-changes.ts'
 import type { FileChange } from '../domain/repos/file-changes.ts'
 import { callerOf, restStatusKey } from './call.ts'
@@ -29,9 +28,9 @@ type CommonRequest = Pick<
 export function contentChangeMethods(app: App): ContentChangeMethods {
   const change = (request: CommonRequest, context: HandlerContext, changes: readonly FileChange[]) =>
     changeFiles(app, signedIn(callerOf(context)), request.owner, request.repo, changes, draftOf(request))
-  const commitMessages = ({ open, commit }: ChangedFiles) => ({
+  const commitMessages = ({ open, commit, verification }: ChangedFiles) => ({
     commit: fileCommitMessage(app, open, commit),
-    verification: verificationMessage(verifyCommit(commit)),
+    verification: verificationMessage(verification),
   })
   const fileResponse = (changed: ChangedFiles) => {
     const [file] = changed.files

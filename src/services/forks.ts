@@ -3,6 +3,7 @@ import type { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { signedIn } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
 import { createFork, listForks } from '../domain/repos/forks.ts'
+import { mergeUpstream } from '../domain/repos/merge-upstream.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
 import { repositoryMessage } from './repository-message.ts'
@@ -20,6 +21,11 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
       const { offset, limit } = readNumberedPage(request)
       const { forks, total } = await listForks(app, caller, request.owner, request.repo, offset, limit)
       return { forks: forks.map((fork) => repositoryMessage(app, caller, fork)), total: BigInt(total), limit }
+    },
+
+    async mergeUpstream({ owner, repo, branch, ffOnly }, context) {
+      const caller = signedIn(callerOf(context))
+      return { mergeType: await mergeUpstream(app, caller, owner, repo, branch, ffOnly) }
     },
   }
 }

@@ -28,6 +28,7 @@ import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { App } from '../domain/app.ts'
@@ -65,6 +66,7 @@ import { serverService } from './server-version.ts'
 import { tagProtectionService } from './tag-protections.ts'
 import { tagService } from './tags.ts'
 import { teamService } from './teams.ts'
+import { topicService } from './topics.ts'
 import { twoFactorService } from './two-factor.ts'
 import { userSettingMethods } from './user-settings.ts'
 import { userStatsMethods } from './user-stats.ts'
@@ -102,6 +104,7 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(TagProtectionService, tagProtectionService(app))
   router.service(TagService, tagService(app))
   router.service(TeamService, teamService(app))
+  router.service(TopicService, topicService(app))
   router.service(TwoFactorService, twoFactorService(app))
   router.service(UserService, {
     ...userMethods(app),

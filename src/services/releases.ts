@@ -119,10 +119,11 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
     },
 
     async createReleaseAsset(requests, context) {
-      return readUpload(requests, async (request, file) => {
-        const release = await open(request, context)
+      return readUpload(requests, app.settings.maxAssetBytes, async (request, file) => {
+        const reopen = () => open(request, context)
+        const release = await reopen()
         const { name, content } = await file()
-        return attachmentMessage(app, await addAsset(app, release, request.name || name, content))
+        return attachmentMessage(app, await addAsset(app, release, request.name || name, content, reopen))
       })
     },
 
@@ -137,12 +138,15 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
     },
 
     async *getAttachment({ uuid }, context) {
-      const { requestHeader, requestMethod, responseHeader, values } = context
+      const { protocolName, requestHeader, requestMethod, responseHeader, values } = context
       const rangeText = requestHeader.get('range') ?? undefined
       const isCounted = requestMethod !== 'HEAD'
       const { asset, range, chunks } = await download(app, callerOf(context), uuid, rangeText, isCounted)
       setFileHeaders(context, 'attachment', asset.name)
       responseHeader.set('accept-ranges', 'bytes')
+      const bytes = range ? range.last - range.first + 1 : asset.bytes
+      // The RPC protocols frame what they send: there it would be the length of something else.
+      if (protocolName === 'rest') responseHeader.set('content-length', String(bytes))
       if (range) {
         responseHeader.set('content-range', `bytes ${range.first}-${range.last}/${asset.bytes}`)
         values.set(restStatusKey, 206)

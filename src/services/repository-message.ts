@@ -44,7 +44,7 @@ function urlsOf(app: App, { repository, owner }: RepositoryView): Fields {
   return { url, languagesUrl: `${url}/languages`, htmlUrl: `${base}/${path}`, cloneUrl: `${base}/${path}.git` }
 }
 
-function stateOf({ repository, owner }: RepositoryView): Fields {
+function stateOf({ repository, owner, topics }: RepositoryView): Fields {
   return {
     empty: repository.branch_count === 0,
     private: repository.private === 1,
@@ -62,6 +62,7 @@ function stateOf({ repository, owner }: RepositoryView): Fields {
     hasPullRequests: repository.has_pull_requests === 1,
     hasReleases: repository.has_releases === 1,
     projectsMode: 'all',
+    topics: [...topics],
   }
 }
 

@@ -28,8 +28,9 @@ export async function putBranchRename(tx: Tx, rename: BranchRename): Promise<voi
   await tx.replaceInto('branch_renames').values(rename).execute()
 }
 
-/** Says that a branch has another name now: who looks for one of its former names finds it. */
+/** Says that a branch has another name now: who looks for one of its former names finds it, and nothing else by its new one. */
 export async function settleBranchRename(tx: Tx, { repository_id, old_name, new_name }: BranchRename): Promise<void> {
+  await deleteBranchRename(tx, { repository_id, old_name: new_name })
   const ofRepository = tx.updateTable('branch_renames').where('repository_id', '=', repository_id)
   await ofRepository.set({ note_id: null }).where('old_name', '=', old_name).execute()
   await ofRepository.set({ new_name }).where('new_name', '=', old_name).execute()

@@ -34,6 +34,7 @@ import type { TagProtectionsTable, TagProtectionTeamsTable, TagProtectionUsersTa
 import type { TagsTable } from './tags.ts'
 import type { TeamMembersTable } from './team-members.ts'
 import type { TeamRepositoriesTable, TeamsTable } from './teams.ts'
+import type { RepositoryTopicsTable, TopicsTable } from './topics.ts'
 import type { RecoveryCodesTable, TwoFactorsTable } from './two-factor.ts'
 import type { UserBlocksTable } from './user-blocks.ts'
 import type { UserEventLogsTable, UserEventsTable } from './user-events.ts'
@@ -91,6 +92,7 @@ export interface Schema {
   releases: ReleasesTable
   repositories: RepositoriesTable
   repository_redirects: RepositoryRedirectsTable
+  repository_topics: RepositoryTopicsTable
   repository_transfers: RepositoryTransfersTable
   sessions: SessionsTable
   tag_protection_teams: TagProtectionTeamsTable
@@ -100,6 +102,7 @@ export interface Schema {
   team_members: TeamMembersTable
   team_repositories: TeamRepositoriesTable
   teams: TeamsTable
+  topics: TopicsTable
   two_factors: TwoFactorsTable
   user_avatars: UserAvatarsTable
   user_blocks: UserBlocksTable

@@ -94,6 +94,39 @@ export async function findGpgCertificate(db: Db, id: number): Promise<Buffer | u
   return row?.certificate
 }
 
+/** A key that signatures may be by. */
+export interface SigningKey {
+  /** Of the key itself, although the id be one of a subkey. */
+  readonly id: number
+  readonly user_id: number
+  readonly key_id: string
+  /** 1 when the owner of the account proved to have the private key. */
+  readonly verified: number
+  /** The addresses that the key names, as a JSON array. */
+  readonly emails: string
+  readonly certificate: Buffer
+}
+
+/** The keys of some accounts that have these ids, or subkeys with them, in the order in which they were added. */
+export async function findSigningKeys(
+  db: Db,
+  userIds: readonly number[],
+  keyIds: readonly string[],
+): Promise<SigningKey[]> {
+  if (userIds.length === 0 || keyIds.length === 0) return []
+  return db
+    .selectFrom('gpg_keys as part')
+    .innerJoin('gpg_keys as key', (join) =>
+      join.on((eb) => eb('key.id', '=', eb.fn.coalesce('part.primary_id', 'part.id'))),
+    )
+    .innerJoin('gpg_certificates', 'gpg_certificates.gpg_key_id', 'key.id')
+    .select(['key.id', 'key.user_id', 'part.key_id', 'key.verified', 'key.emails', 'gpg_certificates.certificate'])
+    .where('part.user_id', 'in', userIds)
+    .where('part.key_id', 'in', keyIds)
+    .orderBy('key.id')
+    .execute()
+}
+
 /** Stores a key with its subkeys. */
 export async function insertGpgKey(
   tx: Tx,

@@ -75,6 +75,22 @@ export function findKeyByFingerprint(db: Db, fingerprint: string): Promise<Store
   return db.selectFrom('public_keys').selectAll().where('fingerprint', '=', fingerprint).executeTakeFirst()
 }
 
+/** The accounts whose keys have these fingerprints, by fingerprint. */
+export async function findPublicKeyOwners(
+  db: Db,
+  fingerprints: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (fingerprints.length === 0) return new Map()
+  const keys = await db
+    .selectFrom('public_keys')
+    .select(['fingerprint', 'user_id'])
+    .where('fingerprint', 'in', fingerprints)
+    .where('user_id', 'is not', null)
+    .$narrowType<{ user_id: number }>()
+    .execute()
+  return new Map(keys.map(({ fingerprint, user_id }) => [fingerprint, user_id]))
+}
+
 /** Whether a key of the account has the title. */
 export async function hasPublicKeyTitle(db: Db, userId: number, title: string): Promise<boolean> {
   const found = await db

@@ -13,6 +13,8 @@ export interface RepositorySearch {
   readonly participant?: Participant | undefined
   readonly teamId?: number | undefined
   readonly text?: SearchedText | undefined
+  /** Topics of which it has one. */
+  readonly topics?: readonly string[] | undefined
   readonly private?: boolean | undefined
   readonly template?: boolean | undefined
   readonly archived?: boolean | undefined
@@ -74,11 +76,12 @@ export async function countRepositories(db: Db, search: RepositorySearch): Promi
 type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>
 
 function matching(db: Db, search: RepositorySearch): Found {
-  const { reader, ownerId, participant, teamId, text } = search
+  const { reader, ownerId, participant, teamId, text, topics } = search
   let result = db.selectFrom('repositories').select('repositories.id').where(readableBy(reader))
   if (ownerId !== undefined) result = result.where('repositories.owner_id', '=', ownerId)
   if (participant) result = result.where(isPartOf(participant))
   if (teamId !== undefined) result = result.where(isOfTeam(teamId, reader))
+  if (topics) result = result.where(hasOneOf(topics))
   for (const flag of ['private', 'template', 'mirror'] as const) {
     const wanted = search[flag]
     if (wanted !== undefined) result = result.where(`repositories.${flag}`, '=', wanted ? 1 : 0)
@@ -134,6 +137,17 @@ function isOfTeam(id: number, { administrator, userId }: RepositoryReader): Cond
       eb('repositories.owner_id', 'in', administrator === 'none' ? known : team.select('teams.organization_id')),
       eb.or([eb.exists(hasAll), eb('repositories.id', 'in', given)]),
     ])
+  }
+}
+
+function hasOneOf(topics: readonly string[]): Condition {
+  return (eb) => {
+    const having = eb
+      .selectFrom('repository_topics')
+      .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
+      .select('repository_topics.repository_id')
+      .where('topics.name', 'in', topics)
+    return eb('repositories.id', 'in', having)
   }
 }
 

@@ -49,7 +49,7 @@ export function findTagInAnyCase(db: Db, repositoryId: number, name: string): Pr
       .selectAll()
       .where('repository_id', '=', repositoryId)
       // The expression of an index.
-      .where(sql`lower(name)`, '=', sql`lower(${name})`)
+      .where(sql<string>`lower(name)`, '=', sql<string>`lower(${name})`)
       .orderBy('name')
       .limit(1)
       .executeTakeFirst()

@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf'
+import { create, type JsonObject } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import type { ErrorReason } from '#gen/branchline/v1/error_reason_pb.ts'
@@ -25,6 +25,8 @@ interface Refusal {
   readonly field?: string
   /** Path and query to go to instead, over REST; undefined when that cannot be told from the URL. */
   readonly location?: (metadata: Metadata, requestUrl: string) => string | undefined
+  /** Body over REST, where compatible systems have one of its own. */
+  readonly body?: (metadata: Metadata, message: string) => JsonObject
   /** Name and value of a header of the answer, metadata over gRPC. */
   readonly header?: readonly [string, string]
 }
@@ -172,6 +174,11 @@ const REFUSALS: Readonly<
   DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
   EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
   EMPTY_MASK: { code: Code.InvalidArgument, message: 'the update names no field to change', field: 'update_mask' },
+  FAST_FORWARD_IMPOSSIBLE: {
+    code: Code.FailedPrecondition,
+    message: 'fast-forward merge not possible: branch has diverged',
+    restStatus: 400,
+  },
   FILE_CHANGED: {
     code: Code.Aborted,
     message: ({ given, expected }) => `sha does not match [given: ${given}, expected: ${expected}]`,
@@ -427,6 +434,20 @@ const REFUSALS: Readonly<
     },
     restStatus: 422,
   },
+  INVALID_TOPIC: {
+    code: Code.InvalidArgument,
+    message: 'Topic name is invalid',
+    restStatus: 422,
+    field: 'topic',
+    body: ({ topic = '' }, message) => ({ invalidTopics: topic, message }),
+  },
+  INVALID_TOPICS: {
+    code: Code.InvalidArgument,
+    message: 'Topic names are invalid',
+    restStatus: 422,
+    field: 'topics',
+    body: ({ topics = '[]' }, message) => ({ invalidTopics: JSON.parse(topics), message }),
+  },
   INVALID_UPLOAD: {
     code: Code.InvalidArgument,
     message: 'the content is no form with a file in its field "attachment"',
@@ -479,6 +500,13 @@ const REFUSALS: Readonly<
     field: 'memo_id',
   },
   MEMO_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  MERGE_CONFLICT: {
+    code: Code.FailedPrecondition,
+    message: ({ paths }) =>
+      paths === '[]' ? 'the branches have no history in common' : 'merge failed due to conflicts',
+    restStatus: 409,
+    body: ({ style = '', text = '' }, message) => ({ Style: style, StdOut: text, StdErr: '', Err: {}, message }),
+  },
   METHOD_NOT_ALLOWED: { code: Code.Unimplemented, message: 'this path is served for other methods', restStatus: 405 },
   MILESTONE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   NEW_BRANCH_EXISTS: {
@@ -600,6 +628,7 @@ const REFUSALS: Readonly<
     restStatus: 301,
     location: movedTo,
   },
+  REPOSITORY_NOT_FORK: { code: Code.FailedPrecondition, message: 'repo is not a fork', restStatus: 400 },
   REPOSITORY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REPOSITORY_NOT_MIRROR: { code: Code.FailedPrecondition, message: 'Repository is not a mirror' },
   REPOSITORY_TEMPLATE_NOT_FOUND: {
@@ -756,7 +785,21 @@ const REFUSALS: Readonly<
     message: ({ limit }) => `a repository has at most ${limit} rules about tags`,
     restStatus: 422,
   },
+  TOO_MANY_TOPICS: {
+    code: Code.InvalidArgument,
+    message: 'Exceeding maximum number of topics per repo',
+    restStatus: 422,
+    field: 'topics',
+    body: (_, message) => ({ invalidTopics: null, message }),
+  },
   TOO_MANY_WEBHOOKS: { code: Code.InvalidArgument, message: ({ limit }) => `an account has at most ${limit} webhooks` },
+  TOPIC_LIMIT_REACHED: {
+    code: Code.FailedPrecondition,
+    message: 'Exceeding maximum allowed topics per repo.',
+    restStatus: 422,
+    body: (_, message) => ({ message }),
+  },
+  TOPIC_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   TRANSFER_DENIED: { code: Code.PermissionDenied, message: 'the repository is offered to somebody else' },
   TRANSFER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   TRANSFER_PENDING: { code: Code.AlreadyExists, message: 'the repository is offered to somebody already' },
@@ -805,6 +848,14 @@ const REFUSALS: Readonly<
     message: ({ format }) => `object format is not supported: ${format}`,
     restStatus: 422,
     field: 'object_format_name',
+  },
+  UPSTREAM_ACCESS_DENIED: {
+    code: Code.PermissionDenied,
+    message: ({ repository_id }) => `permission denied to read base repo ${repository_id}`,
+  },
+  UPSTREAM_BRANCH_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ repository_id, branch }) => `branch does not exist [repo_id: ${repository_id} name: ${branch}]`,
   },
   USERNAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change usernames here' },
   USERNAME_TAKEN: {
@@ -870,7 +921,7 @@ function decode(segment: string): string {
  */
 export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}, requestUrl?: string): ConnectError {
   const row: Refusal & Partial<SharedRefusal> = REFUSALS[reason]
-  const { code, message, field, restStatus, location, header, reason: publicReason = reason } = row
+  const { code, message, field, restStatus, location, body, header, reason: publicReason = reason } = row
   const text = typeof message === 'string' ? message : message(metadata)
   const error = new ConnectError(text, code)
   error.details.push({
@@ -892,7 +943,8 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
   if (restStatus !== undefined) {
     const target = requestUrl === undefined ? undefined : location?.(metadata, requestUrl)
     const headers: Record<string, string> = target === undefined ? {} : { Location: target }
-    error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, { status: restStatus, headers }) })
+    const value = { status: restStatus, headers, ...(body && { body: body(metadata, text) }) }
+    error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, value) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
   if (header) error.metadata.set(...header)

@@ -26,10 +26,27 @@ describe('a commit', () => {
   it('gives its signature, and what was signed, to the byte', () => {
     const { signature, message, parentIds, author } = parseCommit(ID, Buffer.from(signed))
     expect(signature?.signature).toBe('-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----')
-    expect(signature?.payload).toBe(signed.replace(/gpgsig -[\s\S]*?END PGP SIGNATURE-----\n/, ''))
+    expect(signature?.payload.toString()).toBe(signed.replace(/gpgsig -[\s\S]*?END PGP SIGNATURE-----\n/, ''))
     expect(message).toBe('message\n\ngpgsig is only a word here\n')
     expect(parentIds).toEqual([PARENT])
     expect(author).toEqual({ name: 'Ada Lovelace', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: -90 })
+  })
+
+  it('signs no signature, be it one for another hash function of Git or a second one', () => {
+    const two = signed
+      .replace('mergetag', 'gpgsig-sha256 x\n y\nmergetag')
+      .replace('\n\nmessage', '\ngpgsig z\n\nmessage')
+    const { signature } = parseCommit(ID, Buffer.from(two))
+    expect(signature?.signature).toBe('-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----\nz')
+    expect(signature?.payload).toEqual(parseCommit(ID, Buffer.from(signed)).signature?.payload)
+    const other = Buffer.from(signed.replace('gpgsig', 'gpgsig-sha256'))
+    expect(parseCommit(ID, other).signature).toBeUndefined()
+  })
+
+  it('is signed in whatever encoding it is', () => {
+    const bytes = Buffer.from('author \xe9 <> 1 +0000\ngpgsig x\n\n\xe9', 'latin1')
+    const payload = Buffer.from('author \xe9 <> 1 +0000\n\n\xe9', 'latin1')
+    expect(parseCommit(ID, bytes).signature).toEqual({ signature: 'x', payload })
   })
 
   it.each([
@@ -65,8 +82,10 @@ describe('a tag', () => {
       target: { id: PARENT, type: 'commit' },
       tagger: { name: 'Ada Lovelace', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: -90 },
       message: 'first\n',
-      signature: { signature, payload: text },
+      signature: { signature, payload: Buffer.from(text) },
     })
+    const quoted = `${text}${signature}`
+    expect(parseTag(ID, Buffer.from(quoted + signature)).signature).toEqual({ signature, payload: Buffer.from(quoted) })
     expect(parseTag(ID, Buffer.from(text)).signature).toBeUndefined()
   })
 })

@@ -21,6 +21,7 @@ import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 
 const accounts = AccountService.method
 const tokens = AccessTokenService.method
@@ -43,6 +44,7 @@ const labels = LabelService.method
 const milestones = MilestoneService.method
 const forks = ForkService.method
 const mirrors = MirrorService.method
+const topics = TopicService.method
 
 /** What the calls of the story need that only chance knows. */
 export interface StoryProps {
@@ -229,6 +231,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(milestones.getMilestone, 'GET /repos/bob/garden/milestones/1'),
   bob(milestones.listMilestones, 'GET /repos/bob/garden/milestones?state=all'),
   bob(milestones.deleteMilestone, 'DELETE /repos/bob/garden/milestones/1'),
+  bob(topics.replaceRepositoryTopics, 'PUT /repos/bob/garden/topics', { topics: ['flowers'] }),
+  bob(topics.addRepositoryTopic, 'PUT /repos/bob/garden/topics/trees'),
+  bob(topics.listRepositoryTopics, 'GET /repos/bob/garden/topics'),
+  bob(topics.searchTopics, 'GET /topics/search?q=e'),
+  bob(topics.removeRepositoryTopic, 'DELETE /repos/bob/garden/topics/flowers'),
+  bob(topics.removeRepositoryTopic, 'DELETE /repos/bob/garden/topics/trees'),
   bob(deployKeys.createDeployKey, 'POST /repos/bob/garden/keys', { title: 'ci', key: DEPLOY_KEY, read_only: true }),
   bob(deployKeys.getDeployKey, 'GET /repos/bob/garden/keys/1'),
   bob(deployKeys.listDeployKeys, 'GET /repos/bob/garden/keys'),
@@ -236,6 +244,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   // Copies, and what becomes of it all
   by('carol', forks.createFork, 'POST /repos/bob/garden/forks', { name: 'patch' }),
   bob(forks.listForks, 'GET /repos/bob/garden/forks'),
+  by('carol', forks.mergeUpstream, 'POST /repos/carol/patch/merge-upstream', { branch: 'main' }),
   ({ upstream }) =>
     step('bob', mirrors.migrateRepository, 'POST /repos/migrate', {
       clone_addr: upstream,

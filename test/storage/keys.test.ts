@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, openDatabase } from '../../src/storage/database.ts'
 import { findDeployKey, hasDeployKeyTitle, listDeployKeys } from '../../src/storage/deploy-keys.ts'
-import { findGpgKeyByFingerprint, findGpgKeyByKeyId, listGpgKeys } from '../../src/storage/gpg-keys.ts'
+import { findGpgKeyByFingerprint, findGpgKeyByKeyId, findSigningKeys, listGpgKeys } from '../../src/storage/gpg-keys.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { findTokenById, listTokensFrom } from '../../src/storage/personal-access-tokens.ts'
-import { findKeyByFingerprint, hasPublicKeyTitle, listPublicKeys } from '../../src/storage/public-keys.ts'
+import {
+  findKeyByFingerprint,
+  findPublicKeyOwners,
+  hasPublicKeyTitle,
+  listPublicKeys,
+} from '../../src/storage/public-keys.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db
@@ -60,6 +65,20 @@ describe('keys', () => {
       ['SEARCH gpg_keys USING INDEX gpg_keys_primary (fingerprint=?)'],
       ['SEARCH gpg_keys USING INDEX gpg_keys_by_key_id (user_id=? AND key_id=?)'],
     ])
+  })
+
+  it('of many signatures are looked up at once, by an index', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await findPublicKeyOwners(watched, ['SHA256:x', 'SHA256:y'])
+      await findSigningKeys(watched, [1, 2], ['X', 'Y'])
+      await findPublicKeyOwners(watched, [])
+      await findSigningKeys(watched, [], ['X'])
+    })
+    expect(plans).toEqual([
+      ['SEARCH public_keys USING INDEX sqlite_autoindex_public_keys_1 (fingerprint=?)'],
+      expect.arrayContaining(['SEARCH part USING INDEX gpg_keys_by_key_id (user_id=? AND key_id=?)']),
+    ])
+    expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
   })
 })
 

@@ -1,6 +1,7 @@
-import { createClient } from '@connectrpc/connect'
+import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
 import {
   type Actor,
@@ -288,7 +289,6 @@ describe('a rule about branches', () => {
     const rules = await repository('listed')
     const draft = {
       rule_name: 'main',
-      // Ada does not even know the repository as a writer; as an administrator she does.
       push_whitelist_usernames: ['carol', 'dan', 'bob'],
       approvals_whitelist_username: ['dan'],
       approvals_whitelist_usernames: ['carol'],
@@ -318,7 +318,6 @@ describe('a rule about branches', () => {
 
   it('of an organisation names its teams', async () => {
     await rest(cast.bob, 'POST', '/orgs/acme/repos', { name: 'teams' })
-    await rest(cast.bob, 'PUT', '/teams/1/repos/acme/teams')
     const rules = '/repos/acme/teams/branch_protections'
     const organization = await rest(cast.bob, 'GET', '/orgs/acme')
     const refused = await rest(cast.bob, 'POST', rules, { rule_name: 'main', push_whitelist_teams: ['nobody'] })
@@ -326,7 +325,11 @@ describe('a rule about branches', () => {
       422,
       `team does not exist [org_id ${organization.body.id}, team_id 0, name: nobody]`,
     ])
-    await rest(cast.bob, 'PUT', `/repos/acme/teams/teams/Crew`)
+    // One that does not have the repository is forgotten.
+    const idle = await rest(cast.bob, 'POST', rules, { rule_name: 'idle', push_whitelist_teams: ['Crew'] })
+    expect([idle.status, idle.body.push_whitelist_teams]).toEqual([201, []])
+    await rest(cast.bob, 'PUT', '/repos/acme/teams/teams/Crew')
+    expect((await rest(cast.bob, 'GET', `${rules}/idle`)).body.push_whitelist_teams).toEqual([])
     const lists = { push_whitelist_teams: ['crew'], merge_whitelist_teams: ['OWNERS', 'crew'] }
     const made = await rest(cast.bob, 'POST', rules, { rule_name: 'main', ...lists })
     expect(made.body).toMatchObject({ push_whitelist_teams: ['Crew'], merge_whitelist_teams: ['Owners', 'Crew'] })
@@ -465,17 +468,28 @@ describe('the rules of a repository', () => {
     const repo = { owner: 'bob', repo: 'grpc' }
     const made = await client.createBranchProtection({ ...repo, branchName: 'main', enablePush: true })
     expect(made).toMatchObject({ ruleName: 'main', branchName: 'main', enablePush: true, priority: 1n })
-    const reason = async (call: Promise<unknown>) =>
-      call.then(
-        () => 'none',
-        (error) => error.details[0]?.debug?.reason ?? error.findDetails,
-      )
     const edited = await client.editBranchProtection({ ...repo, name: 'main', requiredApprovals: 3n })
     expect(edited).toMatchObject({ enablePush: true, requiredApprovals: 3n })
-    const [listed] = (await client.listBranchProtections(repo)).branchProtections
-    expect(listed).toEqual(edited)
-    void reason
+    expect((await client.listBranchProtections(repo)).branchProtections).toEqual([edited])
+    expect(await client.getBranchProtection({ ...repo, name: 'main' })).toEqual(edited)
+    const reason = async (call: Promise<unknown>) => {
+      const error = ConnectError.from(await call.then(undefined, (error: unknown) => error))
+      return [Code[error.code], error.findDetails(ErrorInfoSchema)[0]?.reason]
+    }
+    const create = (fields: object) => reason(client.createBranchProtection({ ...repo, ...fields }))
+    expect(await create({})).toEqual(['InvalidArgument', 'BRANCH_PROTECTION_NAMELESS'])
+    expect(await create({ ruleName: 'main' })).toEqual(['AlreadyExists', 'BRANCH_PROTECTION_EXISTS'])
+    expect(await create({ ruleName: 'x'.repeat(256) })).toEqual(['InvalidArgument', 'INVALID_FIELD'])
+    const listed = { ruleName: 'x', pushWhitelistUsernames: ['nobody'] }
+    expect(await create(listed)).toEqual(['InvalidArgument', 'UNKNOWN_ALLOWLIST_NAME'])
+    for (const call of [client.getBranchProtection, client.editBranchProtection, client.deleteBranchProtection]) {
+      expect(await reason(call({ ...repo, name: 'x' }))).toEqual(['NotFound', 'BRANCH_PROTECTION_NOT_FOUND'])
+    }
+    const reorder = client.reorderBranchProtections({ ...repo, ids: [made.id, made.id] })
+    expect(await reason(reorder)).toEqual(['InvalidArgument', 'INVALID_PROTECTION_ORDER'])
+    await client.reorderBranchProtections({ ...repo, ids: [made.id] })
     await client.deleteBranchProtection({ ...repo, name: 'main' })
-    await expect(client.getBranchProtection({ ...repo, name: 'main' })).rejects.toThrow('[not_found]')
+    const carol = createClient(BranchProtectionService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    expect(await reason(carol.listBranchProtections(repo))).toEqual(['PermissionDenied', 'REPOSITORY_ACCESS_DENIED'])
   })
 })

@@ -83,7 +83,7 @@ describe('a branch', () => {
     const signed = await rest(undefined, 'GET', '/repos/bob/sample/branches/signed')
     expect(signed.body.commit.verification).toMatchObject({
       verified: false,
-      reason: 'gpg.error.no_gpg_keys_found',
+      reason: 'gpg.error.extract_sign',
       signature: SIGNATURE,
     })
     const strange = await rest(undefined, 'GET', '/repos/bob/sample/branches/feature/x')

@@ -103,7 +103,7 @@ describe('commits', () => {
   it('show what a signature is and what was signed', async () => {
     const { body } = await get('/git/commits/signed')
     const { verification, message } = body.commit
-    expect(verification).toMatchObject({ verified: false, reason: 'gpg.error.no_gpg_keys_found', signature: SIGNATURE })
+    expect(verification).toMatchObject({ verified: false, reason: 'gpg.error.extract_sign', signature: SIGNATURE })
     expect(verification.payload).toMatch(/^tree .*\nparent .*\nauthor .*\ncommitter .*\n\nsigned\n$/)
     expect(message).toBe('signed\n')
   })

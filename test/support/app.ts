@@ -10,6 +10,7 @@ import type { App, Clock, Settings } from '../../src/domain/app.ts'
 import { createBackground } from '../../src/domain/background.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
+import { createSignatureChecks } from '../../src/domain/repos/commit-verification.ts'
 import { createCopyPlaces } from '../../src/domain/repos/copy-places.ts'
 import { createSignal } from '../../src/domain/signal.ts'
 import { repositoriesIn } from '../../src/git/repositories.ts'
@@ -73,6 +74,7 @@ export async function testApp(
     background: createBackground(log),
     signals: { deliveries: createSignal(), events: createSignal(), mirrors: createSignal() },
     copies: createCopyPlaces(),
+    signatureChecks: createSignatureChecks(),
     payloads: { memo: memoPayload },
     outbound,
     oauth2: createOAuth2Client({ outbound, userAgent: 'branchline/test' }),

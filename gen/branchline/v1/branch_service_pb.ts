@@ -9,13 +9,15 @@ import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import type { Branch, BranchSchema } from "./branch_pb.ts";
 import { file_branchline_v1_branch } from "./branch_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/branch_service.proto.
  */
 export const file_branchline_v1_branch_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL2JyYW5jaF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIloKE0xpc3RCcmFuY2hlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFEgkKAXEYBSABKAkiXQoUTGlzdEJyYW5jaGVzUmVzcG9uc2USJwoIYnJhbmNoZXMYASADKAsyFS5icmFuY2hsaW5lLnYxLkJyYW5jaBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI/ChBHZXRCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJMsIDCg1CcmFuY2hTZXJ2aWNlEsQBCgxMaXN0QnJhbmNoZXMSIi5icmFuY2hsaW5lLnYxLkxpc3RCcmFuY2hlc1JlcXVlc3QaIy5icmFuY2hsaW5lLnYxLkxpc3RCcmFuY2hlc1Jlc3BvbnNlImuQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIxYghicmFuY2hlcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcxKYAQoJR2V0QnJhbmNoEh8uYnJhbmNobGluZS52MS5HZXRCcmFuY2hSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5CcmFuY2giU5ACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JyYW5jaGVzL3ticmFuY2g9Kip9Gk/6phlLCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_branch, file_google_api_annotations]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL2JyYW5jaF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIloKE0xpc3RCcmFuY2hlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFEgkKAXEYBSABKAkiXQoUTGlzdEJyYW5jaGVzUmVzcG9uc2USJwoIYnJhbmNoZXMYASADKAsyFS5icmFuY2hsaW5lLnYxLkJyYW5jaBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI/ChBHZXRCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJInoKE0NyZWF0ZUJyYW5jaFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIXCg9uZXdfYnJhbmNoX25hbWUYAyABKAkSFAoMb2xkX3JlZl9uYW1lGAQgASgJEhcKD29sZF9icmFuY2hfbmFtZRgFIAEoCSJCChNEZWxldGVCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJIn0KEU1vdmVCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEhUKDW5ld19jb21taXRfaWQYBCABKAkSFQoNb2xkX2NvbW1pdF9pZBgFIAEoCRINCgVmb3JjZRgGIAEoCCJQChNSZW5hbWVCcmFuY2hSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEgwKBG5hbWUYBCABKAkyzQgKDUJyYW5jaFNlcnZpY2USxAEKDExpc3RCcmFuY2hlcxIiLmJyYW5jaGxpbmUudjEuTGlzdEJyYW5jaGVzUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuTGlzdEJyYW5jaGVzUmVzcG9uc2Uia5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjFiCGJyYW5jaGVzEiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JyYW5jaGVzEpgBCglHZXRCcmFuY2gSHy5icmFuY2hsaW5lLnYxLkdldEJyYW5jaFJlcXVlc3QaFS5icmFuY2hsaW5lLnYxLkJyYW5jaCJTkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjMSMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMve2JyYW5jaD0qKn0SnQEKDENyZWF0ZUJyYW5jaBIiLmJyYW5jaGxpbmUudjEuQ3JlYXRlQnJhbmNoUmVxdWVzdBoVLmJyYW5jaGxpbmUudjEuQnJhbmNoIlKQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqOgEqIiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JyYW5jaGVzEqABCgxEZWxldGVCcmFuY2gSIi5icmFuY2hsaW5lLnYxLkRlbGV0ZUJyYW5jaFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMyoxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcy97YnJhbmNoPSoqfRKfAQoKTW92ZUJyYW5jaBIgLmJyYW5jaGxpbmUudjEuTW92ZUJyYW5jaFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiV5ACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNjoBKhoxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9icmFuY2hlcy97YnJhbmNoPSoqfRKjAQoMUmVuYW1lQnJhbmNoEiIuYnJhbmNobGluZS52MS5SZW5hbWVCcmFuY2hSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IleQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjY6ASoyMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYnJhbmNoZXMve2JyYW5jaD0qKn0aT/qmGUsIAhACGAIgAigCMAE4AkINL29wZW5hcGkuanNvbkoFCAMQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_branch, file_google_api_annotations, file_google_protobuf_empty]);
 
 /**
  * Request of ListBranches.
@@ -137,6 +139,188 @@ export const GetBranchRequestSchema: GenMessage<GetBranchRequest> = /*@__PURE__*
   messageDesc(file_branchline_v1_branch_service, 2);
 
 /**
+ * Request of CreateBranch.
+ *
+ * @generated from message branchline.v1.CreateBranchRequest
+ */
+export type CreateBranchRequest = Message<"branchline.v1.CreateBranchRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the new branch, at most 100 characters. Required.
+   *
+   * @generated from field: string new_branch_name = 3;
+   */
+  newBranchName: string;
+
+  /**
+   * Branch, tag or commit to start from.
+   *
+   * @generated from field: string old_ref_name = 4;
+   */
+  oldRefName: string;
+
+  /**
+   * Deprecated: branch to start from, when there is no ref; the default branch when that is empty too.
+   *
+   * @generated from field: string old_branch_name = 5;
+   */
+  oldBranchName: string;
+};
+
+/**
+ * Describes the message branchline.v1.CreateBranchRequest.
+ * Use `create(CreateBranchRequestSchema)` to create a new message.
+ */
+export const CreateBranchRequestSchema: GenMessage<CreateBranchRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_branch_service, 3);
+
+/**
+ * Request of DeleteBranch.
+ *
+ * @generated from message branchline.v1.DeleteBranchRequest
+ */
+export type DeleteBranchRequest = Message<"branchline.v1.DeleteBranchRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the branch.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+};
+
+/**
+ * Describes the message branchline.v1.DeleteBranchRequest.
+ * Use `create(DeleteBranchRequestSchema)` to create a new message.
+ */
+export const DeleteBranchRequestSchema: GenMessage<DeleteBranchRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_branch_service, 4);
+
+/**
+ * Request of MoveBranch.
+ *
+ * @generated from message branchline.v1.MoveBranchRequest
+ */
+export type MoveBranchRequest = Message<"branchline.v1.MoveBranchRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the branch.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+
+  /**
+   * Commit where it is to be. Required.
+   *
+   * @generated from field: string new_commit_id = 4;
+   */
+  newCommitId: string;
+
+  /**
+   * Id of the commit where the caller expects it; wherever it is when empty.
+   *
+   * @generated from field: string old_commit_id = 5;
+   */
+  oldCommitId: string;
+
+  /**
+   * Whether it may lose commits.
+   *
+   * @generated from field: bool force = 6;
+   */
+  force: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.MoveBranchRequest.
+ * Use `create(MoveBranchRequestSchema)` to create a new message.
+ */
+export const MoveBranchRequestSchema: GenMessage<MoveBranchRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_branch_service, 5);
+
+/**
+ * Request of RenameBranch.
+ *
+ * @generated from message branchline.v1.RenameBranchRequest
+ */
+export type RenameBranchRequest = Message<"branchline.v1.RenameBranchRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the branch.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+
+  /**
+   * New name, at most 100 characters. Required.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message branchline.v1.RenameBranchRequest.
+ * Use `create(RenameBranchRequestSchema)` to create a new message.
+ */
+export const RenameBranchRequestSchema: GenMessage<RenameBranchRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_branch_service, 6);
+
+/**
  * Branches of Git.
  *
  * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
@@ -177,6 +361,122 @@ export const BranchService: GenService<{
     methodKind: "unary";
     input: typeof GetBranchRequestSchema;
     output: typeof BranchSchema;
+  },
+  /**
+   * Makes a branch.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - INVALID_FIELD, when the name is missing, too long or not allowed.
+   * - REPOSITORY_EMPTY, when it has no branch.
+   * - REPOSITORY_IS_MIRROR, when it follows another one.
+   * - OLD_BRANCH_NOT_FOUND, when there is nothing to start from.
+   * - BRANCH_NAMED_LIKE_TAG, when there is a tag of the name.
+   * - BRANCH_EXISTS, when there is a branch of the name.
+   * - REF_NAME_COLLISION, when the name cannot be beside that of another branch.
+   * - BRANCH_PROTECTED, when a rule about branches keeps the caller from that.
+   * - REF_REFUSED, when the server does not allow that.
+   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - SERVER_BUSY, when too much is being read.
+   * - GIT_TIMEOUT, when it takes Git too long.
+   *
+   * @generated from rpc branchline.v1.BranchService.CreateBranch
+   */
+  createBranch: {
+    methodKind: "unary";
+    input: typeof CreateBranchRequestSchema;
+    output: typeof BranchSchema;
+  },
+  /**
+   * Deletes a branch. Nobody deletes one that a rule is in force for.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_EMPTY, when it has no branch.
+   * - REPOSITORY_IS_MIRROR, when it follows another one.
+   * - BRANCH_NOT_FOUND, when the repository has no such branch.
+   * - BRANCH_NOT_DELETABLE, when it is the default branch or one that pull requests go to.
+   * - BRANCH_PROTECTED, when a rule about branches is in force for it.
+   * - REF_REFUSED, when the server does not allow that.
+   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - REF_CHANGED, when somebody else moves the branch at the same time.
+   * - SERVER_BUSY, when too much is being read.
+   * - GIT_TIMEOUT, when it takes Git too long.
+   *
+   * @generated from rpc branchline.v1.BranchService.DeleteBranch
+   */
+  deleteBranch: {
+    methodKind: "unary";
+    input: typeof DeleteBranchRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Moves a branch to another commit.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - INVALID_FIELD, when no commit is named.
+   * - REPOSITORY_EMPTY, when it has no branch.
+   * - REPOSITORY_IS_MIRROR, when it follows another one.
+   * - BRANCH_NOT_FOUND, when the repository has no such branch.
+   * - BRANCH_COMMIT_NOT_FOUND, when it has no such commit.
+   * - BRANCH_HEAD_DIFFERS, when the branch is not where the caller expects it.
+   * - FORCE_REQUIRED, when it would lose commits and may not.
+   * - BRANCH_PROTECTED, when a rule about branches keeps the caller from that.
+   * - REF_REFUSED, when the server does not allow that.
+   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - REF_CHANGED, when somebody else moves the branch at the same time.
+   * - SERVER_BUSY, when too much is being read.
+   * - GIT_TIMEOUT, when it takes Git too long.
+   *
+   * @generated from rpc branchline.v1.BranchService.MoveBranch
+   */
+  moveBranch: {
+    methodKind: "unary";
+    input: typeof MoveBranchRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Gives a branch another name. That it is the default branch, and a rule that is called like it, follow.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - INVALID_FIELD, when the new name is missing, too long or not allowed.
+   * - REPOSITORY_EMPTY, when it has no branch.
+   * - REPOSITORY_IS_MIRROR, when it follows another one.
+   * - BRANCH_RENAME_CONFLICT, when it has that name already, or another branch has.
+   * - BRANCH_NOT_FOUND, when the repository has no such branch.
+   * - BRANCH_RENAME_DENIED, when it is the default branch or a protected one, and the caller does not administer the repository.
+   * - BRANCH_RENAME_PROTECTED, when the rule for the new name does not let the caller push.
+   * - REF_NAME_COLLISION, when the name cannot be beside that of another branch.
+   * - REF_REFUSED, when the server does not allow that.
+   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - REF_CHANGED, when somebody else moves the branch at the same time.
+   * - SERVER_BUSY, when too much is being read.
+   * - GIT_TIMEOUT, when it takes Git too long.
+   *
+   * @generated from rpc branchline.v1.BranchService.RenameBranch
+   */
+  renameBranch: {
+    methodKind: "unary";
+    input: typeof RenameBranchRequestSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_branch_service, 0);

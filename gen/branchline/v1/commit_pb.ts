@@ -297,14 +297,18 @@ export const CommitStatsSchema: GenMessage<CommitStats> = /*@__PURE__*/
  */
 export type Verification = Message<"branchline.v1.Verification"> & {
   /**
-   * Whether somebody whom the forge knows has signed it.
+   * Whether it is signed by a key of the account that the committer's address, or the tagger's, belongs to, as far as
+   * that can be said today.
    *
    * @generated from field: bool verified = 1;
    */
   verified: boolean;
 
   /**
-   * Why not, for programs; who with which key, if it is verified.
+   * `username / key` if it is verified. Why not otherwise, for programs: `gpg.error.not_signed_commit`,
+   * `gpg.error.extract_sign` for a signature that cannot be read, `gpg.error.no_committer_account`,
+   * `gpg.error.no_gpg_keys_found` when the account has no such key, `gpg.error.probable_bad_signature` when it has one
+   * that did not sign this, or not at that time.
    *
    * @generated from field: string reason = 2;
    */
@@ -318,7 +322,7 @@ export type Verification = Message<"branchline.v1.Verification"> & {
   signature: string;
 
   /**
-   * Who signed; absent, over REST null, unless it is verified.
+   * Who signed; absent, over REST null, unless it is verified and the caller may know of the account.
    *
    * @generated from field: branchline.v1.VerificationSigner signer = 4;
    */
@@ -346,14 +350,14 @@ export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
  */
 export type VerificationSigner = Message<"branchline.v1.VerificationSigner"> & {
   /**
-   * Name.
+   * Name; the username where there is none.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * E-mail address.
+   * E-mail address, as it is in the commit.
    *
    * @generated from field: string email = 2;
    */

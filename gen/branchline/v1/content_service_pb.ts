@@ -771,6 +771,8 @@ export const ContentService: GenService<{
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
    * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
    * - REF_CHANGED, when others keep changing the branch.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
+   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
    * - FILE_EXISTS, when there is a file at the path.
    *
    * @generated from rpc branchline.v1.ContentService.CreateFile
@@ -799,6 +801,8 @@ export const ContentService: GenService<{
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
    * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
    * - REF_CHANGED, when others keep changing the branch.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
+   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
    * - FILE_EXISTS, when there is a file at the path, and neither `sha` nor another `from_path` is given.
    * - FILE_CHANGED, when the file is not the one that `sha` names.
    * - PATH_NOT_FOUND, when there is no file to replace or rename.
@@ -830,6 +834,8 @@ export const ContentService: GenService<{
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
    * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
    * - REF_CHANGED, when others keep changing the branch.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
+   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
    * - FILE_CHANGED, when the file is not the one that `sha` names.
    * - PATH_NOT_FOUND, when there is no file.
    *
@@ -858,6 +864,8 @@ export const ContentService: GenService<{
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
    * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
    * - REF_CHANGED, when others keep changing the branch.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
+   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
    * - FILE_EXISTS, when there is a file where one is to be made, or renamed to.
    * - FILE_CHANGED, when a file is not the one that its `sha` names.
    * - PATH_NOT_FOUND, when there is no file to replace, rename or delete.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/fork_service.proto.
  */
 export const file_branchline_v1_fork_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2Zvcmtfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJUChFDcmVhdGVGb3JrUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDG9yZ2FuaXphdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJIkwKEExpc3RGb3Jrc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIlsKEUxpc3RGb3Jrc1Jlc3BvbnNlEigKBWZvcmtzGAEgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFMrMDCgtGb3JrU2VydmljZRKaAQoKQ3JlYXRlRm9yaxIgLmJyYW5jaGxpbmUudjEuQ3JlYXRlRm9ya1JlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiT5ACAPqmGQMIygGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAic6ASoiIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZm9ya3MStQEKCUxpc3RGb3JrcxIfLmJyYW5jaGxpbmUudjEuTGlzdEZvcmtzUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuTGlzdEZvcmtzUmVzcG9uc2UiZZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAitiBWZvcmtzEiIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2ZvcmtzGk/6phlLCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_repository, file_google_api_annotations]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2Zvcmtfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJUChFDcmVhdGVGb3JrUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDG9yZ2FuaXphdGlvbhgDIAEoCRIMCgRuYW1lGAQgASgJIkwKEExpc3RGb3Jrc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYWdlGAMgASgFEg0KBWxpbWl0GAQgASgFIlsKEUxpc3RGb3Jrc1Jlc3BvbnNlEigKBWZvcmtzGAEgAygLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIlQKFE1lcmdlVXBzdHJlYW1SZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDgoGYnJhbmNoGAMgASgJEg8KB2ZmX29ubHkYBCABKAgiKwoVTWVyZ2VVcHN0cmVhbVJlc3BvbnNlEhIKCm1lcmdlX3R5cGUYASABKAky4wQKC0ZvcmtTZXJ2aWNlEpoBCgpDcmVhdGVGb3JrEiAuYnJhbmNobGluZS52MS5DcmVhdGVGb3JrUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJPkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCJzoBKiIiL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9mb3JrcxK1AQoJTGlzdEZvcmtzEh8uYnJhbmNobGluZS52MS5MaXN0Rm9ya3NSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0Rm9ya3NSZXNwb25zZSJlkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCK2IFZm9ya3MSIi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZm9ya3MSrQEKDU1lcmdlVXBzdHJlYW0SIy5icmFuY2hsaW5lLnYxLk1lcmdlVXBzdHJlYW1SZXF1ZXN0GiQuYnJhbmNobGluZS52MS5NZXJnZVVwc3RyZWFtUmVzcG9uc2UiUZACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMDoBKiIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tZXJnZS11cHN0cmVhbRpP+qYZSwgCEAIYAiACKAIwATgCQg0vb3BlbmFwaS5qc29uSgUIAxCmA1DMAVoeYXBwbGljYXRpb24vanNvbjtjaGFyc2V0PXV0Zi04YAJoA2IGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_repository, file_google_api_annotations]);
 
 /**
  * Request of CreateFork.
@@ -137,6 +137,69 @@ export const ListForksResponseSchema: GenMessage<ListForksResponse> = /*@__PURE_
   messageDesc(file_branchline_v1_fork_service, 2);
 
 /**
+ * Request of MergeUpstream.
+ *
+ * @generated from message branchline.v1.MergeUpstreamRequest
+ */
+export type MergeUpstreamRequest = Message<"branchline.v1.MergeUpstreamRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the fork.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of a branch of the fork, without `refs/heads/`.
+   *
+   * @generated from field: string branch = 3;
+   */
+  branch: string;
+
+  /**
+   * Whether to refuse what takes a commit.
+   *
+   * @generated from field: bool ff_only = 4;
+   */
+  ffOnly: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.MergeUpstreamRequest.
+ * Use `create(MergeUpstreamRequestSchema)` to create a new message.
+ */
+export const MergeUpstreamRequestSchema: GenMessage<MergeUpstreamRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_fork_service, 3);
+
+/**
+ * What MergeUpstream did.
+ *
+ * @generated from message branchline.v1.MergeUpstreamResponse
+ */
+export type MergeUpstreamResponse = Message<"branchline.v1.MergeUpstreamResponse"> & {
+  /**
+   * `up-to-date` when there was nothing new; `fast-forward` when the fork had nothing of its own; else `merge`.
+   *
+   * @generated from field: string merge_type = 1;
+   */
+  mergeType: string;
+};
+
+/**
+ * Describes the message branchline.v1.MergeUpstreamResponse.
+ * Use `create(MergeUpstreamResponseSchema)` to create a new message.
+ */
+export const MergeUpstreamResponseSchema: GenMessage<MergeUpstreamResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_fork_service, 4);
+
+/**
  * Copies of repositories to work on, and to propose changes from.
  *
  * Repositories are named by owner and name, in any case of their letters. To a caller who may not read a repository it does
@@ -186,6 +249,38 @@ export const ForkService: GenService<{
     methodKind: "unary";
     input: typeof ListForksRequestSchema;
     output: typeof ListForksResponseSchema;
+  },
+  /**
+   * Brings what is new in the parent of a fork to a branch of the fork: from the branch of its name in the parent or, where there
+   * is none, from the default branch. For those who may push to the branch, whose rules and hooks apply as if they did.
+   *
+   * Where the fork has commits of its own the two are joined by a commit of the caller.
+   *
+   * Over REST the body of MERGE_CONFLICT has `message`, `Style`, `StdOut` with what Git says, `StdErr` and `Err`.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_MOVED, when it has another name or owner now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_IS_MIRROR, when it follows a repository elsewhere.
+   * - REPOSITORY_NOT_FORK, when it is no fork, or its parent is gone.
+   * - UPSTREAM_ACCESS_DENIED, when the caller may not read the parent.
+   * - UPSTREAM_BRANCH_NOT_FOUND, when the fork has no such branch, or the parent none to merge.
+   * - FAST_FORWARD_IMPOSSIBLE, when ff_only is set and the fork has commits of its own.
+   * - MERGE_CONFLICT, when the two cannot be joined.
+   * - BRANCH_PROTECTED, REF_REFUSED, GIT_HOOK_REFUSED, when the caller may not push this to the branch.
+   * - REF_CHANGED, when others push to the branch at this moment.
+   * - SERVER_BUSY, TOO_MANY_GIT_HOOKS, when the server does too much at this moment.
+   * - GIT_TIMEOUT, when it takes too long.
+   *
+   * @generated from rpc branchline.v1.ForkService.MergeUpstream
+   */
+  mergeUpstream: {
+    methodKind: "unary";
+    input: typeof MergeUpstreamRequestSchema;
+    output: typeof MergeUpstreamResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_fork_service, 0);

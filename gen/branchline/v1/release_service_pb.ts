@@ -852,6 +852,8 @@ export const ReleaseService: GenService<{
    * - REF_NAME_COLLISION, when the tag cannot be beside another one.
    * - REF_REFUSED, when the tag is refused for another reason.
    * - REF_CHANGED, when somebody else makes or deletes the tag at this moment.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the tag.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks are running.
    * - RELEASE_TAG_TAKEN, when somebody else makes a release of the tag at this moment.
    * - INVALID_FIELD, when a text is too long.
    *
@@ -879,6 +881,8 @@ export const ReleaseService: GenService<{
    * - REF_NAME_COLLISION, when the tag cannot be beside another one.
    * - REF_REFUSED, when the tag is refused for another reason.
    * - REF_CHANGED, when somebody else makes or deletes the tag at this moment.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the tag.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks are running.
    * - INVALID_FIELD, when a text is too long.
    *
    * @generated from rpc branchline.v1.ReleaseService.EditRelease

@@ -272,7 +272,8 @@ export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositorie
   q: string;
 
   /**
-   * Whether q is a topic, and not a part of names. There are no topics yet, so nothing is found.
+   * Whether q is a topic that repositories shall have, or several with commas between them of which they shall have one, and not
+   * a part of names.
    *
    * @generated from field: bool topic = 2;
    */

@@ -269,6 +269,8 @@ export const TagService: GenService<{
    * - REF_NAME_COLLISION, when it cannot be beside another tag.
    * - REF_REFUSED, when the name is one that no tag may have.
    * - REF_CHANGED, when somebody else makes it at this moment.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
+   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
    *
    * @generated from rpc branchline.v1.TagService.CreateTag
    */
@@ -287,8 +289,11 @@ export const TagService: GenService<{
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - REPOSITORY_IS_MIRROR, when it follows another one.
    * - TAG_NOT_FOUND, when the repository has no such tag.
+   * - TAG_HAS_RELEASE, when it has a release.
    * - TAG_PROTECTED, when a rule keeps the caller from deleting it.
    * - REF_CHANGED, when somebody else changes it at this moment.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
+   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
    *
    * @generated from rpc branchline.v1.TagService.DeleteTag
    */

@@ -1,6 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import sshpk from 'sshpk'
 import { DomainError } from '../errors.ts'
+import { readStrings, writeStrings } from './ssh-strings.ts'
 
 /** An SSH public key as it was read. */
 export interface SshKey {
@@ -51,12 +52,16 @@ export function readSshKey(text: string): SshKey {
   if (parts[0]?.toString() !== type) throw misfit()
   checkMaterial(type === plainType ? blob : withoutApplication(parts, plainType), plainType)
   const lineWithoutComment = `${type} ${blob.toString('base64')}`
-  const hash = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
   return {
     line: `${lineWithoutComment} ${comment.trim()}`.trim(),
     lineWithoutComment,
-    fingerprint: `SHA256:${hash}`,
+    fingerprint: fingerprintOf(blob),
   }
+}
+
+/** What OpenSSH prints of a key in the form of RFC 4253, section 6.6: `SHA256:` and base64. */
+export function fingerprintOf(blob: Buffer): string {
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }
 
 /**
@@ -65,29 +70,6 @@ export function readSshKey(text: string): SshKey {
  */
 function withoutApplication(parts: readonly Buffer[], plainType: string): Buffer {
   return writeStrings([Buffer.from(plainType), ...parts.slice(1, -1)])
-}
-
-/** Strings behind each other, each behind its length (RFC 4251, section 5); none if the bytes are something else. */
-function readStrings(bytes: Buffer): Buffer[] {
-  const strings: Buffer[] = []
-  let at = 0
-  while (at < bytes.length) {
-    const end = at + 4 <= bytes.length ? at + 4 + bytes.readUInt32BE(at) : Number.POSITIVE_INFINITY
-    if (end > bytes.length) return []
-    strings.push(bytes.subarray(at + 4, end))
-    at = end
-  }
-  return strings
-}
-
-function writeStrings(strings: readonly Buffer[]): Buffer {
-  return Buffer.concat(
-    strings.flatMap((bytes) => {
-      const length = Buffer.alloc(4)
-      length.writeUInt32BE(bytes.length)
-      return [length, bytes]
-    }),
-  )
 }
 
 /** Checks a key in the form of RFC 4253, section 6.6. */

@@ -1,5 +1,5 @@
 import { losesCommits } from '../../git/new-commits.ts'
-import { isRefName, type RefUpdate, readRef, resolveCommit } from '../../git/refs.ts'
+import { isRefName, type RefUpdate, readRef } from '../../git/refs.ts'
 import { type Branch, countBranches } from '../../storage/branches.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
@@ -7,7 +7,7 @@ import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { type BranchRules, readBranchRules } from './branch-rules.ts'
 import { type BranchView, getBranch } from './branches.ts'
-import { reading } from './git-reading.ts'
+import { findCommitId, reading } from './git-reading.ts'
 import { checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
 import { mayPush } from './protection-rules.ts'
 import { readBranch, readTag, syncRefIndex } from './ref-index.ts'
@@ -71,12 +71,12 @@ export async function createBranch(
 /** The id of the commit that a new branch is to start from. */
 async function startOf(
   app: App,
-  { id, default_branch }: Repository,
+  repository: Repository,
   { oldRef, oldBranch }: BranchDraft,
 ): Promise<string | undefined> {
-  if (oldRef !== '') return resolveCommit(app.git, id, oldRef)
-  const branch = oldBranch || default_branch
-  return isRefName(branch) ? readRef(app.git, id, refOf(branch)) : undefined
+  if (oldRef !== '') return findCommitId(app, repository, oldRef)
+  const branch = oldBranch || repository.default_branch
+  return isRefName(branch) ? readRef(app.git, repository.id, refOf(branch)) : undefined
 }
 
 /**
@@ -121,7 +121,7 @@ export async function moveBranch(
   const open = await openForChange(app, caller, ownerName, name, () => checkGiven('new_commit_id', newCommit))
   const { id } = open.repository
   const { commit_id: from } = await findBranch(app, open, branchName)
-  const to = await resolveCommit(app.git, id, newCommit)
+  const to = await findCommitId(app, open.repository, newCommit)
   if (to === undefined) {
     throw new DomainError('BRANCH_COMMIT_NOT_FOUND', { id: newCommit.slice(0, MAX_SHOWN_CHARACTERS) })
   }

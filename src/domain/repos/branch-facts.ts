@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { readCommits } from '../../git/history.ts'
 import {
   type BranchMove,
@@ -10,8 +9,10 @@ import {
 import type { RawCommit } from '../../git/raw-objects.ts'
 import type { Repositories } from '../../git/repositories.ts'
 import { DomainError } from '../errors.ts'
+import { takeTurns } from '../turns.ts'
 import { reading } from './git-reading.ts'
 import {
+  allowsForcePush,
   type BranchRule,
   type ChangeFacts,
   type FactsNeeded,
@@ -44,9 +45,6 @@ const MAX_VERIFIED_COMMITS = 10_000
 /** Commits that are in memory at a time. */
 const COMMITS_AT_A_TIME = 100
 
-/** How long the process may be held up by patterns at a time. */
-const MAX_TURN_MS = 10
-
 /** Of an object; one that is longer has no signature that could be verified. */
 const MAX_COMMIT_BYTES = 256 * 1024
 
@@ -63,7 +61,7 @@ export async function gatherFacts(
 ): Promise<ChangeFacts> {
   const { repositories, repositoryId } = source
   const isForced = needed.ancestry && (await reading(losesCommits(repositories, repositoryId, move, limitsOf(source))))
-  if (isForced && !(rule.enable_push && rule.enable_force_push)) return { ...NO_FACTS, isForced }
+  if (isForced && !allowsForcePush(rule)) return { ...NO_FACTS, isForced }
   const unverifiedCommit = needed.signatures ? await reading(firstUnverified(source, move)) : undefined
   if (unverifiedCommit !== undefined || !needed.files) return { ...NO_FACTS, isForced, unverifiedCommit }
   return { isForced, unverifiedCommit, files: await reading(examineFiles(source, rule, move)) }
@@ -94,13 +92,12 @@ async function firstUnverified(source: FactSource, move: BranchMove): Promise<st
 async function examineFiles(source: FactSource, rule: BranchRule, move: BranchMove): Promise<FileFacts> {
   const { repositories, repositoryId, deadline } = source
   const examination = new FileExamination(rule)
-  let turnEnds = performance.now() + MAX_TURN_MS
+  const turns = takeTurns()
   for await (const path of listChangedPaths(repositories, repositoryId, move, limitsOf(source))) {
     if (!examination.take(path)) break
-    if (performance.now() < turnEnds) continue
-    await setImmediate()
-    turnEnds = performance.now() + MAX_TURN_MS
-    if (turnEnds > deadline) throw new DomainError('GIT_TIMEOUT')
+    const pause = turns.yield()
+    if (pause) await pause
+    if (performance.now() > deadline) throw new DomainError('GIT_TIMEOUT')
   }
   return examination.result()
 }

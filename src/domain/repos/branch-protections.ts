@@ -7,6 +7,7 @@ import {
   type ProtectionList,
 } from '../../storage/branch-protections.ts'
 import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
+import { findTeamById, hasRepository } from '../../storage/teams.ts'
 import { findUsersByIds } from '../../storage/users.ts'
 import type { Caller } from '../access.ts'
 import { checkLength } from '../accounts/user-fields.ts'
@@ -25,11 +26,13 @@ import {
 import { inOrder } from './protection-rules.ts'
 import { checkEdit, editedSettings, newSettings, type ProtectionEdit } from './protection-settings.ts'
 
-export type { BranchProtection, ProtectionFlag, ProtectionList } from '../../storage/branch-protections.ts'
-export type { NamesByList, ProtectionEdit } from './protection-settings.ts'
+export type { ProtectionEdit } from './protection-settings.ts'
 
 /** Rules of one repository. Each is tried for every branch of a push and of a list. */
 const MAX_RULES = 100
+
+/** Users that are looked up at a time: the lists of all rules together may be long. */
+const BATCH = 500
 
 /** A rule with those whom it lets do what. */
 export interface BranchProtectionView {
@@ -202,7 +205,7 @@ const EMPTY_BYPASS_LISTS: readonly ResolvedList[] = [
 ]
 
 /**
- * The lists that a request names, without users who could not do anyway what the list is about.
+ * The lists that a request names, without users who could not do anyway what the list is about, and teams of other repositories.
  *
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
@@ -223,7 +226,7 @@ async function resolveLists(
     }
     if (namedTeams) {
       const ids = await teamIdsOf(app, namedTeams.field, open.owner, namedTeams.names)
-      resolved.push({ kind: 'teams', list, ids })
+      resolved.push({ kind: 'teams', list, ids: await teamsWith(app, open, ids) })
     }
   }
   return resolved
@@ -240,9 +243,22 @@ async function usersWith(
   ids: readonly number[],
   isEnough: (units: UnitAccess) => boolean,
 ): Promise<ReadonlySet<number>> {
-  const users = await findUsersByIds(app.db, ids)
   const found = new Set<number>()
-  for (const [id, user] of users) if (isEnough(await accessOfUser(app, user, repository, owner))) found.add(id)
+  for (let start = 0; start < ids.length; start += BATCH) {
+    const users = await findUsersByIds(app.db, ids.slice(start, start + BATCH))
+    for (const [id, user] of users) if (isEnough(await accessOfUser(app, user, repository, owner))) found.add(id)
+  }
+  return found
+}
+
+/** Of some teams of the owner those that have a repository. */
+async function teamsWith(app: App, { repository }: OpenRepository, ids: readonly number[]): Promise<number[]> {
+  const found: number[] = []
+  for (const id of ids) {
+    const team = await findTeamById(app.db, id)
+    const hasAll = team?.permission === 'owner' || team?.includes_all_repositories === 1
+    if (hasAll || (await hasRepository(app.db, id, repository.id))) found.push(id)
+  }
   return found
 }
 

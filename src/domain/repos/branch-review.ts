@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import type { Reason } from '../errors.ts'
 import { type FactSource, gatherFacts } from './branch-facts.ts'
 import type { BranchRules } from './branch-rules.ts'
-import { verifyCommit } from './commit-verification.ts'
+import { findUnverified } from './commit-verification.ts'
 import { type BranchChange, factsNeeded, judgeChange, NO_FACTS } from './protection-rules.ts'
 
 /** Why a branch must not move. */
@@ -14,11 +14,11 @@ export interface BranchJudgement {
   readonly reason: Extract<Reason, 'BRANCH_PROTECTED' | 'REF_REFUSED'>
 }
 
-/** What Git may take to say all that rules need to know about a push. */
+/** What Git may take to say all that rules need to know about a push. Each branch takes a process or two. */
 const MAX_EXAMINATION_MS = 30_000
 
-/** Changes of branches in one push about which Git is asked. Each takes a process or two. */
-const MAX_EXAMINATIONS = 100
+/** How long names are matched with those of rules for one push. Both may be what somebody made up to be slow. */
+const MAX_MATCHING_MS = 10_000
 
 const HEADS = 'refs/heads/'
 
@@ -40,22 +40,23 @@ export function branchJudge(
     repositoryId,
     quarantine,
     deadline: performance.now() + MAX_EXAMINATION_MS,
-    findUnverified: async (commits) => commits.find((commit) => !verifyCommit(commit).verified)?.id,
+    findUnverified: (commits) => findUnverified(app, commits),
   }
-  let examinations = 0
+  let matchingMs = 0
   return async ({ name, from, to }) => {
     if (!name.startsWith(HEADS)) return undefined
     const branch = name.slice(HEADS.length)
     const kind = to === undefined ? 'delete' : from === undefined ? 'create' : 'update'
     const change: BranchChange = { branch, kind, isDefault: branch === default_branch }
+    if (matchingMs > MAX_MATCHING_MS) {
+      return { text: 'it takes too long to find out which of so many branches are protected', reason: 'REF_REFUSED' }
+    }
+    const began = performance.now()
     const inForce = rules.inForceFor(branch)
+    matchingMs += performance.now() - began
     const needed = inForce && factsNeeded(inForce, change)
     let facts = NO_FACTS
     if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
-      examinations += 1
-      if (examinations > MAX_EXAMINATIONS) {
-        return { text: `a push changes at most ${MAX_EXAMINATIONS} protected branches`, reason: 'BRANCH_PROTECTED' }
-      }
       facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
     }
     const text = judgeChange(inForce, change, facts)

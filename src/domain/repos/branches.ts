@@ -3,15 +3,17 @@ import { isRefName } from '../../git/refs.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { type BranchProtectionView, readBranchRules, viewProtection } from './branch-rules.ts'
 import { type CommitView, viewCommits, viewReadCommits } from './commits.ts'
 import { reading } from './git-reading.ts'
-import { openRepository } from './permissions.ts'
+import { type OpenRepository, openRepository, suffices } from './permissions.ts'
 import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
 
-/** A branch, and the commit that it is at. */
+/** A branch, the commit that it is at, and what is in force for it. */
 export interface BranchView {
   readonly name: string
   readonly head: CommitView
+  readonly protection: BranchProtectionView
 }
 
 /** A part of a list. */
@@ -58,9 +60,10 @@ export async function listBranches(
   const { refs, total, commits } = page
   const heads = await viewReadCommits(app, caller, open, [...commits.values()], HEAD_PARTS)
   const byId = new Map(heads.map((head) => [head.commit.id, head]))
+  const protectionOf = await readProtection(app, caller, open)
   const branches = refs.flatMap((branch) => {
     const head = byId.get(commits.get(refOf(branch))?.id ?? '')
-    return head ? [{ name: branch.name, head }] : []
+    return head ? [{ name: branch.name, head, protection: protectionOf(branch.name) }] : []
   })
   return { branches, total: total - (refs.length - branches.length) }
 }
@@ -85,5 +88,13 @@ export async function getBranch(
   const branch = isRefName(branchName) ? await readBranch(app, open.repository, branchName) : undefined
   const [head] = branch ? await viewCommits(app, caller, open, [branch.commit_id], HEAD_PARTS) : []
   if (!head) throw new DomainError('BRANCH_NOT_FOUND')
-  return { name: branchName, head }
+  const protectionOf = await readProtection(app, caller, open)
+  return { name: branchName, head, protection: protectionOf(branchName) }
+}
+
+/** What says of each branch what is in force for it. */
+async function readProtection(app: App, caller: Caller, { repository, access, units }: OpenRepository) {
+  const userId = caller.kind === 'user' ? caller.user.id : undefined
+  const rules = await readBranchRules(app, repository.id, userId, units)
+  return (branch: string) => viewProtection(rules, branch, suffices(access, 'write'))
 }

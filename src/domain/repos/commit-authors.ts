@@ -1,4 +1,4 @@
-import { findUsersByEmailKeys, findUsersByIds } from '../../storage/users.ts'
+import { findUsersByEmailKeys, findUsersByIds, type User } from '../../storage/users.ts'
 import type { Caller } from '../access.ts'
 import { maySeeOwner, type Owner, userAsOwner } from '../accounts/owners.ts'
 import { emailKey } from '../accounts/user-fields.ts'
@@ -16,19 +16,31 @@ export type Authors = ReadonlyMap<string, Owner>
  * account does.
  */
 export async function findAuthors(app: App, caller: Caller, emails: Iterable<string>): Promise<Authors> {
-  const asked = [...new Set(emails)].filter((email) => email !== '' && email.length <= MAX_EMAIL_CHARACTERS)
-  const byEmail = await findUsersByEmailKeys(app.db, asked.map(emailKey))
-  const numbered = asked.flatMap((email) => numberIn(app, email) ?? [])
-  const byId = await findUsersByIds(app.db, numbered)
-  const owners = new Map([...byEmail.values(), ...byId.values()].map((user) => [user.id, userAsOwner(user)]))
+  const accounts = await findAccounts(app, emails)
+  const owners = new Map([...accounts.values()].map((user) => [user.id, userAsOwner(user)]))
   for (const owner of owners.values()) if (!(await maySeeOwner(app, caller, owner))) owners.delete(owner.id)
   const authors = new Map<string, Owner>()
-  for (const email of asked) {
-    const id = byEmail.get(emailKey(email))?.id ?? numberIn(app, email)
-    const owner = id === undefined ? undefined : owners.get(id)
+  for (const [email, { id }] of accounts) {
+    const owner = owners.get(id)
     if (owner) authors.set(email, owner)
   }
   return authors
+}
+
+/** The same, whoever may know of them. */
+export async function findAccounts(app: App, emails: Iterable<string>): Promise<ReadonlyMap<string, User>> {
+  const asked = [...new Set(emails)].filter((email) => email !== '' && email.length <= MAX_EMAIL_CHARACTERS)
+  const byEmail = await findUsersByEmailKeys(app.db, asked.map(emailKey))
+  const byId = await findUsersByIds(
+    app.db,
+    asked.flatMap((email) => numberIn(app, email) ?? []),
+  )
+  const accounts = new Map<string, User>()
+  for (const email of asked) {
+    const user = byEmail.get(emailKey(email)) ?? byId.get(numberIn(app, email) ?? 0)
+    if (user) accounts.set(email, user)
+  }
+  return accounts
 }
 
 /** The number in an address as `noReplyAddress` writes it, whose name may be one that the account had before. */

@@ -7,7 +7,7 @@ import type { Caller } from '../access.ts'
 import type { Owner } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { findAuthors } from './commit-authors.ts'
-import { type Verification, verifyCommit } from './commit-verification.ts'
+import { type Verification, verifyObjects } from './commit-verification.ts'
 import { commitIdOf, findCommitId, notFound, reading, readingStream } from './git-reading.ts'
 import { type OpenRepository, openRepository } from './permissions.ts'
 
@@ -138,13 +138,14 @@ export async function viewReadCommits(
   const changes = wantsChanges ? await reading(diffCommits(app.git, id, steps, options)) : undefined
   const emails = commits.flatMap(({ author, committer }) => [author.email, committer.email])
   const authors = await findAuthors(app, caller, emails)
-  return commits.map((commit) => ({
+  const verifications = parts.verification ? await verifyObjects(app, caller, commits) : []
+  return commits.map((commit, index) => ({
     open,
     commit,
     author: authors.get(commit.author.email),
     committer: authors.get(commit.committer.email),
     changes: changes?.get(commit.id),
-    verification: parts.verification ? verifyCommit(commit) : undefined,
+    verification: verifications[index],
   }))
 }
 

@@ -9,6 +9,7 @@ import type { SignedIn } from '../access.ts'
 import { checkLength } from '../accounts/user-fields.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { type Verification, verifyObject } from './commit-verification.ts'
 import { type EntryView, MAX_INLINE_BYTES } from './contents.ts'
 import {
   type CheckedChange,
@@ -63,6 +64,7 @@ export interface Person {
 export interface ChangedFiles {
   readonly open: OpenRepository
   readonly commit: RawCommit
+  readonly verification: Verification
   /** The files as they are now, in the order of the changes; undefined for those that are gone. */
   readonly files: readonly (EntryView | undefined)[]
 }
@@ -141,6 +143,7 @@ async function commitChanges(
   return {
     open,
     commit,
+    verification: await verifyObject(app, caller, commit),
     files: changes.map(({ path }) => {
       const file = files.get(path)
       if (!file) return undefined

@@ -6,7 +6,7 @@ import { listTree, sizesOf, type TreeEntry } from '../../git/trees.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
-import { type Verification, verifyCommit } from './commit-verification.ts'
+import { type Verification, verifyObject } from './commit-verification.ts'
 import { MAX_INLINE_BYTES } from './contents.ts'
 import { checkObjectId, findCommitId, isOwnRef, notFound, reading } from './git-reading.ts'
 import { type OpenRepository, openRepository } from './permissions.ts'
@@ -156,5 +156,6 @@ export async function getAnnotatedTag(
   if (!object) throw notFound('OBJECT_NOT_FOUND', 'sha', sha)
   if (object.type !== 'tag') throw notFound('TAG_NOT_ANNOTATED', 'sha', sha)
   const tag = parseTag(object.id, object.content)
-  return { open, tag, verification: verifyCommit({ signature: tag.signature, committer: tag.tagger }) }
+  const { signature, tagger: committer } = tag
+  return { open, tag, verification: await verifyObject(app, caller, { id: tag.id, signature, committer }) }
 }

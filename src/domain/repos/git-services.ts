@@ -159,8 +159,10 @@ async function reviewPush(app: App, caller: SignedIn, repositoryId: number, push
     const more = texts.length - MAX_SHOWN_REFUSALS
     return more > 0 ? [...texts.slice(0, MAX_SHOWN_REFUSALS), `and ${more} more`] : texts
   } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    if (error.reason === 'SERVER_BUSY') return ['the server is busy: push again later']
+    if (error.reason === 'GIT_TIMEOUT') return ['checking the push took longer than the server allows']
     // What was allowed when the push began is so no more.
-    if (error instanceof DomainError) return ['User permission denied for writing.']
-    throw error
+    return ['User permission denied for writing.']
   }
 }

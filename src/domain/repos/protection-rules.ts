@@ -105,7 +105,8 @@ export function mayForcePush(rule: BranchRule, pusher: Pusher): boolean {
   return mayPush(rule, pusher) && (!rule.enable_force_push_allowlist || pusher.listedIn.has('force_push'))
 }
 
-function allowsForcePush({ enable_push, enable_force_push }: BranchRule): boolean {
+/** Whether anybody may push to a branch what loses commits of it. */
+export function allowsForcePush({ enable_push, enable_force_push }: BranchRule): boolean {
   return enable_push && enable_force_push
 }
 
@@ -185,8 +186,12 @@ function protectedFile(branch: string, path: string): string {
   return `branch ${branch} is protected from changing file ${path}`
 }
 
+/** Matched with patterns, which takes a while for each. No system that files are checked out on has longer ones. */
+const MAX_PATH_CHARACTERS = 1024
+
 /** Looks at the paths of a change one by one, as they come, for what a rule says of them. */
 export class FileExamination {
+  readonly #hasProtected: boolean
   readonly #isProtected: (path: string) => boolean
   readonly #isUnprotected: (path: string) => boolean
   #protectedPath: string | undefined
@@ -194,18 +199,21 @@ export class FileExamination {
   #hasOther = false
 
   constructor({ protected_file_patterns, unprotected_file_patterns }: BranchRule) {
-    this.#isProtected = fileMatcher(protected_file_patterns).matches ?? (() => false)
+    const { matches } = fileMatcher(protected_file_patterns)
+    this.#hasProtected = matches !== undefined
+    this.#isProtected = matches ?? (() => false)
     this.#isUnprotected = fileMatcher(unprotected_file_patterns).matches ?? (() => false)
   }
 
   /** @returns whether there is more to find out. */
   take(path: string): boolean {
     this.#hasPaths = true
-    if (this.#isProtected(path)) {
-      this.#protectedPath = path.toLowerCase()
+    const isLong = path.length > MAX_PATH_CHARACTERS
+    if (isLong ? this.#hasProtected : this.#isProtected(path)) {
+      this.#protectedPath = path.slice(0, MAX_PATH_CHARACTERS).toLowerCase()
       return false
     }
-    this.#hasOther ||= !this.#isUnprotected(path)
+    this.#hasOther ||= isLong || !this.#isUnprotected(path)
     return true
   }
 

@@ -35,8 +35,9 @@ export interface RenamedBranch {
  * before.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR and REPOSITORY_ACCESS_DENIED by
- *   what holds now; REF_REFUSED, BRANCH_PROTECTED and TAG_PROTECTED by the rules, SERVER_BUSY and GIT_TIMEOUT on their behalf; REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the
- *   caller saw, or somebody else is moving it; GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
+ *   what holds now; REF_REFUSED, BRANCH_PROTECTED and TAG_PROTECTED by the rules; SERVER_BUSY and GIT_TIMEOUT when Git cannot say
+ *   what they ask; REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the caller saw, or somebody else is moving it;
+ *   GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
  */
 export async function pushUpdates(
   app: App,

@@ -96,19 +96,22 @@ export async function openAssets(
 /**
  * Stores a file for a release, as it comes.
  *
- * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content throws.
+ * @param reopen opens the release again: an upload may take hours, and what counts is who may do it when it is whole.
+ * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content and `reopen` throw.
  */
 export async function addAsset(
   app: App,
   release: Release,
   name: string,
   content: AsyncIterable<Uint8Array>,
+  reopen: () => Promise<Release>,
 ): Promise<ReleaseAsset> {
   checkName(name)
   checkCount(await rows.countReleaseAssets(app.db, release.id))
   const { repository_id } = release
   const { uuid, bytes } = await storeFile(app, repository_id, content)
   try {
+    await reopen()
     return await transaction(app.db, async (tx) => {
       // What was deleted meanwhile, or became a mere tag, has no assets.
       if (!(await findRelease(tx, repository_id, release.id))) throw new DomainError('RELEASE_NOT_FOUND')

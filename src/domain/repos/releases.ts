@@ -219,16 +219,15 @@ export async function editRelease(
   const tagName = tag?.name ?? wanted
   const isDraft = edit.isDraft ?? before.draft === 1
   const isPublished = !isDraft && before.draft === 1
-  const texts = checkTexts(edit.target || before.target, edit.title || before.title, edit.note || before.note)
+  const texts = checkTexts(edit.target, edit.title, edit.note)
   if (isPublished || tagName !== before.tag_name) {
     const holder = await rows.findEntryByTag(app.db, repository.id, tagName)
-    if (holder && holder.id !== id && holder.tag_only === 0)
-      throw new DomainError('RELEASE_TAG_TAKEN', { tag: tagName })
+    if (holder?.tag_only === 0 && holder.id !== id) throw new DomainError('RELEASE_TAG_TAKEN', { tag: tagName })
     await checkTag(app, caller, open, tagName)
   }
   const isMade = !isDraft && !tag
   if (isMade) {
-    const commitId = await resolveTarget(app, repository, texts.target)
+    const commitId = await resolveTarget(app, repository, texts.target || before.target)
     await makeTag(app, caller, repository.id, { name: tagName, message: '', commitId }, 'releases')
   }
   const stored = await transaction(app.db, async (tx) => {
@@ -239,7 +238,9 @@ export async function editRelease(
       draft: Number(isDraft),
       prerelease: Number(edit.isPrerelease ?? present.prerelease === 1),
       create_time: isDraft || isMade ? nowSeconds(app.clock) : present.create_time,
-      ...texts,
+      target: texts.target || present.target,
+      title: texts.title || present.title,
+      note: texts.note || present.note,
     }
     const left = await claimTag(tx, changes, id)
     if (left) await rows.deleteRelease(tx, left.id)

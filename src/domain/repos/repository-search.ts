@@ -74,10 +74,9 @@ export async function searchRepositories(
 ): Promise<RepositoryPage> {
   const order = readOrder(query)
   const narrowed = readSearch(caller, query)
-  // There are neither topics nor stars.
-  const asksForNothing = query.starredBy !== 0 || (query.topic && query.q !== '')
   const contradictsItself = query.private === false && query.isPrivate === true
-  if (asksForNothing || contradictsItself) return { repositories: [], total: 0 }
+  // Nobody can star anything.
+  if (query.starredBy !== 0 || contradictsItself) return { repositories: [], total: 0 }
   return list(app, caller, narrowed, order, page)
 }
 
@@ -156,13 +155,19 @@ function readSearch(caller: Caller, query: RepositoryQuery): Omit<rows.Repositor
     ownerId: uid !== 0 && alone ? uid : undefined,
     participant: uid !== 0 && !alone ? participant : undefined,
     teamId: teamId || undefined,
-    text: readText(query),
+    ...(query.topic ? { topics: readTopics(query) } : { text: readText(query) }),
   }
+}
+
+/** Several topics have commas between them. */
+function readTopics({ q }: RepositoryQuery): string[] | undefined {
+  const text = searched(q)
+  return text === '' ? undefined : text.split(',').map((topic) => topic.trim())
 }
 
 /** A name of a repository has no slash: with one in it, the text is the end of an owner's name and the beginning of another. */
 function readText({ q, includeDesc }: RepositoryQuery): rows.SearchedText | undefined {
-  const text = q.trim().toLowerCase().slice(0, MAX_TEXT_CHARACTERS)
+  const text = searched(q)
   if (text === '') return undefined
   const slash = text.indexOf('/')
   return {
@@ -170,6 +175,10 @@ function readText({ q, includeDesc }: RepositoryQuery): rows.SearchedText | unde
     ownerEnding: slash < 0 ? undefined : text.slice(0, slash),
     description: includeDesc ? text : undefined,
   }
+}
+
+function searched(q: string): string {
+  return q.trim().toLowerCase().slice(0, MAX_TEXT_CHARACTERS)
 }
 
 function invalidSearch(field: string, value: string): DomainError {

@@ -2,6 +2,7 @@ import { type Mirror, mirrorsOf } from '../../storage/mirrors.ts'
 import { findOwnersByIds, type Owner } from '../../storage/owners.ts'
 import { findRepositoriesByIds } from '../../storage/repositories.ts'
 import { findTransfers, type RepositoryTransfer } from '../../storage/repository-transfers.ts'
+import { topicsOf } from '../../storage/topics.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
 import { type OpenRepository, openRepositories, suffices } from './permissions.ts'
@@ -12,6 +13,8 @@ export interface RepositoryView extends OpenRepository {
   readonly parent: RepositoryView | undefined
   /** How it follows another one; undefined when it does not. */
   readonly mirror: Mirror | undefined
+  /** In the order of the alphabet. */
+  readonly topics: readonly string[]
   /** Undefined when it is not offered to anybody, and when the caller is on neither side of the offer. */
   readonly transfer: TransferView | undefined
 }
@@ -49,10 +52,15 @@ export async function viewRepositories(
     app.db,
     known.flatMap(({ repository }) => (repository.mirror === 1 ? [repository.id] : [])),
   )
+  const topics = await topicsOf(
+    app.db,
+    known.map(({ repository }) => repository.id),
+  )
   const views = known.map((open) => ({
     ...open,
     parent: undefined,
     mirror: mirrors.get(open.repository.id),
+    topics: topics.get(open.repository.id) ?? [],
     transfer: transfers.get(open.repository.id),
   }))
   const byId = new Map(views.map((view) => [view.repository.id, view]))

@@ -24,6 +24,9 @@ export async function up(db: Tx): Promise<void> {
   await sql`create index releases_listed on releases (repository_id, create_time, id, draft, prerelease)
     where tag_only = 0`.execute(db)
 
+  // Tags that a release may mean, in whatever case it names them.
+  await sql`create index tags_folded on tags (repository_id, lower(name), name)`.execute(db)
+
   await db.schema
     .createTable('release_assets')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
@@ -39,6 +42,7 @@ export async function up(db: Tx): Promise<void> {
 }
 
 export async function down(db: Tx): Promise<void> {
+  await db.schema.dropIndex('tags_folded').execute()
   await db.schema.dropTable('release_assets').execute()
   // Its triggers go with it.
   await db.schema.dropTable('releases').execute()

@@ -18,6 +18,7 @@ import * as planning from './0016-planning.ts'
 import * as keys from './0017-keys.ts'
 import * as branchProtections from './0018-branch-protections.ts'
 import * as releases from './0019-releases.ts'
+import * as topics from './0020-topics.ts'
 import * as gitHooks from './0021-git-hooks.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
@@ -53,5 +54,6 @@ export const migrations: readonly Migration[] = [
   { name: '0017-keys', ...keys },
   { name: '0018-branch-protections', ...branchProtections },
   { name: '0019-releases', ...releases },
+  { name: '0020-topics', ...topics },
   { name: '0021-git-hooks', ...gitHooks },
 ]

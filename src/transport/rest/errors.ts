@@ -80,6 +80,7 @@ export function encodeError(error: ConnectError, style: ErrorStyle): ErrorReply 
   const http = httpStatusOf(error)
   const status = http?.status ?? style.dialect.errorStatus.get(error.code) ?? codeToHttpStatus(error.code)
   const headers = Object.entries(http?.headers ?? {}).filter(([name]) => isHeaderName(name))
+  if (http?.body !== undefined) return { status, headers, body: JSON.stringify(http.body) }
   const body = style.dialect.errors === 'messageUrl' ? messageUrl(error, status, style) : encodeStatus(error, style)
   return { status, headers, body }
 }

@@ -147,6 +147,8 @@ function framingOf({ isRaw }: Endpoint, { headers }: NodeServerRequest): Framing
 function headOf({ responseHeader }: RestContext, framing: Framing, first: Content): HeaderList {
   const headers = ['Content-Type', framing.contentType(first), ...metadataOf(responseHeader)]
   if (framing.vary !== undefined) headers.push('Vary', framing.vary)
+  const bytes = responseHeader.get('content-length')
+  if (framing === raw && bytes !== null) headers.push('Content-Length', bytes)
   // Caches would otherwise hold events back (https://html.spec.whatwg.org/multipage/server-sent-events.html).
   if (framing === events && !responseHeader.has('cache-control')) headers.push('Cache-Control', 'no-cache')
   return headers

@@ -86,6 +86,8 @@ describe('a restored backup', () => {
     'repositories/../../evil',
     'repositories/a/..',
     'repositories/../evil',
+    'attachments/../evil',
+    'attachments',
     'evil',
     'branchline.db/evil',
     'lock',

@@ -6,9 +6,11 @@ import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
 
 /** A method about the caller's own things, the instance, or nothing in particular, and a call that changes nothing. */
@@ -88,6 +90,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
 
   row(repositories.createUserRepository, { ...writers, scopes: ['write:repository', 'write:user'] }, { name: '..' }),
   row(repositories.searchRepositories, ofRepositories),
+  row(TopicService.method.searchTopics, ofRepositories),
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
   row(repositories.listUserRepositories, { ...anybody, scopes: ['read:repository', 'read:user'] }, { username: 'bob' }),
   row(
@@ -95,6 +98,9 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { ...signedIn, scopes: ['write:repository'], privateData: true },
     { cloneAddr: 'file:///', repoName: 'copy' },
   ),
+
+  // Of no release: whose it is decides about others.
+  row(ReleaseService.method.getAttachment, ofRepositories, { uuid: 'none' }),
 ]
 
 function row<M extends DescMethod>(method: M, needs: AccountNeeds, request?: MessageInitShape<M['input']>): AccountRow {

@@ -10,10 +10,12 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { RepositoryNeeds } from './model.ts'
 import type { Place } from './stage.ts'
 
@@ -44,6 +46,8 @@ const committers: RepositoryNeeds = { ...writers, movesRefs: true }
 const administrators: RepositoryNeeds = { ...writers, level: 'admin' }
 const administratorsWhoLook: RepositoryNeeds = { ...members, level: 'admin' }
 const owners: RepositoryNeeds = { ...writers, level: 'owner' }
+const releaseReaders: RepositoryNeeds = { ...readers, unit: 'releases' }
+const releaseWriters: RepositoryNeeds = { ...writers, unit: 'releases' }
 const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit: 'planning' }
 const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
 
@@ -59,9 +63,11 @@ const objects = GitObjectService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
 const mirrors = MirrorService.method
+const releases = ReleaseService.method
 const tags = TagService.method
 const protections = TagProtectionService.method
 const teams = TeamService.method
+const topics = TopicService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
@@ -73,6 +79,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // Nothing is offered to anybody.
   row(repositories.acceptRepositoryTransfer, forGuests),
   row(repositories.rejectRepositoryTransfer, forGuests),
+
+  row(topics.listRepositoryTopics, visitors),
+  row(topics.replaceRepositoryTopics, administrators, { topics: ['no topic'] }),
+  row(topics.addRepositoryTopic, administrators, { topic: 'no topic' }),
+  row(topics.removeRepositoryTopic, administrators, { topic: 'no topic' }),
 
   row(collaborators.listCollaborators, guests),
   row(collaborators.checkCollaborator, guests, { collaborator: NOBODY }),
@@ -88,6 +99,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
 
   row(forks.listForks, readers),
   row(forks.createFork, { ...members, scopes: ['write:repository'] }, { name: '..' }),
+  row(forks.mergeUpstream, committers, { branch: 'no..branch' }),
   row(mirrors.syncMirror, writers),
 
   row(commits.listCommits, readers, { sha: NOTHING }),
@@ -122,6 +134,20 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(protections.createTagProtection, administrators),
   row(protections.editTagProtection, administrators, { id: NO_NUMBER }),
   row(protections.deleteTagProtection, administrators, { id: NO_NUMBER }),
+
+  row(releases.listReleases, releaseReaders),
+  row(releases.getRelease, releaseReaders, { id: NO_NUMBER }),
+  row(releases.getLatestRelease, releaseReaders),
+  row(releases.getReleaseByTag, releaseReaders, { tag: NOTHING }),
+  row(releases.createRelease, releaseWriters, { tagName: 'no..tag' }),
+  row(releases.editRelease, releaseWriters, { id: NO_NUMBER }),
+  row(releases.deleteRelease, releaseWriters, { id: NO_NUMBER }),
+  row(releases.deleteReleaseByTag, releaseWriters, { tag: NOTHING }),
+  row(releases.listReleaseAssets, releaseReaders, { id: NO_NUMBER }),
+  row(releases.getReleaseAsset, releaseReaders, { id: NO_NUMBER, asset: NO_NUMBER }),
+  row(releases.createReleaseAsset, releaseWriters, { id: NO_NUMBER, name: 'file' }),
+  row(releases.editReleaseAsset, releaseWriters, { id: NO_NUMBER, asset: NO_NUMBER }),
+  row(releases.deleteReleaseAsset, releaseWriters, { id: NO_NUMBER, asset: NO_NUMBER }),
 
   row(deployKeys.listDeployKeys, administratorsWhoLook),
   row(deployKeys.getDeployKey, administratorsWhoLook, { id: NO_NUMBER }),

@@ -121,11 +121,13 @@ describe('the document', () => {
       'MirrorService',
       'OrganizationService',
       'PublicKeyService',
+      'ReleaseService',
       'RepositoryService',
       'ServerService',
       'TagProtectionService',
       'TagService',
       'TeamService',
+      'TopicService',
       'TwoFactorService',
       'UserService',
     ])

@@ -347,6 +347,16 @@ describe('an error', () => {
     expect(await response.json()).toEqual({ code: 5, message: 'moved' })
   })
 
+  it('may have a body of its own', async () => {
+    things.GetThing = () => {
+      const value = { status: 422, body: { why: null, names: ['a'] } }
+      throw new ConnectError('wrong', Code.InvalidArgument, undefined, [{ desc: HttpStatusSchema, value }])
+    }
+    const response = await get('/things/a')
+    expect([response.status, await response.json()]).toEqual([422, { why: null, names: ['a'] }])
+    expect(response.headers.get('content-type')).toBe('application/json')
+  })
+
   it('keeps what the call had set, and its own metadata over it', async () => {
     things.GetThing = (_request, { responseHeader }) => {
       responseHeader.set('x-request', '1')

@@ -1,0 +1,182 @@
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { promisify } from 'node:util'
+import { fingerprintOf } from './ssh-keys.ts'
+import { readStrings, writeStrings } from './ssh-strings.ts'
+
+/** A signature of a text, as `ssh-keygen -Y sign` makes it (OpenSSH, PROTOCOL.sshsig). */
+export interface SshSignature {
+  /** Of the key that it claims to be by, as `readSshKey` gives it. */
+  readonly fingerprint: string
+  /** That key in the form of RFC 4253, section 6.6. Nobody has looked at it yet. */
+  readonly publicKey: Buffer
+  /** What the text is meant for. */
+  readonly namespace: string
+  /** For later versions of the format; signed as it is. */
+  readonly reserved: Buffer
+  /** Of the text. */
+  readonly hashAlgorithm: string
+  /** As in RFC 4253, section 6.6, of what a security key makes with flags and a counter behind it. */
+  readonly signature: Buffer
+}
+
+/** A key and a signature by the longest RSA key take 6 KB. */
+const MAX_ARMORED_CHARACTERS = 8192
+
+const ARMOR = /^-----BEGIN SSH SIGNATURE-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END SSH SIGNATURE-----\s*$/
+
+const MAGIC = Buffer.from('SSHSIG')
+const VERSION = 1
+
+/** PROTOCOL.sshsig allows these two. */
+const HASH_ALGORITHMS: ReadonlySet<string> = new Set(['sha256', 'sha512'])
+
+/** A way to sign with keys of a type. */
+interface Scheme {
+  readonly keyType: string
+  readonly family: 'ed25519' | 'ecdsa' | 'rsa'
+  /** Of what is signed; null where the scheme has one of its own. */
+  readonly hash: string | null
+  /** Whether the key is in a device, which signs more than what it is given (OpenSSH, PROTOCOL.u2f, "SSH U2F Signatures"). */
+  readonly isOnDevice: boolean
+}
+
+const plain = (keyType: string, family: Scheme['family'], hash: string | null): Scheme => ({
+  keyType,
+  family,
+  hash,
+  isOnDevice: false,
+})
+
+/** By the name that a signature has. `ssh-rsa`, which is SHA-1, is none of them, and PROTOCOL.sshsig does not allow it. */
+const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
+  ['ssh-ed25519', plain('ssh-ed25519', 'ed25519', null)],
+  ['ecdsa-sha2-nistp256', plain('ecdsa-sha2-nistp256', 'ecdsa', 'sha256')],
+  ['ecdsa-sha2-nistp384', plain('ecdsa-sha2-nistp384', 'ecdsa', 'sha384')],
+  ['ecdsa-sha2-nistp521', plain('ecdsa-sha2-nistp521', 'ecdsa', 'sha512')],
+  ['rsa-sha2-256', plain('ssh-rsa', 'rsa', 'sha256')],
+  ['rsa-sha2-512', plain('ssh-rsa', 'rsa', 'sha512')],
+  [
+    'sk-ssh-ed25519@openssh.com',
+    { keyType: 'sk-ssh-ed25519@openssh.com', family: 'ed25519', hash: null, isOnDevice: true },
+  ],
+  [
+    'sk-ecdsa-sha2-nistp256@openssh.com',
+    { keyType: 'sk-ecdsa-sha2-nistp256@openssh.com', family: 'ecdsa', hash: 'sha256', isOnDevice: true },
+  ],
+])
+
+/** By the name that the curve has in keys: its name in a JSON Web Key, and the bytes of a coordinate. */
+const CURVES: ReadonlyMap<string, readonly [crv: string, bytes: number]> = new Map([
+  ['nistp256', ['P-256', 32]],
+  ['nistp384', ['P-384', 48]],
+  ['nistp521', ['P-521', 66]],
+])
+
+/** One byte of flags, four of a counter. */
+const DEVICE_BYTES = 5
+
+/** On OpenSSL's threads, where the longest RSA key holds up nobody. */
+const verifyApart = promisify(verify)
+
+/** Reads an armored signature; undefined if it is none. */
+export function readSshSignature(armored: string): SshSignature | undefined {
+  if (armored.length > MAX_ARMORED_CHARACTERS) return undefined
+  const [, base64] = ARMOR.exec(armored) ?? []
+  const bytes = Buffer.from(base64 ?? '', 'base64')
+  const start = MAGIC.length + 4
+  if (bytes.length < start || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined
+  if (bytes.readUInt32BE(MAGIC.length) !== VERSION) return undefined
+  const [publicKey, namespace, reserved, hashAlgorithm, signature, ...rest] = readStrings(bytes.subarray(start))
+  if (!publicKey || !namespace || !reserved || !hashAlgorithm || !signature || rest.length > 0) return undefined
+  return {
+    fingerprint: fingerprintOf(publicKey),
+    publicKey,
+    namespace: namespace.toString(),
+    reserved,
+    hashAlgorithm: hashAlgorithm.toString(),
+    signature,
+  }
+}
+
+/**
+ * Whether a signature is one of a text for a purpose, by the key that it brings along. Whose key that is, and that it is a sound one,
+ * the caller knows by its fingerprint.
+ *
+ * As for ssh-keygen(1), it does not matter whether somebody touched a security key.
+ */
+export async function isSshSignatureOf(signature: SshSignature, namespace: string, text: Buffer): Promise<boolean> {
+  if (signature.namespace !== namespace || !HASH_ALGORITHMS.has(signature.hashAlgorithm)) return false
+  const [keyType, ...numbers] = readStrings(signature.publicKey)
+  const deviceStart = signature.signature.length - DEVICE_BYTES
+  const isOnDevice = keyType?.subarray(0, 3).toString() === 'sk-'
+  if (isOnDevice && deviceStart < 0) return false
+  const named = isOnDevice ? signature.signature.subarray(0, deviceStart) : signature.signature
+  const [name, value, ...rest] = readStrings(named)
+  const scheme = SCHEMES.get(name?.toString() ?? '')
+  if (!scheme || !value || rest.length > 0 || scheme.keyType !== keyType?.toString()) return false
+  const statement = statementOf(signature, text)
+  const signed = scheme.isOnDevice
+    ? Buffer.concat([sha256(numbers.at(-1)), signature.signature.subarray(deviceStart), sha256(statement)])
+    : statement
+  try {
+    const encoded = scheme.family === 'ecdsa' ? pointOf(value, numbers[0]) : value
+    const key = { key: keyOf(scheme, numbers), dsaEncoding: 'ieee-p1363' as const }
+    return await verifyApart(scheme.hash, signed, key, encoded)
+  } catch {
+    // Whatever is wrong with it, it proves nothing.
+    return false
+  }
+}
+
+/** What is signed in place of a text (PROTOCOL.sshsig, "Signed Data, of which the signature goes into the blob above"). */
+function statementOf({ namespace, reserved, hashAlgorithm }: SshSignature, text: Buffer): Buffer {
+  const hash = createHash(hashAlgorithm).update(text).digest()
+  return Buffer.concat([MAGIC, writeStrings([Buffer.from(namespace), reserved, Buffer.from(hashAlgorithm), hash])])
+}
+
+/** A public key from what is behind the type in its SSH form (RFC 4253, section 6.6; RFC 5656, section 3.1; RFC 8709, section 4). */
+function keyOf({ family }: Scheme, [first = EMPTY, second = EMPTY]: readonly Buffer[]): KeyObject {
+  if (family === 'ed25519') return keyFrom({ kty: 'OKP', crv: 'Ed25519', x: base64url(first) })
+  if (family === 'rsa') return keyFrom({ kty: 'RSA', e: base64url(unsigned(first)), n: base64url(unsigned(second)) })
+  const [crv, bytes] = curveOf(first)
+  // Behind a byte that says that both coordinates follow (SEC 1, section 2.3.3).
+  const [x, y] = [second.subarray(1, 1 + bytes), second.subarray(1 + bytes)]
+  return keyFrom({ kty: 'EC', crv, x: base64url(x), y: base64url(y) })
+}
+
+const EMPTY: Buffer = Buffer.alloc(0)
+
+function keyFrom(key: Record<string, string>): KeyObject {
+  return createPublicKey({ key, format: 'jwk' })
+}
+
+/** Two numbers as RFC 5656, section 3.1.2 writes them, in the length that the curve gives them. */
+function pointOf(value: Buffer, curve = EMPTY): Buffer {
+  const [, bytes] = curveOf(curve)
+  return Buffer.concat(
+    readStrings(value).map((number) => {
+      const digits = unsigned(number)
+      if (digits.length > bytes) throw new RangeError('a number beyond its curve')
+      return Buffer.concat([Buffer.alloc(bytes - digits.length), digits])
+    }),
+  )
+}
+
+function curveOf(name: Buffer): readonly [crv: string, bytes: number] {
+  const curve = CURVES.get(name.toString())
+  if (!curve) throw new RangeError('a curve that is not known')
+  return curve
+}
+
+/** A number without the zero in front that keeps it from being a negative one (RFC 4251, section 5, `mpint`). */
+function unsigned(number: Buffer): Buffer {
+  return number[0] === 0 ? number.subarray(1) : number
+}
+
+function base64url(bytes: Buffer): string {
+  return bytes.toString('base64url')
+}
+
+function sha256(bytes = EMPTY): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}

@@ -1,0 +1,60 @@
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topic_pb.ts'
+import type { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { signedIn } from '../domain/access.ts'
+import type { App } from '../domain/app.ts'
+import {
+  addRepositoryTopic,
+  listRepositoryTopics,
+  removeRepositoryTopic,
+  replaceRepositoryTopics,
+  searchTopics,
+  type Topic,
+} from '../domain/repos/topics.ts'
+import { callerOf } from './call.ts'
+import { readNumberedPage } from './pages.ts'
+
+/** Implements TopicService. */
+export function topicService(app: App): ServiceImpl<typeof TopicService> {
+  return {
+    async listRepositoryTopics(request, context) {
+      const { offset, limit } = readNumberedPage(request)
+      const { owner, repo } = request
+      const { topics, total } = await listRepositoryTopics(app, callerOf(context), owner, repo, offset, limit)
+      return { page: { topics: [...topics] }, total: BigInt(total), limit }
+    },
+
+    async replaceRepositoryTopics({ owner, repo, topics }, context) {
+      await replaceRepositoryTopics(app, signedIn(callerOf(context)), owner, repo, topics)
+      return {}
+    },
+
+    async addRepositoryTopic({ owner, repo, topic }, context) {
+      await addRepositoryTopic(app, signedIn(callerOf(context)), owner, repo, topic)
+      return {}
+    },
+
+    async removeRepositoryTopic({ owner, repo, topic }, context) {
+      await removeRepositoryTopic(app, signedIn(callerOf(context)), owner, repo, topic)
+      return {}
+    },
+
+    async searchTopics(request) {
+      const { offset, limit } = readNumberedPage(request)
+      const { topics, total } = await searchTopics(app, request.q, offset, limit)
+      return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit }
+    },
+  }
+}
+
+function topicMessage({ id, name, public_count, create_time, update_time }: Topic): TopicMessage {
+  return create(TopicSchema, {
+    id: BigInt(id),
+    topicName: name,
+    repoCount: BigInt(public_count),
+    created: timestampFromMs(create_time * 1000),
+    updated: timestampFromMs(update_time * 1000),
+  })
+}

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  findBranchProtection,
+  findListed,
+  findListings,
+  listBranchProtections,
+} from '../../src/storage/branch-protections.ts'
+import { listBranchRenames } from '../../src/storage/branch-renames.ts'
+import { type Db, openDatabase } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { plansOf } from '../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+describe('rules about branches', () => {
+  it('and those on their lists are found by indexes, without a look at other repositories', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await listBranchProtections(watched, 1)
+      await findBranchProtection(watched, 1, 'main')
+      await findListed(watched, 1)
+      await findListings(watched, 1, 1)
+      await listBranchRenames(watched, 1)
+    })
+    expect(plans).toHaveLength(7)
+    expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
+    expect(plans[0]?.[0]).toContain('(repository_id=?)')
+    expect(plans[1]?.[0]).toContain('(repository_id=? AND rule_name=?)')
+  })
+})
