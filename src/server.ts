@@ -30,6 +30,7 @@ import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -113,6 +114,7 @@ const SERVICES = [
   PublicKeyService,
   MirrorService,
   ReleaseService,
+  RepositoryEventService,
   RepositoryService,
   ServerService,
   TagProtectionService,
@@ -175,7 +177,12 @@ export async function createApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
-    signals: { deliveries: createSignal(), events: createSignal(), mirrors: createSignal() },
+    signals: {
+      deliveries: createSignal(),
+      events: createSignal(),
+      mirrors: createSignal(),
+      repositoryEvents: createSignal(),
+    },
     copies: createCopyPlaces(),
     signatureChecks: createSignatureChecks(),
     payloads: { memo: memoPayload },

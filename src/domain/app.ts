@@ -47,8 +47,10 @@ export interface Signals {
   readonly deliveries: Signal
   /** There are mirrors to synchronise, or at another time. */
   readonly mirrors: Signal
-  /** There are events to watch. */
+  /** There are events of accounts to watch. */
   readonly events: Signal
+  /** There are events of repositories to watch. */
+  readonly repositoryEvents: Signal
 }
 
 /** Resources in the form that clients get them in, for bodies that are stored before they are sent. */

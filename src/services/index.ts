@@ -23,6 +23,7 @@ import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -62,6 +63,7 @@ import { personalAccessTokenMethods } from './personal-access-tokens.ts'
 import { publicKeyService } from './public-keys.ts'
 import { releaseService } from './releases.ts'
 import { repositoryService } from './repositories.ts'
+import { repositoryEventService } from './repository-events.ts'
 import { serverService } from './server-version.ts'
 import { tagProtectionService } from './tag-protections.ts'
 import { tagService } from './tags.ts'
@@ -99,6 +101,7 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(PublicKeyService, publicKeyService(app))
   router.service(MirrorService, mirrorService(app))
   router.service(ReleaseService, releaseService(app))
+  router.service(RepositoryEventService, repositoryEventService(app))
   router.service(RepositoryService, repositoryService(app))
   router.service(ServerService, serverService())
   router.service(TagProtectionService, tagProtectionService(app))

@@ -120,20 +120,22 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
 
     async createReleaseAsset(requests, context) {
       return readUpload(requests, app.settings.maxAssetBytes, async (request, file) => {
+        const caller = signedIn(callerOf(context))
         const reopen = () => open(request, context)
         const release = await reopen()
         const { name, content } = await file()
-        return attachmentMessage(app, await addAsset(app, release, request.name || name, content, reopen))
+        return attachmentMessage(app, await addAsset(app, caller, release, request.name || name, content, reopen))
       })
     },
 
     async editReleaseAsset(request, context) {
+      const caller = signedIn(callerOf(context))
       const release = await open(request, context)
-      return attachmentMessage(app, await renameAsset(app, release, Number(request.asset), request.name))
+      return attachmentMessage(app, await renameAsset(app, caller, release, Number(request.asset), request.name))
     },
 
     async deleteReleaseAsset(request, context) {
-      await deleteAsset(app, await open(request, context), Number(request.asset))
+      await deleteAsset(app, signedIn(callerOf(context)), await open(request, context), Number(request.asset))
       return {}
     },
 

@@ -236,19 +236,32 @@ export async function setPriority(tx: Tx, id: number, priority: number): Promise
   await tx.updateTable('branch_protections').set({ priority }).where('id', '=', id).execute()
 }
 
-/** Gives the rule of a name, if there is one, another name, unless there is one of that name too. */
-export async function renameBranchProtection(tx: Tx, repositoryId: number, from: string, to: string): Promise<void> {
-  if (await findBranchProtection(tx, repositoryId, to)) return
-  await tx
+/**
+ * Gives the rule of a name, if there is one, another name, unless there is one of that name too.
+ *
+ * @returns its number, undefined when no rule has another name now.
+ */
+export async function renameBranchProtection(
+  tx: Tx,
+  repositoryId: number,
+  from: string,
+  to: string,
+): Promise<number | undefined> {
+  if (await findBranchProtection(tx, repositoryId, to)) return undefined
+  const renamed = await tx
     .updateTable('branch_protections')
     .set({ rule_name: to })
     .where('repository_id', '=', repositoryId)
     .where('rule_name', '=', from)
-    .execute()
+    .returning('id')
+    .executeTakeFirst()
+  return renamed?.id
 }
 
-export async function deleteBranchProtection(tx: Tx, id: number): Promise<void> {
-  await tx.deleteFrom('branch_protections').where('id', '=', id).execute()
+/** @returns whether it was there. */
+export async function deleteBranchProtection(tx: Tx, id: number): Promise<boolean> {
+  const deleted = await tx.deleteFrom('branch_protections').where('id', '=', id).returning('id').executeTakeFirst()
+  return deleted !== undefined
 }
 
 function fromRow(row: Row): BranchProtection {

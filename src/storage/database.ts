@@ -28,6 +28,7 @@ import { openReader, type Reader } from './reader.ts'
 import type { ReleaseAssetsTable } from './release-assets.ts'
 import type { ReleasesTable } from './releases.ts'
 import type { RepositoriesTable, RepositoryRedirectsTable } from './repositories.ts'
+import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { RepositoryTransfersTable } from './repository-transfers.ts'
 import type { SessionsTable } from './sessions.ts'
 import type { TagProtectionsTable, TagProtectionTeamsTable, TagProtectionUsersTable } from './tag-protections.ts'
@@ -91,6 +92,8 @@ export interface Schema {
   release_assets: ReleaseAssetsTable
   releases: ReleasesTable
   repositories: RepositoriesTable
+  repository_event_logs: RepositoryEventLogsTable
+  repository_events: RepositoryEventsTable
   repository_redirects: RepositoryRedirectsTable
   repository_topics: RepositoryTopicsTable
   repository_transfers: RepositoryTransfersTable

@@ -155,6 +155,8 @@ export async function setTagProtectionTeams(tx: Tx, id: number, teamIds: readonl
   await tx.insertInto('tag_protection_teams').values(rows).execute()
 }
 
-export async function deleteTagProtection(tx: Tx, id: number): Promise<void> {
-  await tx.deleteFrom('tag_protections').where('id', '=', id).execute()
+/** @returns whether it was there. */
+export async function deleteTagProtection(tx: Tx, id: number): Promise<boolean> {
+  const deleted = await tx.deleteFrom('tag_protections').where('id', '=', id).returning('id').executeTakeFirst()
+  return deleted !== undefined
 }

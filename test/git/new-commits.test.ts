@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { listChangedPaths, listNewCommits, losesCommits } from '../../src/git/new-commits.ts'
 import { createRepository, type Repositories, repositoryPath } from '../../src/git/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../support/histories.ts'
+import { type Random, seededRandom } from '../transport/rest/random.ts'
 import { git, scratchFolder, testRepositories, writeHistory } from './fixture.ts'
 
 const SIDE = 'refs/heads/side'
@@ -21,6 +22,23 @@ async function all(texts: AsyncIterable<string>): Promise<string[]> {
   const found = []
   for await (const text of texts) found.push(text)
   return found
+}
+
+const madeRef = (n: number) => `refs/made/${n}`
+
+/** Commits that follow each other in a random way, each on a ref of its own. */
+function misdatedHistory(random: Random) {
+  return Array.from({ length: 60 }, (_, n) => {
+    const others = random.below(4) === 0 ? [n - 1 - random.below(10)] : []
+    const parents = new Set([n - 1 - random.below(2), ...others])
+    return {
+      on: madeRef(n),
+      message: `${n}`,
+      parents: [...parents].filter((parent) => parent >= 0).map(madeRef),
+      // Stretches of wrong dates, since Git does not stop at the first few.
+      time: HISTORY_START + n - (Math.floor(n / 10) % 2) * 100_000,
+    }
+  })
 }
 
 describe('a move of a branch', () => {
@@ -44,9 +62,28 @@ describe('a move of a branch', () => {
     const repositories = await repositoryWith([{ message: 'base' }, { message: 'tip' }, ...backdated])
     const move = { from: idOf(repositories, 'main~20'), to: idOf(repositories, 'main') }
     expect(await losesCommits(repositories, 1, move, {})).toBe(false)
-    expect(await all(listNewCommits(repositories, 1, move, {}))).toEqual(
-      expect.arrayContaining([move.to, idOf(repositories, 'main~19')]),
-    )
+    const brought = await all(listNewCommits(repositories, 1, move, {}))
+    expect(brought).toEqual(git(repositories, 1, 'rev-parse', ...backdated.map((_, n) => `main~${n}`)).split('\n'))
+  })
+
+  it.each([1, 2, 3, 4])('is seen for what it is in a history whose dates lie: %i', async (seed) => {
+    const random = seededRandom(seed)
+    const history = misdatedHistory(random)
+    const repositories = await repositoryWith(history)
+    const ids = git(repositories, 1, 'rev-parse', ...history.map(({ on }) => on)).split('\n')
+    const reached = new Map<string, ReadonlySet<string>>()
+    for (const [n, { on, parents }] of history.entries()) {
+      reached.set(on, new Set([ids[n] ?? '', ...parents.flatMap((parent) => [...(reached.get(parent) ?? [])])]))
+    }
+    for (let i = 0; i < 25; i++) {
+      const [a, b] = [random.below(ids.length), random.below(ids.length)]
+      const [from = '', to = ''] = [ids[a], ids[b]]
+      const [had, has] = [reached.get(madeRef(a)), reached.get(madeRef(b))]
+      expect(await losesCommits(repositories, 1, { from, to }, {}), `${a} to ${b}`).toBe(!has?.has(from))
+      const brought = await all(listNewCommits(repositories, 1, { from, to }, {}))
+      const overlooked = [...(has ?? [])].filter((id) => !had?.has(id) && !brought.includes(id))
+      expect(overlooked, `${a} to ${b}`).toEqual([])
+    }
   })
 
   it('brings commits, a new branch those that no branch has', async () => {

@@ -22,7 +22,11 @@ const answers = new Map<DescMethod, { status: number; body: unknown }>()
 beforeAll(async () => {
   upstream = await startGitUpstream()
   upstream.commit('main')
-  server = await startTestServer({ clock: testClock(), webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
+  server = await startTestServer({
+    clock: testClock(),
+    webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+    settings: { gitHooks: true },
+  })
   const cast = await inviteCast(server.url)
   const token = await createToken(server.url, cast.bob, ['all'])
   const authorization: Record<Step['who'], string> = {
@@ -79,6 +83,7 @@ describe('the JSON of', () => {
 /** What chance decides, and so differs from run to run. The clock stands still. */
 const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/127\.0\.0\.1:\d+/g, '<host>'],
+  [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '<uuid>'],
   [/^[0-9a-f]{64}$/, '<proof>'],
   [/\+branchline-\S+$/, '+branchline-<version>'],
   [/^branchline_pat_[0-9A-Za-z]+$/, '<token>'],

@@ -2,6 +2,7 @@ import type { DescMethod, JsonValue } from '@bufbuild/protobuf'
 import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
@@ -9,6 +10,7 @@ import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
@@ -16,6 +18,8 @@ import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -33,10 +37,13 @@ const collaborators = CollaboratorService.method
 const contents = ContentService.method
 const commits = CommitService.method
 const branches = BranchService.method
+const branchProtections = BranchProtectionService.method
+const hooks = GitHookService.method
 const objects = GitObjectService.method
 const statuses = CommitStatusService.method
 const tags = TagService.method
-const protections = TagProtectionService.method
+const tagProtections = TagProtectionService.method
+const releases = ReleaseService.method
 const deployKeys = DeployKeyService.method
 const publicKeys = PublicKeyService.method
 const gpgKeys = GpgKeyService.method
@@ -199,6 +206,29 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(commits.compareCommits, 'GET /repos/bob/garden/compare/main...later'),
   bob(branches.listBranches, 'GET /repos/bob/garden/branches'),
   bob(branches.getBranch, 'GET /repos/bob/garden/branches/main'),
+  bob(branches.createBranch, 'POST /repos/bob/garden/branches', { new_branch_name: 'beds', old_ref_name: 'later' }),
+  bob(branches.moveBranch, 'PUT /repos/bob/garden/branches/beds', { new_commit_id: 'main', force: true }),
+  bob(branches.renameBranch, 'PATCH /repos/bob/garden/branches/beds', { name: 'paths' }),
+  bob(branches.deleteBranch, 'DELETE /repos/bob/garden/branches/paths'),
+  bob(branchProtections.createBranchProtection, 'POST /repos/bob/garden/branch_protections', {
+    rule_name: 'main',
+    enable_push: true,
+    enable_push_whitelist: true,
+    push_whitelist_usernames: ['bob'],
+    required_approvals: 1,
+  }),
+  bob(branchProtections.editBranchProtection, 'PATCH /repos/bob/garden/branch_protections/main', {
+    enable_status_check: true,
+    status_check_contexts: ['ci/*'],
+  }),
+  bob(branchProtections.reorderBranchProtections, 'POST /repos/bob/garden/branch_protections/priority', { ids: [1] }),
+  bob(branchProtections.getBranchProtection, 'GET /repos/bob/garden/branch_protections/main'),
+  bob(branchProtections.listBranchProtections, 'GET /repos/bob/garden/branch_protections'),
+  bob(branchProtections.deleteBranchProtection, 'DELETE /repos/bob/garden/branch_protections/main'),
+  by('ada', hooks.editGitHook, 'PATCH /repos/bob/garden/hooks/git/update', { content: 'exit 0\n' }),
+  by('ada', hooks.getGitHook, 'GET /repos/bob/garden/hooks/git/update'),
+  by('ada', hooks.listGitHooks, 'GET /repos/bob/garden/hooks/git'),
+  by('ada', hooks.deleteGitHook, 'DELETE /repos/bob/garden/hooks/git/update'),
   bob(objects.listGitRefs, 'GET /repos/bob/garden/git/refs'),
   bob(objects.getGitTree, 'GET /repos/bob/garden/git/trees/main?recursive=true'),
   bob(tags.createTag, 'POST /repos/bob/garden/tags', { tag_name: 'v1', message: 'The first' }),
@@ -206,17 +236,31 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(tags.getTag, 'GET /repos/bob/garden/tags/v1'),
   ({ tagObject }) => step('bob', objects.getAnnotatedTag, `GET /repos/bob/garden/git/tags/${tagObject}`),
   bob(tags.deleteTag, 'DELETE /repos/bob/garden/tags/v1'),
-  bob(protections.createTagProtection, 'POST /repos/bob/garden/tag_protections', {
+  bob(tagProtections.createTagProtection, 'POST /repos/bob/garden/tag_protections', {
     name_pattern: 'v*',
     whitelist_usernames: ['bob'],
   }),
-  bob(protections.editTagProtection, 'PATCH /repos/bob/garden/tag_protections/1', { name_pattern: 'w*' }),
-  bob(protections.getTagProtection, 'GET /repos/bob/garden/tag_protections/1'),
-  bob(protections.listTagProtections, 'GET /repos/bob/garden/tag_protections'),
-  bob(protections.deleteTagProtection, 'DELETE /repos/bob/garden/tag_protections/1'),
+  bob(tagProtections.editTagProtection, 'PATCH /repos/bob/garden/tag_protections/1', { name_pattern: 'w*' }),
+  bob(tagProtections.getTagProtection, 'GET /repos/bob/garden/tag_protections/1'),
+  bob(tagProtections.listTagProtections, 'GET /repos/bob/garden/tag_protections'),
+  bob(tagProtections.deleteTagProtection, 'DELETE /repos/bob/garden/tag_protections/1'),
   bob(statuses.createCommitStatus, 'POST /repos/bob/garden/statuses/main', { state: 'success', context: 'ci/build' }),
   bob(statuses.listCommitStatuses, 'GET /repos/bob/garden/statuses/main'),
   bob(statuses.getCombinedStatus, 'GET /repos/bob/garden/commits/main/status'),
+  bob(releases.createRelease, 'POST /repos/bob/garden/releases', { tag_name: 'spring' }),
+  bob(releases.deleteReleaseByTag, 'DELETE /repos/bob/garden/releases/tags/spring'),
+  bob(releases.createRelease, 'POST /repos/bob/garden/releases', { tag_name: 'summer', name: 'Summer', draft: true }),
+  bob(releases.editRelease, 'PATCH /repos/bob/garden/releases/2', { body: 'In bloom', draft: false }),
+  bob(releases.createReleaseAsset, 'POST /repos/bob/garden/releases/2/assets?name=seeds', ['rose']),
+  bob(releases.editReleaseAsset, 'PATCH /repos/bob/garden/releases/2/assets/1', { name: 'seeds.json' }),
+  bob(releases.getReleaseAsset, 'GET /repos/bob/garden/releases/2/assets/1'),
+  bob(releases.listReleaseAssets, 'GET /repos/bob/garden/releases/2/assets'),
+  bob(releases.getRelease, 'GET /repos/bob/garden/releases/2'),
+  bob(releases.getLatestRelease, 'GET /repos/bob/garden/releases/latest'),
+  bob(releases.getReleaseByTag, 'GET /repos/bob/garden/releases/tags/summer'),
+  bob(releases.listReleases, 'GET /repos/bob/garden/releases'),
+  bob(releases.deleteReleaseAsset, 'DELETE /repos/bob/garden/releases/2/assets/1'),
+  bob(releases.deleteRelease, 'DELETE /repos/bob/garden/releases/2'),
   // What is about them
   bob(labels.createRepositoryLabel, 'POST /repos/bob/garden/labels', { name: 'kind/bug', color: '#f00' }),
   bob(labels.editRepositoryLabel, 'PATCH /repos/bob/garden/labels/2', { exclusive: true }),
@@ -269,6 +313,8 @@ export const UNTOLD: readonly DescMethod[] = [
   contents.getRawFile,
   contents.getArchive,
   gpgKeys.verifyGpgKey,
+  releases.getAttachment,
+  RepositoryEventService.method.watchRepository,
 ]
 
 function bob(method: DescMethod, request: string, body?: JsonValue): () => Step {

@@ -72,7 +72,12 @@ export async function testApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
-    signals: { deliveries: createSignal(), events: createSignal(), mirrors: createSignal() },
+    signals: {
+      deliveries: createSignal(),
+      events: createSignal(),
+      mirrors: createSignal(),
+      repositoryEvents: createSignal(),
+    },
     copies: createCopyPlaces(),
     signatureChecks: createSignatureChecks(),
     payloads: { memo: memoPayload },

@@ -92,7 +92,7 @@ export const RepositoryEventSchema: GenMessage<RepositoryEvent> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_event, 0);
 
 /**
- * What happened.
+ * What happened. There will be more types, about pull requests among others: clients pass over those that they do not know.
  *
  * @generated from enum branchline.v1.RepositoryEvent.Type
  */

@@ -103,7 +103,7 @@ export const RepositoryEventService: GenService<{
    *
    * The first answer comes at once and carries a cursor and no event; so do the heartbeats that follow when nothing happens for a
    * while. A client that was cut off goes on with the last cursor that it saw, also after a restart of the server, and misses
-   * nothing. Events are kept for 7 days, and at least 5000 of a repository within that time. Over REST the answers are JSON
+   * nothing. Events are kept for 7 days, as long as a repository has no more than 5000 of them. Over REST the answers are JSON
    * objects, one on each line.
    *
    * The stream ends with REPOSITORY_NOT_FOUND when the repository is gone or the caller may not read it any more, before anything

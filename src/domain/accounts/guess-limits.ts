@@ -184,7 +184,7 @@ function accountKey(account: string): string {
 }
 
 /** The first 64 bits of an IPv6 address (RFC 4291 section 2.2); any other address as it is. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''))
   // The last group may be an IPv4 address, which stands for two.

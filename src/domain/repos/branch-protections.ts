@@ -6,7 +6,7 @@ import {
   PROTECTION_LISTS,
   type ProtectionList,
 } from '../../storage/branch-protections.ts'
-import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
+import { isUniqueViolation, type Tx } from '../../storage/database.ts'
 import { findTeamById, hasRepository } from '../../storage/teams.ts'
 import { findUsersByIds } from '../../storage/users.ts'
 import type { Caller } from '../access.ts'
@@ -25,6 +25,7 @@ import {
 } from './permissions.ts'
 import { inOrder } from './protection-rules.ts'
 import { checkEdit, editedSettings, newSettings, type ProtectionEdit } from './protection-settings.ts'
+import { changeWatched, recordProtectionChange, recordProtectionOrder } from './repository-events.ts'
 
 export type { ProtectionEdit } from './protection-settings.ts'
 
@@ -98,7 +99,7 @@ export async function createBranchProtection(
   // That one is not even read while it is not in force, whoever is on it.
   const wanted = PROTECTION_LISTS.filter((list) => list !== 'bypass' || settings.enable_bypass_allowlist)
   const lists = await resolveLists(app, open, draft, wanted)
-  await transaction(app.db, async (tx) => {
+  await changeWatched(app, async (tx) => {
     const present = await rows.listBranchProtections(tx, repositoryId)
     if (present.length >= MAX_RULES) {
       throw new DomainError('TOO_MANY_BRANCH_PROTECTIONS', { limit: String(MAX_RULES) })
@@ -108,6 +109,7 @@ export async function createBranchProtection(
     const placed = { ...settings, priority }
     const id = await rows.insertBranchProtection(tx, repositoryId, placed, nowSeconds(app.clock))
     await storeLists(tx, id, lists)
+    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_CREATED', { id, name: ruleName })
   }).catch((error: unknown) => {
     throw isUniqueViolation(error) ? new DomainError('BRANCH_PROTECTION_EXISTS') : error
   })
@@ -134,13 +136,15 @@ export async function editBranchProtection(
   await findRule(app, repositoryId, ruleName)
   checkEdit(edit)
   const lists = await resolveLists(app, open, edit, PROTECTION_LISTS)
-  await transaction(app.db, async (tx) => {
+  await changeWatched(app, async (tx) => {
     const rule = await rows.findBranchProtection(tx, repositoryId, ruleName)
     if (!rule) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
     const settings = editedSettings(rule, edit)
     await rows.updateBranchProtection(tx, rule.id, settings, nowSeconds(app.clock))
     const emptied = settings.enable_bypass_allowlist ? [] : EMPTY_BYPASS_LISTS
     await storeLists(tx, rule.id, [...lists, ...emptied])
+    const named = { id: rule.id, name: ruleName }
+    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_EDITED', named)
   })
   return viewRule(app, open, ruleName)
 }
@@ -160,7 +164,10 @@ export async function deleteBranchProtection(
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
   const { id } = await findRule(app, repository.id, ruleName)
-  await transaction(app.db, (tx) => rows.deleteBranchProtection(tx, id))
+  await changeWatched(app, async (tx) => {
+    if (!(await rows.deleteBranchProtection(tx, id))) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
+    await recordProtectionChange(app, tx, caller, repository.id, 'BRANCH_PROTECTION_DELETED', { id, name: ruleName })
+  })
 }
 
 /**
@@ -177,12 +184,13 @@ export async function reorderBranchProtections(
 ): Promise<void> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
-  await transaction(app.db, async (tx) => {
+  await changeWatched(app, async (tx) => {
     const unplaced = new Set((await rows.listBranchProtections(tx, repository.id)).map(({ id }) => id))
     for (const [i, id] of ids.entries()) {
       if (!unplaced.delete(id)) throw new DomainError('INVALID_PROTECTION_ORDER', { id: String(id) })
       await rows.setPriority(tx, id, i + 1)
     }
+    await recordProtectionOrder(app, tx, caller, repository.id)
   })
 }
 

@@ -9,6 +9,7 @@ import {
 import type { Tx } from '../../storage/database.ts'
 import { type Repository, updateRepository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
+import { recordProtectionChange } from './repository-events.ts'
 
 /**
  * What goes with the name of a branch and follows it to another one. It is noted before Git is asked to move the refs, and follows in
@@ -44,6 +45,7 @@ export async function endedRenames(app: App, repositoryId: number, notes: readon
  * @param settled notes whose work Git will not do any more if it has not.
  */
 export async function settleRenames(
+  app: App,
   tx: Tx,
   { id, default_target_branch }: Repository,
   renames: readonly EndedRename[],
@@ -52,7 +54,11 @@ export async function settleRenames(
   for (const { rename, hasHappened } of renames) {
     if (hasHappened) {
       const { old_name, new_name } = rename
-      await renameBranchProtection(tx, id, old_name, new_name)
+      const ruleId = await renameBranchProtection(tx, id, old_name, new_name)
+      if (ruleId !== undefined) {
+        const rule = { id: ruleId, name: new_name }
+        await recordProtectionChange(app, tx, undefined, id, 'BRANCH_PROTECTION_EDITED', rule)
+      }
       if (default_target_branch === old_name) await updateRepository(tx, id, { default_target_branch: new_name })
       await settleBranchRename(tx, rename)
     } else if (rename.note_id !== null && settled.includes(rename.note_id)) {

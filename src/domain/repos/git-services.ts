@@ -125,7 +125,9 @@ async function answer(
       if (refusals.length > 0) return refusal(refusals)
       const verdict = await run()
       if (verdict.accepted) {
-        push.accepted = { note: await noteUpdates(app, repositoryId), updates: question.updates }
+        const { updates } = question
+        const pushed = { pusherId: caller.user.id, updates }
+        push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
       }
       return answerOf(verdict)
     }

@@ -23,7 +23,8 @@ import {
 import { countTags, deleteTags, findTag, findTagInAnyCase, pageOfTags, putTags, type Tag } from '../../storage/tags.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
-import { isSettled, leftoverNotes } from './ref-notes.ts'
+import { findPushers, isSettled, leftoverNotes } from './ref-notes.ts'
+import { type MovedRef, recordMovedRefs, recordRepositoryChange } from './repository-events.ts'
 import { measureLater } from './repository-size.ts'
 
 /**
@@ -108,7 +109,9 @@ async function record(
   const changes = await changesOf(app, id, held, extent)
   const renames = await endedRenames(app, id, ended)
   const defaultBranch = await settleDefaultBranch(app, id, held)
-  const isChanged = changes.length > 0 || defaultBranch !== default_branch
+  const hasNewDefault = defaultBranch !== default_branch
+  const isChanged = changes.length > 0 || hasNewDefault
+  const pusherOf = findPushers(app, id)
   // The last batch may be an empty one; the notes go with it.
   for (let start = 0; start === 0 || start < changes.length; start += BATCH) {
     const batch = changes.slice(start, start + BATCH)
@@ -120,12 +123,29 @@ async function record(
     const isLast = start + BATCH >= changes.length
     await transaction(app.db, async (tx) => {
       await writeRows(tx, id, batch, targets, nowSeconds(app.clock))
+      await recordMovedRefs(app, tx, id, movedRefs(batch, targets, pusherOf))
       if (!isLast) return
-      await settleRenames(tx, repository, renames, settled)
+      if (hasNewDefault) await recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED')
+      await settleRenames(app, tx, repository, renames, settled)
       await endRecord(tx, id, settled, isChanged ? stateOf(app, defaultBranch) : undefined)
     })
   }
+  app.signals.repositoryEvents.notify()
   return changes.length
+}
+
+/** What those who watch are told of. Nobody is told of a branch of something else than a commit, which has no row. */
+function movedRefs(
+  changes: readonly RefChange[],
+  targets: ReadonlyMap<string, RefTarget>,
+  pusherOf: ReturnType<typeof findPushers>,
+): MovedRef[] {
+  return changes.flatMap(({ table, name, objectId, known }) => {
+    const ref = `${table === 'branches' ? HEADS : TAGS}${name}`
+    const isBroken = table === 'branches' && objectId !== undefined && targets.get(objectId)?.commitId === undefined
+    const newId = isBroken ? undefined : objectId
+    return newId === known ? [] : [{ ref, oldId: known, newId, pusherId: pusherOf(ref, newId) }]
+  })
 }
 
 function stateOf({ clock }: App, defaultBranch: string): RepositoryChanges {

@@ -1,3 +1,4 @@
+import type { RefUpdate } from '../../git/refs.ts'
 import { insertPendingRefUpdate, type PendingRefUpdate, pendingRefUpdatesOf } from '../../storage/branches.ts'
 import { type Db, type Tx, transaction } from '../../storage/database.ts'
 import { type App, nowSeconds } from '../app.ts'
@@ -13,13 +14,26 @@ import { type App, nowSeconds } from '../app.ts'
  */
 const ORPHANED_GIT_SECONDS = 600
 
-/** The notes of work that this process has not ended. */
-const underWay = new WeakMap<Db, Set<number>>()
+/** Updates that somebody made. */
+export interface NotedPush {
+  readonly pusherId: number
+  readonly updates: readonly RefUpdate[]
+}
 
-function underWayIn({ db }: App): Set<number> {
+/** What is known of work that has not ended. */
+interface Work {
+  readonly repositoryId: number
+  /** Undefined when it is on the server's own account. */
+  readonly push: NotedPush | undefined
+}
+
+/** The notes of work that this process has not ended. */
+const underWay = new WeakMap<Db, Map<number, Work>>()
+
+function underWayIn({ db }: App): Map<number, Work> {
   let notes = underWay.get(db)
   if (!notes) {
-    notes = new Set()
+    notes = new Map()
     underWay.set(db, notes)
   }
   return notes
@@ -29,24 +43,45 @@ function underWayIn({ db }: App): Set<number> {
  * Notes that refs of a repository are about to move. Whoever has the note records what became of it.
  *
  * @param also writes other rows that belong to the note.
+ * @param push what is about to move, where it is known and somebody does it.
  */
 export function noteUpdates(
   app: App,
   repositoryId: number,
   also?: (tx: Tx, note: number) => Promise<void>,
+  push?: NotedPush,
 ): Promise<number> {
   return transaction(app.db, async (tx) => {
-    const note = await noteUpdatesIn(app, tx, repositoryId)
+    const note = await noteUpdatesIn(app, tx, repositoryId, push)
     await also?.(tx, note)
     return note
   })
 }
 
 /** The same together with other rows. */
-export async function noteUpdatesIn(app: App, tx: Tx, repositoryId: number): Promise<number> {
+export async function noteUpdatesIn(app: App, tx: Tx, repositoryId: number, push?: NotedPush): Promise<number> {
   const note = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
-  underWayIn(app).add(note)
+  underWayIn(app).set(note, { repositoryId, push })
   return note
+}
+
+/**
+ * Tells of refs of a repository that have moved who moved them, as long as their note is there: whoever comes first records what
+ * became of it. What a crash left is nobody's.
+ *
+ * @returns the number of the account that moves a ref to an object, undefined when there is none.
+ */
+export function findPushers(
+  app: App,
+  repositoryId: number,
+): (ref: string, objectId: string | undefined) => number | undefined {
+  const pushers = new Map<string, number>()
+  for (const work of underWayIn(app).values()) {
+    if (work.repositoryId !== repositoryId || !work.push) continue
+    // No name of a ref has a blank.
+    for (const { name, to = '' } of work.push.updates) pushers.set(`${name} ${to}`, work.push.pusherId)
+  }
+  return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
 }
 
 /** Says that the work behind a note has ended. If its row is still there, it has failed, and the next reader sees to it. */

@@ -54,7 +54,7 @@ export async function pushUpdates(
   // As in a push that is atomic, one ref that is refused refuses all.
   for (const update of updates) await checkByGitHook(app, caller, repositoryId, 'update', [update])
   try {
-    await applyUpdates(app, repositoryId, updates, rename)
+    await applyUpdates(app, repositoryId, updates, { pusherId: caller.user.id, rename })
   } catch (error) {
     throw error instanceof GitError ? refusalOf(error, updates) : error
   }
@@ -64,18 +64,27 @@ export async function pushUpdates(
   )
 }
 
+/** Whom updates are by, and what they are besides. */
+interface Origin {
+  readonly pusherId: number
+  readonly rename: RenamedBranch | undefined
+}
+
 /**
- * Moves refs on the server's own account: all of them or none. Their objects have to be stored before.
+ * Moves refs: all of them or none. Their objects have to be stored before.
  *
+ * @param origin undefined for what the server does on its own account.
  * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND.
  */
 export async function applyUpdates(
   app: App,
   repositoryId: number,
   updates: readonly RefUpdate[],
-  rename?: RenamedBranch,
+  origin?: Origin,
 ): Promise<void> {
-  const note = await noteUpdates(app, repositoryId, rename && noteRename(repositoryId, rename))
+  const also = origin?.rename && noteRename(repositoryId, origin.rename)
+  const push = origin && { pusherId: origin.pusherId, updates }
+  const note = await noteUpdates(app, repositoryId, also, push)
   try {
     await updateRefs(app.git, repositoryId, updates)
   } finally {

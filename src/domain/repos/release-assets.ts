@@ -6,7 +6,7 @@ import {
   removeAttachment,
   writeAttachment,
 } from '../../storage/attachment-files.ts'
-import { transaction } from '../../storage/database.ts'
+import type { Tx } from '../../storage/database.ts'
 import type { ReleaseAsset } from '../../storage/release-assets.ts'
 import * as rows from '../../storage/release-assets.ts'
 import { deleteRelease, findRelease, type Release, updateRelease } from '../../storage/releases.ts'
@@ -16,6 +16,7 @@ import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { openRepository, openRepositoryById } from './permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from './release-access.ts'
+import { changeWatched, recordReleaseChange } from './repository-events.ts'
 
 export type { ReleaseAsset } from '../../storage/release-assets.ts'
 
@@ -101,6 +102,7 @@ export async function openAssets(
  */
 export async function addAsset(
   app: App,
+  caller: SignedIn,
   release: Release,
   name: string,
   content: AsyncIterable<Uint8Array>,
@@ -112,11 +114,12 @@ export async function addAsset(
   const { uuid, bytes } = await storeFile(app, repository_id, content)
   try {
     await reopen()
-    return await transaction(app.db, async (tx) => {
+    return await changeWatched(app, async (tx) => {
       // What was deleted meanwhile, or became a mere tag, has no assets.
       if (!(await findRelease(tx, repository_id, release.id))) throw new DomainError('RELEASE_NOT_FOUND')
       checkCount(await rows.countReleaseAssets(tx, release.id))
       const asset = { release_id: release.id, uuid, name, bytes, create_time: nowSeconds(app.clock) }
+      await recordAssetChange(app, tx, caller, release)
       return rows.insertReleaseAsset(tx, asset)
     })
   } catch (error) {
@@ -140,11 +143,18 @@ async function storeFile(app: App, repositoryId: number, content: AsyncIterable<
  *
  * @throws ASSET_NOT_FOUND, INVALID_FIELD
  */
-export async function renameAsset(app: App, release: Release, id: number, name: string): Promise<ReleaseAsset> {
-  return transaction(app.db, async (tx) => {
+export async function renameAsset(
+  app: App,
+  caller: SignedIn,
+  release: Release,
+  id: number,
+  name: string,
+): Promise<ReleaseAsset> {
+  return changeWatched(app, async (tx) => {
     const asset = found(await rows.findReleaseAsset(tx, release.id, id))
     if (name === '') return asset
     checkName(name)
+    await recordAssetChange(app, tx, caller, release)
     return found(await rows.renameReleaseAsset(tx, id, name))
   })
 }
@@ -154,13 +164,20 @@ export async function renameAsset(app: App, release: Release, id: number, name: 
  *
  * @throws ASSET_NOT_FOUND
  */
-export async function deleteAsset(app: App, release: Release, id: number): Promise<void> {
-  const { uuid } = await transaction(app.db, async (tx) => {
+export async function deleteAsset(app: App, caller: SignedIn, release: Release, id: number): Promise<void> {
+  const { uuid } = await changeWatched(app, async (tx) => {
     const asset = found(await rows.findReleaseAsset(tx, release.id, id))
     await rows.deleteReleaseAsset(tx, id)
+    await recordAssetChange(app, tx, caller, release)
     return asset
   })
   removeFiles(app, release.repository_id, [uuid])
+}
+
+/** A release whose assets change is edited by that, as it is now. */
+async function recordAssetChange(app: App, tx: Tx, caller: SignedIn, { repository_id, id }: Release): Promise<void> {
+  const present = await findRelease(tx, repository_id, id)
+  await recordReleaseChange(app, tx, caller, present, present)
 }
 
 /**
@@ -168,9 +185,15 @@ export async function deleteAsset(app: App, release: Release, id: number): Promi
  *
  * @throws RELEASE_NOT_FOUND
  */
-export async function removeReleaseRow(app: App, { id, repository_id, tag_name }: Release): Promise<void> {
-  const uuids = await transaction(app.db, async (tx) => {
-    if (!(await findRelease(tx, repository_id, id))) throw new DomainError('RELEASE_NOT_FOUND')
+export async function removeReleaseRow(
+  app: App,
+  caller: SignedIn,
+  { id, repository_id, tag_name }: Release,
+): Promise<void> {
+  const uuids = await changeWatched(app, async (tx) => {
+    const present = await findRelease(tx, repository_id, id)
+    if (!present) throw new DomainError('RELEASE_NOT_FOUND')
+    await recordReleaseChange(app, tx, caller, present, undefined)
     const deleted = await rows.deleteAssetsOfRelease(tx, id)
     const isTagThere = (await findTag(tx, repository_id, tag_name)) !== undefined
     if (isTagThere)

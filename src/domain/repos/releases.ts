@@ -1,4 +1,4 @@
-import { type Tx, transaction } from '../../storage/database.ts'
+import type { Tx } from '../../storage/database.ts'
 import { findOwnersByIds, type Owner } from '../../storage/owners.ts'
 import { listReleaseAssets, type ReleaseAsset } from '../../storage/release-assets.ts'
 import type { NewRelease, Release } from '../../storage/releases.ts'
@@ -12,6 +12,7 @@ import { type OpenRepository, openRepository } from './permissions.ts'
 import { readBranchIndex, readTagInAnyCase, tagTime } from './ref-index.ts'
 import { openForWriting, seesDrafts, visibleRelease } from './release-access.ts'
 import { removeReleaseRow } from './release-assets.ts'
+import { changeWatched, recordReleaseChange } from './repository-events.ts'
 import { isTagProtected } from './tag-protections.ts'
 import { isTagName, makeTag, resolveTarget, tagMessage } from './tags.ts'
 
@@ -189,9 +190,11 @@ export async function createRelease(
     create_time: tag && !draft.isDraft ? tagTime(tag, nowSeconds(app.clock)) : nowSeconds(app.clock),
     ...texts,
   }
-  const stored = await transaction(app.db, async (tx) => {
+  const stored = await changeWatched(app, async (tx) => {
     const left = await claimTag(tx, release, undefined)
-    return left ? rows.updateRelease(tx, left.id, release) : rows.insertRelease(tx, release)
+    const made = await (left ? rows.updateRelease(tx, left.id, release) : rows.insertRelease(tx, release))
+    await recordReleaseChange(app, tx, caller, undefined, made)
+    return made
   })
   return viewRelease(app, open, stored)
 }
@@ -230,7 +233,7 @@ export async function editRelease(
     const commitId = await resolveTarget(app, repository, texts.target || before.target)
     await makeTag(app, caller, repository.id, { name: tagName, message: '', commitId }, 'releases')
   }
-  const stored = await transaction(app.db, async (tx) => {
+  const stored = await changeWatched(app, async (tx) => {
     const present = visibleRelease(caller, open, await rows.findRelease(tx, repository.id, id))
     const changes = {
       repository_id: repository.id,
@@ -244,7 +247,9 @@ export async function editRelease(
     }
     const left = await claimTag(tx, changes, id)
     if (left) await rows.deleteRelease(tx, left.id)
-    return rows.updateRelease(tx, id, changes)
+    const edited = await rows.updateRelease(tx, id, changes)
+    await recordReleaseChange(app, tx, caller, present, edited)
+    return edited
   })
   return viewRelease(app, open, stored)
 }
@@ -286,7 +291,7 @@ async function remove(app: App, caller: SignedIn, open: OpenRepository, found: R
   }
   // Git knows whether the tag is there; its row, by then.
   await readTagInAnyCase(app, repository, release.tag_name)
-  await removeReleaseRow(app, release)
+  await removeReleaseRow(app, caller, release)
 }
 
 async function checkNotEmpty(app: App, { repository }: OpenRepository): Promise<void> {

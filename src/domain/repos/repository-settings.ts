@@ -1,5 +1,6 @@
 import { setDefaultBranch } from '../../git/refs.ts'
 import { findBranch } from '../../storage/branches.ts'
+import type { Tx } from '../../storage/database.ts'
 import { updateMirror } from '../../storage/mirrors.ts'
 import * as rows from '../../storage/repositories.ts'
 import { type Caller, checkSeesPrivate } from '../access.ts'
@@ -13,6 +14,7 @@ import { checkNotArchived, openRepository } from './permissions.ts'
 import { forgetNote, noteUpdatesIn } from './ref-notes.ts'
 import { recordUpdates } from './ref-updates.ts'
 import { getRepositoryById, withUniqueName } from './repositories.ts'
+import { recordRepositoryChange } from './repository-events.ts'
 import { checkBranchName, checkText, invalidDefaultBranch } from './repository-fields.ts'
 import type { RepositoryView } from './repository-views.ts'
 
@@ -89,8 +91,10 @@ export async function editRepository(
     await rows.updateRepository(tx, repository.id, changes)
     if (changes.private === 1) await rows.makeForksPrivate(tx, repository.id)
     if (repository.mirror === 1) await updateMirror(tx, repository.id, mirror)
+    await recordEvents(app, tx, caller, present, newName, changes)
     return movesHead ? noteUpdatesIn(app, tx, repository.id) : undefined
   })
+  app.signals.repositoryEvents.notify()
   if (repository.mirror === 1) app.signals.mirrors.notify()
   if (note !== undefined) {
     try {
@@ -101,6 +105,28 @@ export async function editRepository(
     }
   }
   return getRepositoryById(app, caller, repository.id)
+}
+
+/** What those who watch are told: each thing that is not as it was. */
+async function recordEvents(
+  app: App,
+  tx: Tx,
+  caller: Caller,
+  present: rows.Repository,
+  newName: string,
+  changes: rows.RepositoryChanges,
+): Promise<void> {
+  const { update_time: _now, archive_time = present.archive_time, ...settings } = changes
+  const isEdited = Object.entries(settings).some(
+    ([column, value]) => present[column as keyof typeof settings] !== value,
+  )
+  const types = [
+    isEdited && 'REPOSITORY_EDITED',
+    newName !== present.name && 'REPOSITORY_RENAMED',
+    archive_time !== null && present.archive_time === null && 'REPOSITORY_ARCHIVED',
+    archive_time === null && present.archive_time !== null && 'REPOSITORY_UNARCHIVED',
+  ] as const
+  for (const type of types) if (type) await recordRepositoryChange(app, tx, caller, present.id, type)
 }
 
 async function checkEdit(app: App, repository: rows.Repository, edit: RepositoryEdit): Promise<void> {

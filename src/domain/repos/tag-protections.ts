@@ -1,4 +1,4 @@
-import { isUniqueViolation, type Tx, transaction } from '../../storage/database.ts'
+import { isUniqueViolation, type Tx } from '../../storage/database.ts'
 import type { TagProtection } from '../../storage/tag-protections.ts'
 import * as rows from '../../storage/tag-protections.ts'
 import type { Caller, SignedIn } from '../access.ts'
@@ -7,6 +7,7 @@ import { DomainError } from '../errors.ts'
 import { takeTurns } from '../turns.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { checkNotArchived, openRepository } from './permissions.ts'
+import { changeWatched, recordProtectionChange } from './repository-events.ts'
 import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
 
 export type { TagProtection } from '../../storage/tag-protections.ts'
@@ -130,6 +131,8 @@ export async function createTagProtection(
     }
     await rows.setTagProtectionUsers(tx, inserted, userIds)
     await rows.setTagProtectionTeams(tx, inserted, teamIds)
+    const made = { id: inserted, name: pattern }
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_CREATED', made)
     return inserted
   })
   return findRule(app, repository.id, id)
@@ -160,6 +163,7 @@ export async function editTagProtection(
     await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
     if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
     if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_EDITED', { id, name: pattern })
   })
   return findRule(app, repository.id, id)
 }
@@ -178,8 +182,11 @@ export async function deleteTagProtection(
 ): Promise<void> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
-  await findRule(app, repository.id, id)
-  await transaction(app.db, (tx) => rows.deleteTagProtection(tx, id))
+  const { name_pattern } = await findRule(app, repository.id, id)
+  await changeWatched(app, async (tx) => {
+    if (!(await rows.deleteTagProtection(tx, id))) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_DELETED', { id, name: name_pattern })
+  })
 }
 
 async function findRule(app: App, repositoryId: number, id: number): Promise<TagProtection> {
@@ -194,7 +201,7 @@ function checkPattern(pattern: string): void {
 
 async function withUniquePattern<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
   try {
-    return await transaction(app.db, work)
+    return await changeWatched(app, work)
   } catch (error) {
     throw isUniqueViolation(error) ? new DomainError('TAG_PROTECTION_EXISTS') : error
   }

@@ -14,6 +14,7 @@ import { DomainError } from '../errors.ts'
 import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { accessOfUser, checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
 import { getRepositoryById } from './repositories.ts'
+import { changeWatched, recordRepositoryChange } from './repository-events.ts'
 import type { RepositoryView } from './repository-views.ts'
 
 /** To whom somebody gives a repository. */
@@ -171,7 +172,7 @@ async function handOver(
 ): Promise<void> {
   const { id } = repository
   try {
-    await transaction(app.db, async (tx) => {
+    await changeWatched(app, async (tx) => {
       const present = await requireOwner(tx, repository)
       const wasOffered = await rows.deleteTransfer(tx, id)
       if (asOffered && !wasOffered) throw new DomainError('TRANSFER_NOT_FOUND')
@@ -179,6 +180,7 @@ async function handOver(
       const { name, name_key } = present
       await moveRepository(tx, present, { owner_id: place.owner.id, name, name_key })
       await updateRepository(tx, id, { update_time: nowSeconds(app.clock) })
+      await recordRepositoryChange(app, tx, caller, id, 'REPOSITORY_TRANSFERRED')
       await deleteTeamsOfRepository(tx, id)
       await deleteCollaborator(tx, id, place.owner.id)
       for (const teamId of teamIds) await insertTeamRepository(tx, teamId, id)

@@ -27,7 +27,9 @@ export const GATES = {
   TEAM_NOT_FOUND: 404,
   REPOSITORY_UNIT_CLOSED: 403,
   REPOSITORY_ACCESS_DENIED: 403,
+  GIT_HOOK_ACCESS_DENIED: 403,
   REPOSITORY_ARCHIVED: 423,
+  REPOSITORY_EMPTY: 404,
   REPOSITORY_IS_MIRROR: 403,
   ORGANIZATION_ACCESS_DENIED: 403,
   PERMISSION_DENIED: 403,
@@ -39,12 +41,13 @@ const AT_THE_DOOR = ['BAD_CREDENTIALS', 'UNAUTHENTICATED', 'SCOPE_MISSING', 'PUB
 /** Those before what is nobody else's. */
 export const ACCOUNT_GATES: readonly Gate[] = [...AT_THE_DOOR, 'PASSWORD_REQUIRED', 'PERMISSION_DENIED']
 
-/** Those before a repository. */
+/** Those before a repository. That it is empty is for many methods a thing that they find out, and no gate. */
 export const REPOSITORY_GATES: readonly Gate[] = [
   ...AT_THE_DOOR,
   'REPOSITORY_NOT_FOUND',
   'REPOSITORY_UNIT_CLOSED',
   'REPOSITORY_ACCESS_DENIED',
+  'GIT_HOOK_ACCESS_DENIED',
   'REPOSITORY_ARCHIVED',
   'REPOSITORY_IS_MIRROR',
   'ORGANIZATION_ACCESS_DENIED',
@@ -80,6 +83,10 @@ export interface RepositoryNeeds extends Needs {
   readonly writes?: boolean
   /** Refused where another server says what the branches and tags are. */
   readonly movesRefs?: boolean
+  /** Refused where there is none. */
+  readonly needsBranches?: boolean
+  /** Asks for an administrator of the instance too. */
+  readonly ofInstanceToo?: boolean
   /** Asks for an owner of the organisation too, and for an organisation to own the repository. */
   readonly byOwnersOfOrganization?: boolean
 }
@@ -117,7 +124,10 @@ export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, p
   if (denied) return denied
   // To be told that it has no teams.
   if (needs.byOwnersOfOrganization && place.owner === 'bob') return 'let through'
+  const scope = needs.writes ? 'write:admin' : 'read:admin'
+  if (needs.ofInstanceToo && !administers(who, scope)) return 'GIT_HOOK_ACCESS_DENIED'
   if (needs.writes && place.archived) return 'REPOSITORY_ARCHIVED'
+  if (needs.needsBranches && place.empty) return 'REPOSITORY_EMPTY'
   if (needs.movesRefs && place.mirror) return 'REPOSITORY_IS_MIRROR'
   if (needs.byOwnersOfOrganization && !ownsOrganizations(who)) return 'ORGANIZATION_ACCESS_DENIED'
   return 'let through'

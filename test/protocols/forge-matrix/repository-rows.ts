@@ -1,4 +1,5 @@
 import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
+import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
@@ -6,11 +7,13 @@ import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -43,8 +46,11 @@ const guests: RepositoryNeeds = { ...visitors, signedIn: true }
 const forGuests: RepositoryNeeds = { ...guests, scopes: ['write:repository'] }
 const writers: RepositoryNeeds = { ...members, scopes: ['write:repository'], level: 'write', writes: true }
 const committers: RepositoryNeeds = { ...writers, movesRefs: true }
+const branchMakers: RepositoryNeeds = { ...committers, needsBranches: true }
 const administrators: RepositoryNeeds = { ...writers, level: 'admin' }
 const administratorsWhoLook: RepositoryNeeds = { ...members, level: 'admin' }
+const hookReaders: RepositoryNeeds = { ...administratorsWhoLook, ofInstanceToo: true }
+const hookWriters: RepositoryNeeds = { ...administrators, ofInstanceToo: true }
 const owners: RepositoryNeeds = { ...writers, level: 'owner' }
 const releaseReaders: RepositoryNeeds = { ...readers, unit: 'releases' }
 const releaseWriters: RepositoryNeeds = { ...writers, unit: 'releases' }
@@ -53,19 +59,21 @@ const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: '
 
 const repositories = RepositoryService.method
 const branches = BranchService.method
+const branchProtections = BranchProtectionService.method
 const collaborators = CollaboratorService.method
 const commits = CommitService.method
 const statuses = CommitStatusService.method
 const contents = ContentService.method
 const deployKeys = DeployKeyService.method
 const forks = ForkService.method
+const hooks = GitHookService.method
 const objects = GitObjectService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
 const mirrors = MirrorService.method
 const releases = ReleaseService.method
 const tags = TagService.method
-const protections = TagProtectionService.method
+const tagProtections = TagProtectionService.method
 const teams = TeamService.method
 const topics = TopicService.method
 
@@ -125,15 +133,33 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
 
   row(branches.listBranches, readers),
   row(branches.getBranch, readers, { branch: NOTHING }),
+  // With nothing wrong in it: what it asks for is looked at before the repository is.
+  row(branches.createBranch, branchMakers, { newBranchName: 'new', oldRefName: NOTHING }),
+  row(branches.deleteBranch, branchMakers, { branch: NOTHING }),
+  row(branches.moveBranch, branchMakers, { branch: NOTHING, newCommitId: NO_OBJECT }),
+  row(branches.renameBranch, branchMakers, { branch: NOTHING, name: 'new' }),
+  row(branchProtections.listBranchProtections, administratorsWhoLook),
+  row(branchProtections.getBranchProtection, administratorsWhoLook, { name: NOTHING }),
+  row(branchProtections.createBranchProtection, administrators),
+  row(branchProtections.editBranchProtection, administrators, { name: NOTHING }),
+  row(branchProtections.deleteBranchProtection, administrators, { name: NOTHING }),
+  row(branchProtections.reorderBranchProtections, administrators, { ids: [NO_NUMBER] }),
   row(tags.listTags, readers),
   row(tags.getTag, readers, { tag: NOTHING }),
   row(tags.createTag, committers, { tagName: 'no..tag' }),
   row(tags.deleteTag, committers, { tag: NOTHING }),
-  row(protections.listTagProtections, administratorsWhoLook),
-  row(protections.getTagProtection, administratorsWhoLook, { id: NO_NUMBER }),
-  row(protections.createTagProtection, administrators),
-  row(protections.editTagProtection, administrators, { id: NO_NUMBER }),
-  row(protections.deleteTagProtection, administrators, { id: NO_NUMBER }),
+  row(tagProtections.listTagProtections, administratorsWhoLook),
+  row(tagProtections.getTagProtection, administratorsWhoLook, { id: NO_NUMBER }),
+  row(tagProtections.createTagProtection, administrators),
+  row(tagProtections.editTagProtection, administrators, { id: NO_NUMBER }),
+  row(tagProtections.deleteTagProtection, administrators, { id: NO_NUMBER }),
+
+  row(hooks.listGitHooks, hookReaders),
+  row(hooks.getGitHook, hookReaders, { id: NOTHING }),
+  row(hooks.editGitHook, hookWriters, { id: NOTHING }),
+  row(hooks.deleteGitHook, hookWriters, { id: NOTHING }),
+
+  row(RepositoryEventService.method.watchRepository, visitors, { cursor: NOTHING }),
 
   row(releases.listReleases, releaseReaders),
   row(releases.getRelease, releaseReaders, { id: NO_NUMBER }),

@@ -58,7 +58,10 @@ export interface MatrixStage {
 export async function openMatrixStage(): Promise<MatrixStage> {
   const upstream = await startGitUpstream()
   upstream.commit('main')
-  const server = await startTestServer({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
+  const server = await startTestServer({
+    webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+    settings: { gitHooks: true },
+  })
   const cast = await inviteCast(server.url)
   const rest = restAt(server.url)
   const actors = await inviteUsers(server.url, rest, cast)

@@ -122,6 +122,7 @@ describe('the document', () => {
       'OrganizationService',
       'PublicKeyService',
       'ReleaseService',
+      'RepositoryEventService',
       'RepositoryService',
       'ServerService',
       'TagProtectionService',
