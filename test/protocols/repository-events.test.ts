@@ -79,9 +79,9 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     const { cursor } = await watcher.next()
     const owner = watch('bob', { cursor })
     await owner.next()
-    const waiting = watcher.next()
+    const ended = expect(watcher.next()).rejects.toMatchObject({ rawMessage: 'not found' })
     await edit({ private: true })
-    await expect(waiting).rejects.toMatchObject({ rawMessage: 'not found' })
+    await ended
     await expect(watch('carol', { cursor }).next()).rejects.toMatchObject({ code: Code.NotFound })
     expect((await owner.next()).event?.subject.value).toMatchObject({ private: true })
   })
@@ -89,9 +89,9 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
   it('end when the server stops, which waits for none of them', async () => {
     const watcher = watch('bob')
     await watcher.next()
-    const waiting = watcher.next()
+    const ended = expect(watcher.next()).rejects.toMatchObject({ rawMessage: 'the server is stopping' })
     const closing = server.close(60_000)
-    await expect(waiting).rejects.toMatchObject({ rawMessage: 'the server is stopping' })
+    await ended
     await closing
   })
 })
