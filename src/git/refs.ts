@@ -22,6 +22,9 @@ export interface RefUpdate {
   readonly to: string | undefined
 }
 
+/** Where the server keeps refs of its own, which nobody else sees. */
+export const OWN_REFS = 'refs/branchline/'
+
 /** What git-check-ref-format(1) allows between two slashes. */
 const REF_COMPONENT = /^(?!\.)(?!.*\.lock$)[^\p{Cc}\p{Cs} ~^:?*[\\]+$/u
 

@@ -1,7 +1,7 @@
 import { readCommit } from '../../git/commits.ts'
 import { GitError } from '../../git/errors.ts'
 import { isObjectId } from '../../git/objects.ts'
-import { resolveCommit } from '../../git/refs.ts'
+import { OWN_REFS, resolveCommit } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
 import { DomainError, type Reason } from '../errors.ts'
@@ -15,9 +15,6 @@ import { DomainError, type Reason } from '../errors.ts'
  * read a repository may read all that was ever pushed to it, or to its ancestors before it was made, until it is collected: a branch
  * that was deleted takes nothing back.
  */
-
-/** Refs that the server keeps for itself. */
-const OWN_REFS = 'refs/branchline/'
 
 /** After how long to try again when too much is going on. */
 const RETRY_AFTER_SECONDS = 5
