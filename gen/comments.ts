@@ -637,7 +637,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.FILE_CHANGED", "The file is not the one that the caller saw: its blob has another id.\n\nABORTED, REST 422. Metadata: `path`, `given` and `expected`."],
   ["branchline.v1.ErrorReason.FILE_EXISTS", "The file to be made is there already.\n\nALREADY_EXISTS, REST 422. Metadata: `path`."],
   ["branchline.v1.ErrorReason.FIRST_ACCOUNT_REFUSED", "The instance has no account yet, and the first one, which becomes the administrator, is only made from the machine\nitself. The message names the command to run there.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
-  ["branchline.v1.ErrorReason.FORK_EXISTS", "The owner has a fork of the repository already.\n\nALREADY_EXISTS, REST 409. Metadata: `owner` and `name` of the fork."],
+  ["branchline.v1.ErrorReason.FORK_EXISTS", "The owner has the repository itself, or a fork of it, already. What that is called is not told: it may be private.\n\nALREADY_EXISTS, REST 409. Metadata: `owner`."],
   ["branchline.v1.ErrorReason.GIT_TIMEOUT", "Reading this from the repository takes longer than the server allows. Ask for less.\n\nDEADLINE_EXCEEDED, REST 504. Metadata: none."],
   ["branchline.v1.ErrorReason.GPG_KEY_EMAIL_UNKNOWN", "None of the addresses of the OpenPGP key is known to be the account's. With a signature the key can be added all the same.\n\nNOT_FOUND, REST 404. Metadata: `token`, the text to sign."],
   ["branchline.v1.ErrorReason.GPG_KEY_IN_USE", "The OpenPGP key is in use by an account. Whose it is, is not told.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],

@@ -7,7 +7,7 @@ import type { RefUpdate } from './refs.ts'
 export interface ProposedPush {
   /** As the client asks for them, each ref once. */
   readonly updates: readonly RefUpdate[]
-  /** Folder of the objects that came with the push (git-receive-pack(1), "Quarantine environment"). */
+  /** Folder of the objects that came with the push (git-receive-pack(1), "Quarantine environment"); empty when none did. */
   readonly quarantine: string
 }
 

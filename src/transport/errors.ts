@@ -128,7 +128,7 @@ const REFUSALS: Readonly<
   },
   FORK_EXISTS: {
     code: Code.AlreadyExists,
-    message: ({ owner, name }) => `there is a fork already: ${owner}/${name}`,
+    message: ({ owner }) => `${owner} has this repository already, or a fork of it`,
   },
   GIT_TIMEOUT: { code: Code.DeadlineExceeded, message: 'this takes longer to read than the server allows' },
   GPG_KEY_EMAIL_UNKNOWN: {

@@ -62,7 +62,7 @@ export async function createFork(
 async function checkNoFork(app: App, owner: Owner, parent: OpenRepository): Promise<void> {
   const { id } = parent.repository
   const existing = owner.id === parent.owner.id ? parent.repository : await rows.findForkOf(app.db, owner.id, id)
-  if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name, name: existing.name })
+  if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name })
 }
 
 /** The parent may have gone, or gone private, while its objects were shared. */

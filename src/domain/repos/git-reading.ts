@@ -56,6 +56,7 @@ function explained(error: unknown): unknown {
  * beginning of an id, in this order; the default branch when it is empty.
  *
  * @returns its id; undefined when there is none.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCommitId(
   app: App,
@@ -67,7 +68,7 @@ export async function findCommitId(
   const commit = isObjectId(name) ? await readCommit(app.git, id, name) : undefined
   if (commit) return commit.id
   try {
-    return await resolveCommit(app.git, id, name)
+    return await reading(resolveCommit(app.git, id, name))
   } catch (error) {
     // Several objects begin like this: it is the name of none of them.
     if (error instanceof GitError && error.kind === 'AMBIGUOUS') return undefined

@@ -1,7 +1,9 @@
 import type { GitProcess } from '../../git/child-process.ts'
+import { findLargeText, MAX_TEXT_BYTES } from '../../git/large-texts.ts'
 import { type PackRequest, startReceivePack, startUploadPack } from '../../git/pack-services.ts'
 import type { ProposedPush, PushVerdict } from '../../git/push-review.ts'
 import type { RefUpdate } from '../../git/refs.ts'
+import { repositoryPath } from '../../git/repositories.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import { type Caller, holdsScope, type SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
@@ -95,6 +97,9 @@ async function reviewPush(
   push: ProposedPush,
 ): Promise<PushVerdict> {
   try {
+    // A push that only deletes brings no objects.
+    const large = push.quarantine && (await findLargeText(repositoryPath(app.git, repository.id), push.quarantine))
+    if (large) return [`${large} is a commit or tag of more than ${MAX_TEXT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repository.id, push)
     if (refusals.length === 0) return undefined
     const texts = [...new Set(refusals.map(({ text }) => text))]
