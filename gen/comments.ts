@@ -867,7 +867,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.FILE_EXISTS", "The file to be made is there already.\n\nALREADY_EXISTS, REST 422. Metadata: `path`."],
   ["branchline.v1.ErrorReason.FIRST_ACCOUNT_REFUSED", "The instance has no account yet, and the first one, which becomes the administrator, is only made from the machine\nitself. The message names the command to run there.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.FORCE_REQUIRED", "The branch would lose commits, and the caller does not say that it may.\n\nFAILED_PRECONDITION, REST 422. Metadata: `branch`."],
-  ["branchline.v1.ErrorReason.FORK_EXISTS", "The owner has a fork of the repository already.\n\nALREADY_EXISTS, REST 409. Metadata: `owner` and `name` of the fork."],
+  ["branchline.v1.ErrorReason.FORK_EXISTS", "The owner has the repository itself, or a fork of it, already. What that is called is not told: it may be private.\n\nALREADY_EXISTS, REST 409. Metadata: `owner`."],
   ["branchline.v1.ErrorReason.GIT_HOOKS_DISABLED", "Hooks of repositories are switched off on this instance.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.GIT_HOOK_ACCESS_DENIED", "Hooks of repositories are for administrators of the instance.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.GIT_HOOK_NOT_FOUND", "There is no hook of this name.\n\nNOT_FOUND, REST 404. Metadata: none."],

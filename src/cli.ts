@@ -32,7 +32,8 @@ export async function runCommandLine(argv: readonly string[], environment: NodeJ
   }
 }
 
-function program(): Command {
+/** All commands, with their options. */
+export function program(): Command {
   const root = new Command('branchline')
     .description(
       'A self-hosted Git forge backend. Every option can also be set by the environment variable that its help names.',

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { dataOption } from '../config.ts'
@@ -21,13 +21,14 @@ export function backupCommand(): Command {
     .requiredOption('--output <file>', 'archive to make, replaced when it exists; - for standard output')
     .action(async ({ data, output }: { data: string; output: string }) => {
       const db = await openDataAsItIs(data)
+      await removeLeftovers(data)
       const isPiped = output === STANDARD_STREAM
       // What is there stays there until the new one is whole.
       const draft = `${output}.${process.pid}.part`
       try {
         const target = isPiped ? process.stdout : createWriteStream(draft, { mode: 0o600, flush: true })
         const source = { db, git: repositoriesOf(data), attachments: attachmentsOf(data), clock: systemClock }
-        const options = { snapshotFile: join(data, `backup.${process.pid}.db`), version: VERSION }
+        const options = { snapshotFile: join(data, snapshotName(process.pid)), version: VERSION }
         const { repositories, files, attachments } = await writeBackup(source, target, options)
         if (isPiped) return
         await rename(draft, output)
@@ -37,6 +38,27 @@ export function backupCommand(): Command {
         await db.destroy()
       }
     })
+}
+
+/** Where a backup has its copy of the database while it runs. */
+const snapshotName = (pid: number) => `backup.${pid}.db`
+const SNAPSHOT = /^backup\.(\d+)\.db/
+
+/** Removes the copies of backups that were killed. */
+async function removeLeftovers(data: string): Promise<void> {
+  for (const name of await readdir(data)) {
+    const pid = SNAPSHOT.exec(name)?.[1]
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(data, name), { force: true })
+  }
+}
+
+/** Whether there is a process, or may be (kill(2)). */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
 }
 
 /** `branchline restore` */

@@ -41,6 +41,12 @@ const HOOKS_DESCRIPTOR = 3
 /** Kept of stderr: enough for the reason, whatever a client makes Git complain about. */
 const MAX_STDERR_CHARACTERS = 8 * 1024
 
+/**
+ * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB. Objects that come whole are read
+ * in parts beyond 512 MiB (`core.bigFileThreshold` of git-config(1)), and lists of objects are smaller than this.
+ */
+const MAX_ALLOCATION = '1g'
+
 /** What git may take to remove its temporary files and locks after SIGTERM (its own signal handlers do so). */
 const STOP_GRACE_MS = 5_000
 
@@ -115,6 +121,8 @@ export function cleanEnvironment(): Record<string, string> {
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_TERMINAL_PROMPT: '0',
+    // Read by `memory_limit_check` in git's wrapper.c.
+    GIT_ALLOC_LIMIT: MAX_ALLOCATION,
   }
 }
 

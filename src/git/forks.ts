@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runGit } from './child-process.ts'
+import { entriesOf } from './folders.ts'
 import { streamGit, textOf } from './reading.ts'
 import { listRefs, type Ref, readDefaultBranch } from './refs.ts'
 import { createDraft, discardDraft, hasCode, type Repositories, repositoryPath } from './repositories.ts'
@@ -18,7 +19,7 @@ import { createDraft, discardDraft, hasCode, type Repositories, repositoryPath }
 /** A loose object, and the parts of a pack. Everything else can be made from them, or is somebody's temporary file. */
 const LOOSE_FOLDER = /^[0-9a-f]{2}$/
 const LOOSE_OBJECT = /^[0-9a-f]{38}$/
-const PACK_FILE = /^pack-[0-9a-f]{40}\.(pack|idx|rev|bitmap)$/
+const PACK_PARTS = [/^pack-[0-9a-f]{40}\.(pack|rev|bitmap)$/, /^pack-[0-9a-f]{40}\.idx$/] as const
 
 /** Links under way at once: libuv has four threads, which others want too. */
 const LINKS_AT_ONCE = 16
@@ -86,25 +87,45 @@ export async function packRefs(draft: string): Promise<void> {
   if (code !== 0) throw new Error(`git pack-refs failed: ${stderr}`)
 }
 
+/** Packs last: where a `git repack` is at work, it moves loose objects into packs, and those of packs into others. */
 async function shareObjects(from: string, to: string): Promise<void> {
   for (const folder of await readdir(join(from, 'objects'))) {
-    const wanted = LOOSE_FOLDER.test(folder) ? LOOSE_OBJECT : folder === 'pack' ? PACK_FILE : undefined
-    if (!wanted) continue
-    const [source, target] = [join(from, 'objects', folder), join(to, 'objects', folder)]
-    await mkdir(target, { recursive: true })
-    const files = (await readdir(source)).filter((file) => wanted.test(file))
-    for (let i = 0; i < files.length; i += LINKS_AT_ONCE) {
-      const some = files.slice(i, i + LINKS_AT_ONCE)
-      await Promise.all(some.map((file) => share(join(source, file), join(target, file))))
-    }
+    if (LOOSE_FOLDER.test(folder))
+      await shareFolder(join(from, 'objects', folder), join(to, 'objects', folder), LOOSE_OBJECT)
+  }
+  const [source, target] = [join(from, 'objects/pack'), join(to, 'objects/pack')]
+  let isWhole = false
+  while (!isWhole) {
+    isWhole = true
+    // What was in a pack that has gone is in one that was made before. An index without its pack is worse than the opposite.
+    for (const part of PACK_PARTS) if (!(await shareFolder(source, target, part))) isWhole = false
   }
 }
 
-async function share(from: string, to: string): Promise<void> {
+/** @returns whether all files were there still. */
+async function shareFolder(source: string, target: string, wanted: RegExp): Promise<boolean> {
+  await mkdir(target, { recursive: true })
+  const files = (await entriesOf(source)).flatMap(({ name }) => (wanted.test(name) ? name : []))
+  let isWhole = true
+  for (let i = 0; i < files.length; i += LINKS_AT_ONCE) {
+    const some = files.slice(i, i + LINKS_AT_ONCE)
+    const shared = await Promise.all(some.map((file) => share(join(source, file), join(target, file))))
+    if (shared.includes(false)) isWhole = false
+  }
+  return isWhole
+}
+
+/** @returns false when the file is gone. */
+async function share(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)
+    return true
   } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    // From the time before, when another file was gone.
+    if (hasCode(error, 'EEXIST')) return true
     if (!hasCode(error, ...UNLINKABLE)) throw error
     await copyFile(from, to, constants.COPYFILE_FICLONE)
+    return true
   }
 }

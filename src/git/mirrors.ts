@@ -2,6 +2,7 @@ import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runGit, spawnGit } from './child-process.ts'
 import { packRefs, SHARED_REFS, writeRefs } from './forks.ts'
+import { findLargeText } from './large-texts.ts'
 import { isRefName, listRefs, listRefsAt, type RefUpdate } from './refs.ts'
 import { createDraft, discardDraft, type Repositories, repositoryPath } from './repositories.ts'
 
@@ -15,7 +16,10 @@ export interface FetchSource {
 
 /** Why a fetch failed, as far as git says. */
 export interface FetchFailure {
-  /** Git's name for what is wrong with an object (git-fsck(1), "FSCK MESSAGES"); undefined when it is something else. */
+  /**
+   * Git's name for what is wrong with an object (git-fsck(1), "FSCK MESSAGES"), or `tooLarge` for a commit or tag that is; undefined
+   * when it is something else.
+   */
   readonly badObject: string | undefined
   /** For the log: it may name paths of this machine. */
   readonly stderr: string
@@ -70,7 +74,10 @@ export async function fetchInto(
   const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-auto-maintenance']
   const args = ['fetch', ...flags, prune ? '--prune' : '--no-prune', url, ...REFSPECS]
   const { code, stderr } = await runUntil(signal, args, draft, header)
-  return code === 0 ? undefined : { badObject: BAD_OBJECT.exec(stderr)?.[1], stderr }
+  if (code !== 0) return { badObject: BAD_OBJECT.exec(stderr)?.[1], stderr }
+  const isNew = (await readdir(join(draft, 'objects/pack'))).length > 0
+  const large = isNew ? await findLargeText(draft, join(draft, 'objects')) : undefined
+  return large === undefined ? undefined : { badObject: 'tooLarge', stderr: `${large} is too large` }
 }
 
 /** The branch that HEAD of a source names; undefined when it names none. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { type GitProcess, spawnGit } from './child-process.ts'
 import { type AnswerPush, answerHooks, hooksFor } from './push-review.ts'
+import { OWN_REFS } from './refs.ts'
 import { hooksFolder, type Repositories, repositoryPath } from './repositories.ts'
 
 /** One request to a half of the smart protocol (gitprotocol-http(5)). */
@@ -68,7 +69,8 @@ export function startReceivePack(
 
 function argumentsOf(command: string, config: readonly string[], { advertise }: PackRequest): string[] {
   const flags = advertise ? ['--stateless-rpc', '--http-backend-info-refs'] : ['--stateless-rpc']
-  return [...config.flatMap((entry) => ['-c', entry]), command, ...flags, '.']
+  const entries = [...config, `transfer.hideRefs=${OWN_REFS}`]
+  return [...entries.flatMap((entry) => ['-c', entry]), command, ...flags, '.']
 }
 
 function environmentOf({ protocol }: PackRequest): Record<string, string> {

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import nodegit, { type GitObject, type Repository } from 'nodegit'
 import { runGit, spawnGit } from './child-process.ts'
 import { explained, found, GitError } from './errors.ts'
+import { readGit, textOf } from './reading.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** A ref that holds an object id. */
@@ -21,6 +22,9 @@ export interface RefUpdate {
   /** What it shall hold; undefined to delete it. */
   readonly to: string | undefined
 }
+
+/** Where the server keeps refs of its own, which nobody else sees. */
+export const OWN_REFS = 'refs/branchline/'
 
 /** What git-check-ref-format(1) allows between two slashes. */
 const REF_COMPONENT = /^(?!\.)(?!.*\.lock$)[^\p{Cc}\p{Cs} ~^:?*[\\]+$/u
@@ -125,20 +129,34 @@ export async function setDefaultBranch(repositories: Repositories, id: number, b
 
 /**
  * The id of the commit that a text of a client names: HEAD, an object id in full, a ref in full, a branch, a tag or an abbreviated id,
- * in this order, each with an optional count of ancestors (`main~3`). A branch comes before a tag of its name, unlike in gitrevisions(7): these are questions
- * about branches.
+ * in this order, each with an optional count of ancestors (`main~3`). A branch comes before a tag of its name, unlike in
+ * gitrevisions(7): these are questions about branches.
  *
  * @returns undefined when it names no commit.
+ * @throws GitError AMBIGUOUS for an id that several objects begin with; BUSY, TIMEOUT where ancestors are counted.
  */
 export async function resolveCommit(repositories: Repositories, id: number, text: string): Promise<string | undefined> {
   const { name, ancestry } = splitRevision(text)
-  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
-    const base = await baseOf(repository, name)
-    // The text is one that `ANCESTRY` or `OBJECT_ID` describes: nothing of it is a search.
-    if (base === undefined) return undefined
-    const object = await found(nodegit.Revparse.single(repository, `${base}${ancestry}`))
+  const base = await repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const given = await baseOf(repository, name)
+    // The text is one that `ABBREVIATED_ID` describes: nothing of it is a search.
+    const object = given === undefined ? undefined : await found(nodegit.Revparse.single(repository, given))
     return object && (await peelToCommit(object))?.id().toString()
   })
+  return base === undefined || ancestry === '' ? base : findAncestor(repositories, id, base, ancestry)
+}
+
+/** By a git of its own: libgit2 walks to the ten thousandth ancestor while everybody waits. */
+async function findAncestor(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+  ancestry: string,
+): Promise<string | undefined> {
+  const input = `${commitId}${ancestry}^{commit}\n`
+  const line = await textOf(readGit(repositories, id, ['cat-file', '--batch-check=%(objectname)'], { input }))
+  const answer = line.trimEnd()
+  return OBJECT_ID.test(answer) ? answer : undefined
 }
 
 /** Whether a text has a form that `resolveCommit` understands. */

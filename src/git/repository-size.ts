@@ -5,7 +5,7 @@ import { type Repositories, repositoryExists } from './repositories.ts'
 const SIZES = /^size(?:-pack)?: (\d+)$/gm
 
 /**
- * How much a repository has stored that is its own, in KiB; what it shares with others does not count.
+ * How much a repository has stored, in KiB. What forks share by links counts for each of them.
  *
  * @returns undefined when it is not there.
  * @throws GitError BUSY, TIMEOUT

@@ -1,5 +1,5 @@
-import nodegit from 'nodegit'
-import { explained, GitError } from './errors.ts'
+import nodegit, { type TreeEntry as StoredEntry } from 'nodegit'
+import { explained, found } from './errors.ts'
 import { inspectObjects } from './objects.ts'
 import { readGit, splitAtZeros } from './reading.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
@@ -69,15 +69,56 @@ export async function findEntry(
 ): Promise<TreeEntry | undefined> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
-    try {
-      const entry = await explained(tree.entryByPath(path))
-      const mode = entry.filemode()
-      return { path, mode, kind: kindOf(mode), id: entry.sha() }
-    } catch (error) {
-      if (error instanceof GitError && error.kind === 'NOT_FOUND') return undefined
-      throw error
-    }
+    const entry = await found(tree.entryByPath(path))
+    return entry && entryOf(path, entry)
   })
+}
+
+/**
+ * What a tree has at some paths and at the folders above them, by path; what is not there is left out. Each folder is read once,
+ * however many of the paths lead through it: one of a hundred thousand entries takes long.
+ *
+ * @param paths as `treePath` gives them, and not the top.
+ */
+export async function findEntries(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  paths: Iterable<string>,
+): Promise<ReadonlyMap<string, TreeEntry>> {
+  const entries = new Map<string, TreeEntry>()
+  await repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const visit = async (folder: string, oid: string, below: Iterable<string>): Promise<void> => {
+      const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(oid)))
+      for (const [name, deeper] of byFirstComponent(below)) {
+        const entry = await found(tree.entryByPath(name))
+        if (!entry) continue
+        const view = entryOf(folder + name, entry)
+        entries.set(view.path, view)
+        if (view.kind === 'dir' && deeper.length > 0) await visit(`${view.path}/`, view.id, deeper)
+      }
+    }
+    await visit('', treeId, paths)
+  })
+  return entries
+}
+
+function entryOf(path: string, entry: StoredEntry): TreeEntry {
+  const mode = entry.filemode()
+  return { path, mode, kind: kindOf(mode), id: entry.sha() }
+}
+
+/** Paths by their first component, without it; what has no more of them is left out. */
+function byFirstComponent(paths: Iterable<string>): ReadonlyMap<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const path of paths) {
+    const slash = path.indexOf('/')
+    const name = slash < 0 ? path : path.slice(0, slash)
+    const group = groups.get(name) ?? []
+    groups.set(name, group)
+    if (slash >= 0) group.push(path.slice(slash + 1))
+  }
+  return groups
 }
 
 /**

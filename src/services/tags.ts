@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Tag as TagMessage, TagSchema } from '#gen/branchline/v1/tag_pb.ts'
 import type { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -7,6 +6,7 @@ import { signedIn } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
 import { createTag, deleteTag, getTag, listTags, type TagView } from '../domain/repos/tags.ts'
 import { callerOf } from './call.ts'
+import { gitTime } from './commits.ts'
 import { readNumberedPage } from './pages.ts'
 
 /** Implements TagService. */
@@ -46,7 +46,7 @@ function tagMessage(app: App, { open, tag }: TagView): TagMessage {
     commit: {
       url: `${app.publicUrl()}/api/v1/repos/${path}/git/commits/${sha}`,
       sha,
-      created: timestampFromMs(tag.time * 1000),
+      created: gitTime(tag.time),
     },
     zipballUrl: `${archive}.zip`,
     tarballUrl: `${archive}.tar.gz`,

@@ -41,13 +41,13 @@ export type NewOrganization = Omit<Insertable<OrganizationsTable>, 'id'>
 export type OrganizationChanges = Partial<Omit<Organization, 'id' | 'name' | 'name_key' | 'create_time'>>
 
 /**
- * Whose eyes a list of organisations is for: administrators', a user's, or those of whoever sees no private data. A restricted user
- * sees nothing but what they are a member of.
+ * Whose eyes a list of organisations is for: administrators', those of whoever is not signed in, or a user's. A restricted user sees
+ * nothing but what they are a member of.
  */
 export type OrganizationViewer =
   | 'everything'
   | 'public data'
-  | { readonly userId: number; readonly restricted: boolean }
+  | { readonly userId: number; readonly restricted: boolean; readonly publicOnly: boolean }
 
 /** Which organisations to list. */
 export interface OrganizationFilter {
@@ -122,16 +122,18 @@ function selectOrganizations(db: Db, { viewer, memberId }: OrganizationFilter) {
 type Builder = ExpressionBuilder<Schema, 'organizations'>
 
 function visibleTo(eb: Builder, viewer: OrganizationViewer): Expression<SqlBool> {
-  if (typeof viewer === 'string') return eb('visibility', '=', 'public')
+  const isPublic = eb('visibility', '=', 'public')
+  if (typeof viewer === 'string') return isPublic
   const isJoined = eb('organizations.id', 'in', membershipsOf(eb, viewer.userId, 'everything'))
-  return viewer.restricted ? isJoined : eb.or([eb('visibility', 'in', ['public', 'limited']), isJoined])
+  const isKnown = viewer.restricted ? isJoined : eb.or([eb('visibility', 'in', ['public', 'limited']), isJoined])
+  return viewer.publicOnly ? eb.and([isPublic, isKnown]) : isKnown
 }
 
 /** Numbers of the organisations that a user is a member of, as far as a viewer may know. */
 function membershipsOf(eb: Pick<Builder, 'selectFrom'>, userId: number, viewer: OrganizationViewer) {
   const memberships = eb.selectFrom('organization_members').select('organization_id').where('user_id', '=', userId)
   if (viewer === 'everything') return memberships
-  if (viewer === 'public data') return memberships.where('is_public', '=', 1)
+  if (viewer === 'public data' || viewer.publicOnly) return memberships.where('is_public', '=', 1)
   // Whoever is in an organisation knows who else is.
   const joined = eb
     .selectFrom('organization_members as joined')

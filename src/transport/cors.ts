@@ -38,6 +38,7 @@ const EXPOSED_HEADERS = [
   'Location',
   'Retry-After',
   'WWW-Authenticate',
+  'X-Error-Reason',
   'X-HasMore',
   'X-Page',
   'X-PageCount',

@@ -202,7 +202,7 @@ const REFUSALS: Readonly<
   },
   FORK_EXISTS: {
     code: Code.AlreadyExists,
-    message: ({ owner, name }) => `there is a fork already: ${owner}/${name}`,
+    message: ({ owner }) => `${owner} has this repository already, or a fork of it`,
   },
   GIT_HOOKS_DISABLED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
   GIT_HOOK_ACCESS_DENIED: { code: Code.PermissionDenied, message: HOOKS_DENIED },

@@ -47,11 +47,26 @@ const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
   [Code.Unimplemented, 'METHOD_NOT_ALLOWED'],
 ])
 
-/** Gives the errors that REST itself raises the reason that every refusal of ours carries. */
+/** On REST answers, since the bodies that clients of forges know have no place for a reason. */
+export const REASON_HEADER = 'x-error-reason'
+
+/**
+ * Gives the errors that REST itself raises the reason that every refusal of ours carries, and every error the header that says its
+ * reason.
+ */
 export function explainRestError(error: ConnectError): void {
-  const reason = REST_REASONS.get(error.code)
-  const explained = error.details.some((detail) => 'desc' in detail && detail.desc === ErrorInfoSchema)
-  if (reason && !explained) error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason) })
+  const explained = reasonOf(error)
+  const reason = explained ?? REST_REASONS.get(error.code)
+  if (reason === undefined) return
+  if (explained === undefined) error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason as TransportReason) })
+  error.metadata.set(REASON_HEADER, reason)
+}
+
+function reasonOf({ details }: ConnectError): string | undefined {
+  for (const detail of details) {
+    if ('desc' in detail && detail.desc === ErrorInfoSchema) return (detail.value as ErrorInfo).reason
+  }
+  return undefined
 }
 
 /**

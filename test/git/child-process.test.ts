@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { deflateSync } from 'node:zlib'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../src/git/child-process.ts'
 import { createRepository, repositoryPath } from '../../src/git/repositories.ts'
@@ -12,6 +14,39 @@ async function emptyRepository(): Promise<string> {
 
 /** Arguments that make git run a program of the shell. */
 const shell = (program: string) => ['-c', `alias.x=!${program}`, 'x']
+
+/** Most that one instruction of a delta copies (gitformat-pack(5), "Deltified representation"). */
+const MAX_COPY = 0xffffff
+
+/** A pack of a blob, and of a delta that has it some times over. */
+function deltaOf(blob: Buffer, times: number): Buffer {
+  const id = createHash('sha1').update(`blob ${blob.length}\0`).update(blob).digest()
+  const copy = Buffer.from([0b11110000, 0xff, 0xff, 0xff])
+  const delta = Buffer.concat([...[blob.length, blob.length * times].map(size7), ...Array<Buffer>(times).fill(copy)])
+  const objects = [entryHeader(3, blob.length), deflateSync(blob), entryHeader(7, delta.length), id, deflateSync(delta)]
+  const pack = Buffer.concat([Buffer.from('PACK\0\0\0\x02\0\0\0\x02', 'latin1'), ...objects])
+  return Buffer.concat([pack, createHash('sha1').update(pack).digest()])
+}
+
+/** A number in groups of seven bits, the lowest first. */
+function size7(size: number): Buffer {
+  const bytes = [size % 128]
+  for (let rest = Math.floor(size / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.push(rest % 128)
+  return Buffer.from(bytes.map((byte, i) => (i < bytes.length - 1 ? byte | 128 : byte)))
+}
+
+/** Type and size of an object; the first byte has four bits of the size. */
+function entryHeader(type: number, size: number): Buffer {
+  return Buffer.concat([Buffer.from([128 | (type << 4) | (size % 16)]), size7(Math.floor(size / 16))])
+}
+
+/** Stores a pack as a push does. */
+async function receive(repository: string, pack: Buffer) {
+  const git = spawnGit(['index-pack', '--stdin', '--strict'], { repository })
+  git.stdout.resume()
+  git.stdin.end(pack)
+  return git.exited
+}
 
 describe('a git of ours', () => {
   afterEach(() => vi.unstubAllEnvs())
@@ -71,6 +106,13 @@ describe('a git of ours', () => {
     expect(String((await once(git.hooks ?? git.stdout, 'data'))[0])).toBe('no way\n')
     git.stdout.resume()
     expect((await git.exited).code).toBe(0)
+  })
+
+  it('does not allocate what a small pack blows up to', async () => {
+    const repository = await emptyRepository()
+    const { code, stderr } = await receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 80))
+    expect({ code, stderr }).toMatchObject({ code: 128, stderr: expect.stringContaining('over limit 1073741824') })
+    expect(await receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 2))).toMatchObject({ code: 0 })
   })
 
   it('does not start in a folder that is not there', async () => {

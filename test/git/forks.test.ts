@@ -1,16 +1,19 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { draftFork } from '../../src/git/forks.ts'
 import { setDefaultBranch } from '../../src/git/refs.ts'
 import {
   createRepository,
   deleteRepository,
+  discardDraft,
   publishDraft,
   type Repositories,
   repositoryPath,
 } from '../../src/git/repositories.ts'
-import { createFilledRepository, git, storeCommit, testRepositories } from './fixture.ts'
+import { createFilledRepository, git, gitAt, storeCommit, testRepositories, writeHistory } from './fixture.ts'
 
 const PARENT = 7
 const FORK = 8
@@ -25,6 +28,18 @@ function objectFiles(repositories: Repositories, id: number): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile())
+}
+
+/** Makes loose objects of all that is in packs. */
+function loosen(repositories: Repositories, id: number): void {
+  const path = repositoryPath(repositories, id)
+  for (const pack of readdirSync(join(path, 'objects/pack')).filter((name) => name.endsWith('.pack'))) {
+    const outside = join(path, pack)
+    renameSync(join(path, 'objects/pack', pack), outside)
+    rmSync(join(path, 'objects/pack', pack.replace(/pack$/, 'idx')))
+    execFileSync('git', ['-C', path, 'unpack-objects', '-q'], { input: readFileSync(outside) })
+    rmSync(outside)
+  }
 }
 
 describe('a fork', () => {
@@ -101,6 +116,22 @@ describe('a fork', () => {
     await fork(repositories)
     const foreign = objectFiles(repositories, FORK).filter((path) => path.includes('tmp_'))
     expect(foreign).toEqual([])
+  })
+
+  it('is whole although git moves the objects of its parent into another pack meanwhile', async () => {
+    const repositories = await testRepositories()
+    await createRepository(repositories, PARENT, 'main')
+    const files = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`${i}`, `${i}`]))
+    writeHistory(repositories, PARENT, [{ message: 'many', files }])
+    for (let round = 0; round < 5; round++) {
+      loosen(repositories, PARENT)
+      const [draft] = await Promise.all([
+        draftFork(repositories, PARENT),
+        promisify(execFile)('git', ['-C', repositoryPath(repositories, PARENT), 'repack', '-adq']),
+      ])
+      gitAt(draft, 'fsck', '--full', '--strict', '--no-dangling')
+      await discardDraft(draft)
+    }
   })
 
   it('leaves nothing behind when its parent is gone', async () => {

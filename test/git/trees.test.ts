@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createRepository, type Repositories, repositoryPath } from '../../src/git/repositories.ts'
-import { findEntry, listTree, sizesOf, treePath } from '../../src/git/trees.ts'
+import { findEntries, findEntry, listTree, sizesOf, treePath } from '../../src/git/trees.ts'
 import { git, testRepositories, writeHistory } from './fixture.ts'
 
 let repositories: Repositories
@@ -66,6 +66,16 @@ describe('a tree', () => {
     expect([await find('b'), await find('a/c'), await find('a/b/c'), await find('a:b')]).toEqual(
       Array(4).fill(undefined),
     )
+  })
+
+  it('says what is at many paths and at the folders above them', async () => {
+    writeHistory(repositories, 1, [{ message: 'one', files: { 'a/b/c': '12', 'a/b/d': '3', 'a/e': '4', f: '5' } }])
+    const tree = idOf('main^{tree}')
+    const entries = await findEntries(repositories, 1, tree, ['f', 'f/x', 'a/b/d', 'a/b/d', 'a/b', 'a/x/y', 'z'])
+    for (const path of ['f', 'a', 'a/b', 'a/b/d']) {
+      expect(entries.get(path)).toEqual(await findEntry(repositories, 1, tree, path))
+    }
+    expect(entries.size).toBe(4)
   })
 
   it('may have names that are not UTF-8', async () => {

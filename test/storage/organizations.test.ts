@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-const user = { userId: 7, restricted: false }
+const user = { userId: 7, restricted: false, publicOnly: false }
 const member = { userId: 7, isMember: true }
 const ofTeam = { organizationId: 3, viewer: member, search: { text: 'x', inDescription: true }, repositoryId: 5 }
 const reader = {

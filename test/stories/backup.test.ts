@@ -64,6 +64,10 @@ describe('a backup', () => {
       expect((await readdir(data)).sort()).toEqual(expect.arrayContaining(['branchline.db', 'lock', 'repositories']))
       expect((await readdir(data)).filter((name) => name.startsWith('backup'))).toEqual([])
       await stop(server)
+      // Of a backup that was killed, with the number of no process.
+      await writeFile(join(data, `backup.${2 ** 22 + 1}.db`), '')
+      expect((await branchline(['backup', '--data', data, '--output', archive])).code).toBe(0)
+      expect((await readdir(data)).filter((name) => name.startsWith('backup'))).toEqual([])
 
       const restored = await branchline(['restore', '--data', copy, '--input', archive])
       expect(restored).toEqual({

@@ -43,38 +43,42 @@ describe('a server that is killed again and again while it is written to', () =>
     await client.remove()
   })
 
-  it(`keeps every write that it acknowledged, ${WRITES} of them, and what it keeps is sound`, async () => {
-    const acknowledged: Acknowledged = {
-      branches: new Map(),
-      files: new Set(),
-      repositories: new Set(),
-      statuses: new Set(),
-    }
-    const first = await serveProcess(data)
-    const { bob } = await inviteCast(first.url)
-    for (const name of ['pushed', 'written']) {
-      await restAt(first.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
-    }
-    await client.git('.', 'clone', '-q', remoteOf(first.url, 'bob/pushed'), 'mine')
-    const [commit = ''] = (await client.git('.', 'ls-remote', remoteOf(first.url, 'bob/written'), 'main')).split('\t')
-    for (let server = first; ; server = await serveProcess(data)) {
-      await client.git('mine', 'remote', 'set-url', 'origin', remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD))
-      await expectAll(server, bob, commit, acknowledged)
-      if (countOf(acknowledged) >= WRITES) {
-        server.child.kill('SIGTERM')
-        expect(await server.exited).toBe(0)
-        break
+  it(
+    `keeps every write that it acknowledged, ${WRITES} of them, and what it keeps is sound`,
+    async () => {
+      const acknowledged: Acknowledged = {
+        branches: new Map(),
+        files: new Set(),
+        repositories: new Set(),
+        statuses: new Set(),
       }
-      await writeUntilKilled(server, bob, commit, acknowledged)
-    }
-    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
-    for (const shard of (await readdir(join(data, 'repositories'))).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
-      for (const folder of await readdir(join(data, 'repositories', shard))) {
-        const path = join(data, 'repositories', shard, folder)
-        execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], { stdio: 'pipe' })
+      const first = await serveProcess(data)
+      const { bob } = await inviteCast(first.url)
+      for (const name of ['pushed', 'written']) {
+        await restAt(first.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
       }
-    }
-  }, TIMEOUT_MS)
+      await client.git('.', 'clone', '-q', remoteOf(first.url, 'bob/pushed'), 'mine')
+      const [commit = ''] = (await client.git('.', 'ls-remote', remoteOf(first.url, 'bob/written'), 'main')).split('\t')
+      for (let server = first; ; server = await serveProcess(data)) {
+        await client.git('mine', 'remote', 'set-url', 'origin', remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD))
+        await expectAll(server, bob, commit, acknowledged)
+        if (countOf(acknowledged) >= WRITES) {
+          server.child.kill('SIGTERM')
+          expect(await server.exited).toBe(0)
+          break
+        }
+        await writeUntilKilled(server, bob, commit, acknowledged)
+      }
+      expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+      for (const shard of (await readdir(join(data, 'repositories'))).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+        for (const folder of await readdir(join(data, 'repositories', shard))) {
+          const path = join(data, 'repositories', shard, folder)
+          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], { stdio: 'pipe' })
+        }
+      }
+    },
+    TIMEOUT_MS,
+  )
 
   async function writeUntilKilled(server: ServerProcess, bob: Actor, commit: string, acknowledged: Acknowledged) {
     const rest = restAt(server.url)

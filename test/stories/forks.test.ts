@@ -117,7 +117,19 @@ describe('a fork', () => {
     const forks = await rest(undefined, 'GET', '/repos/bob/wanted/forks')
     expect(forks.body).toHaveLength(1)
     const refused = answers.find(({ status }) => status === 409)
-    expect(refused?.body.message).toContain(forks.body[0].full_name)
+    expect(refused?.body.message).toBe('carol has this repository already, or a fork of it')
+  })
+
+  it('is not told about to who may not know of it', async () => {
+    await make('sought')
+    await rest(cast.bob, 'POST', '/orgs', { username: 'gears' })
+    const units = { units: ['repo.issues'], can_create_org_repo: true }
+    const makers = await rest(cast.bob, 'POST', '/orgs/gears/teams', { name: 'makers', ...units })
+    await rest(cast.bob, 'PUT', `/teams/${makers.body.id}/members/carol`)
+    await fork(cast.bob, 'bob/sought', { organization: 'gears', name: 'plan-x' })
+    await rest(cast.bob, 'PATCH', '/repos/gears/plan-x', { private: true })
+    const refused = await fork(cast.carol, 'bob/sought', { organization: 'gears' })
+    expect([refused.status, refused.body.message]).toEqual([409, 'gears has this repository already, or a fork of it'])
   })
 
   it.each<[what: string, who: () => Actor | undefined, path: string, body: object, status: number]>([

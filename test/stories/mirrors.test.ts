@@ -7,6 +7,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { MAX_TEXT_BYTES } from '../../src/git/large-texts.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { findMirror } from '../../src/storage/mirrors.ts'
 import { type TestClock, testClock } from '../support/app.ts'
@@ -110,6 +111,15 @@ function commitAttack(): string {
   const commit = upstream.git('commit-tree', tree, '-m', 'evil')
   upstream.git('update-ref', 'refs/heads/evil', commit)
   return commit
+}
+
+/** Puts a commit with more text than anybody may push here on a branch there. */
+function commitLargeText(): void {
+  const folder = upstream.git('rev-parse', '--absolute-git-dir')
+  const identity = ['-c', 'user.name=Uma', '-c', 'user.email=uma@example.org']
+  const make = ['-C', folder, ...identity, 'commit-tree', 'main^{tree}', '-F', '-']
+  const commit = execFileSync('git', make, { input: 'x'.repeat(MAX_TEXT_BYTES), encoding: 'utf8' }).trim()
+  upstream.git('update-ref', 'refs/heads/large', commit)
 }
 
 /** Wants a name and a password. */
@@ -259,6 +269,12 @@ describe('nothing is copied', () => {
       422,
       expect.stringContaining('malformed object (hasDotgit)'),
     ])
+  })
+
+  it('with more text in a commit than a server can list', async () => {
+    commitLargeText()
+    const refused = await migrate(cast.bob, 'refused')
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('object (tooLarge)')])
   })
 
   it('from a private address unless the operator allows it', async () => {
@@ -471,6 +487,11 @@ describe('a mirror', () => {
     expect((await findMirror(server.app.db, id))?.error).toBe('it has a malformed object (hasDotgit)')
     const look = ['-C', repositoryPath(server.app.git, id), 'cat-file', '-e', attack]
     expect(() => execFileSync('git', look, { stdio: 'pipe' })).toThrow()
+    upstream.git('update-ref', '-d', 'refs/heads/evil')
+    commitLargeText()
+    await requestSync('careful')
+    expect(await refsHere('bob/careful')).toEqual(before)
+    expect((await findMirror(server.app.db, id))?.error).toBe('it has a malformed object (tooLarge)')
   })
 
   it('is asked to follow by those who may write to it, while it is not archived', async () => {

@@ -8,7 +8,9 @@ import {
   type Actor,
   type Cast,
   inviteCast,
+  PASSWORD,
   RPC_PROTOCOLS,
+  signIn,
   startTestServer,
   type TestServer,
   transportTo,
@@ -250,6 +252,27 @@ describe('who knows of an organisation', () => {
       if (who === cast.carol) expect(edited.body.message).toBe('Must be an organization owner')
       expect((await rest(who, 'DELETE', `/orgs/${org}`)).status).toBe(remove)
     }
+  })
+})
+
+describe('a restricted user', () => {
+  it('finds in lists what they can open, by a token for public data too', async () => {
+    const account = { username: `rex-${made}`, email: `rex-${made}@example.org`, password: PASSWORD, restricted: true }
+    await rest(cast.ada, 'POST', '/admin/users', account)
+    const rex = await signIn(server.url, account.username)
+    const token = await tokenOf(server.url, rex, ['all', 'public-only'])
+    for (const who of [rex, token]) {
+      expect((await rest(who, 'GET', `/orgs/${org}`)).status).toBe(404)
+      expect((await rest(who, 'GET', '/orgs')).body).toEqual([])
+    }
+    await rest(cast.bob, 'PUT', `/teams/${team}/members/${account.username}`)
+    for (const who of [rex, token]) {
+      expect((await rest(who, 'GET', `/orgs/${org}`)).status).toBe(200)
+      expect(names((await rest(who, 'GET', '/orgs')).body)).toEqual([org])
+    }
+    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
+    expect(names((await rest(rex, 'GET', '/orgs')).body)).toEqual([org])
+    expect((await rest(token, 'GET', '/orgs')).body).toEqual([])
   })
 })
 

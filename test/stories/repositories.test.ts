@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MAX_TEXT_BYTES } from '../../src/git/large-texts.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
 import { type Cast, createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
@@ -93,6 +94,7 @@ describe('a repository', () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'engine' })
     const refused = await rest(cast.bob, 'POST', '/user/repos', body)
     expect(refused.status).toBe(status)
+    expect(refused.headers.get('x-error-reason')).toMatch(/^(REPOSITORY_EXISTS|INVALID_[A-Z_]+)$/)
     expect(refused.body).toEqual({ message: expect.stringContaining(message), url: '/openapi.json' })
   })
 
@@ -136,6 +138,15 @@ describe('a repository', () => {
     await expect(git('-C', 'gone', 'fetch')).rejects.toThrow('not found')
   })
 
+  it('takes no commit with more text than a server can list, which can come in a pack of a few bytes', async () => {
+    await repositoryWithClone('terse')
+    const message = join(client.home, 'message')
+    await writeFile(message, 'x'.repeat(MAX_TEXT_BYTES))
+    await git('-C', 'terse', 'commit', '-q', '--allow-empty', '-F', message)
+    await expect(git('-C', 'terse', 'push', '-q')).rejects.toThrow('is a commit or tag of more than 1048576 bytes')
+    expect((await rest(cast.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
+  })
+
   it('is refused to those who only push names of the server', async () => {
     await repositoryWithClone('refs')
     await commit('refs', 'second')
@@ -174,7 +185,7 @@ describe('who may', () => {
       await rest(cast.bob, 'POST', '/user/repos', { name: repository, auto_init: true, ...settings })
       if (name === 'archived') await rest(cast.bob, 'PATCH', `/repos/bob/${repository}`, { archived: true })
     }
-    const url = await remoteOf(repository, caller)
+    const url = await remoteFor(repository, caller)
     const folder = `${repository}-${caller.replace(':', '-')}-${Math.trunc(performance.now() * 1000)}`
     const outcome = (work: Promise<unknown>) =>
       work.then(
@@ -188,7 +199,7 @@ describe('who may', () => {
   })
 
   /** The URL that somebody uses: a person by password, or a token of bob with a scope. */
-  async function remoteOf(repository: string, caller: string): Promise<string> {
+  async function remoteFor(repository: string, caller: string): Promise<string> {
     const path = `bob/${repository}`
     if (caller === 'nobody') return remote(path)
     if (caller === 'wrong') return remote(path, 'bob', 'a wrong password')

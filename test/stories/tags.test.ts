@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
@@ -97,6 +99,17 @@ describe('a tag', () => {
     )
     const annotated = await rest(undefined, 'GET', `${path}/git/tags/${made.body.id}`)
     expect(annotated.body).toMatchObject({ tag: 'v1', object: { sha: head } })
+  })
+
+  it('may be of a year that no calendar has, and breaks no list', async () => {
+    const { path, git } = await repository('late')
+    await git('tag', '-m', 'late', 'soon')
+    const tag = (await git('cat-file', 'tag', 'soon')).replace(/> \d+ .*/, '> 99999999999999 +0000')
+    await writeFile(join(client.home, 'late-tag'), `${tag}\n`)
+    const id = await git('hash-object', '-t', 'tag', '-w', join(client.home, 'late-tag'))
+    await git('push', '-q', 'origin', `${id}:refs/tags/late`)
+    const listed = await rest(undefined, 'GET', `${path}/tags`)
+    expect(listed.body).toMatchObject([{ name: 'late', commit: { created: '9999-12-31T23:59:59Z' } }])
   })
 
   it('is not made of what is the beginning of several ids', async () => {

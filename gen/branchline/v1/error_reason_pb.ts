@@ -1098,9 +1098,9 @@ export enum ErrorReason {
   TRANSFER_TEAM_NOT_FOUND = 172,
 
   /**
-   * The owner has a fork of the repository already.
+   * The owner has the repository itself, or a fork of it, already. What that is called is not told: it may be private.
    *
-   * ALREADY_EXISTS, REST 409. Metadata: `owner` and `name` of the fork.
+   * ALREADY_EXISTS, REST 409. Metadata: `owner`.
    *
    * @generated from enum value: FORK_EXISTS = 175;
    */

@@ -95,7 +95,9 @@ export interface Profile {
 
 /** @throws INVALID_FIELD for a text of more characters. */
 export function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
-  if (text !== undefined && [...text].length > maxCharacters) {
+  // Of a character there are at most two of what `length` counts: what is far too long need not be taken apart.
+  const isTooLong = text !== undefined && (text.length > 2 * maxCharacters || [...text].length > maxCharacters)
+  if (isTooLong) {
     throw new DomainError('INVALID_FIELD', { field, max_length: String(maxCharacters) })
   }
 }

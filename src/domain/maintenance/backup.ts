@@ -101,7 +101,7 @@ async function addRepositories(
   const deleted: number[] = []
   for (const id of ids) {
     for (const folder of foldersOf(git, id)) {
-      await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', { type: 'directory' })
+      await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', { type: 'directory', mode: 0o700 })
     }
     for await (const { path, bytes, linkKey, content } of repositoryFiles(git, id)) {
       const name = `${REPOSITORIES_ENTRY}${path}`

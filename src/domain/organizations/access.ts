@@ -94,9 +94,10 @@ export function seesAllMembers(caller: Caller, open: OpenOrganization): boolean 
 
 /** Whose eyes a list of organisations for a caller is for. */
 export function organizationViewer(caller: Caller): OrganizationViewer {
-  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return 'public data'
-  if (actsAsAdministrator(caller, 'read')) return 'everything'
-  return { userId: caller.user.id, restricted: caller.user.restricted === 1 }
+  if (caller.kind === 'anonymous') return 'public data'
+  const publicOnly = seesPublicDataOnly(caller)
+  if (actsAsAdministrator(caller, 'read')) return publicOnly ? 'public data' : 'everything'
+  return { userId: caller.user.id, restricted: caller.user.restricted === 1, publicOnly }
 }
 
 /** Whose eyes a list of teams of an organisation for a caller is for. */

@@ -73,7 +73,7 @@ async function whyTaken(app: App, { owner_id, parent_id, name }: Copy): Promise<
   const fork = parent_id && (await findForkOf(app.db, owner_id, parent_id))
   if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
   const owner = await findOwnerById(app.db, owner_id)
-  return new DomainError('FORK_EXISTS', { owner: owner?.name ?? '', name: fork.name })
+  return new DomainError('FORK_EXISTS', { owner: owner?.name ?? '' })
 }
 
 /**

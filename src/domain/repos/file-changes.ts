@@ -1,5 +1,5 @@
 import type { Repositories } from '../../git/repositories.ts'
-import { findEntry, type TreeEntry } from '../../git/trees.ts'
+import { findEntries, type TreeEntry } from '../../git/trees.ts'
 import { DomainError } from '../errors.ts'
 import { filePath, foldersAbove, shownPath } from './file-paths.ts'
 
@@ -95,22 +95,18 @@ export async function planChanges(
   treeId: string | undefined,
   changes: readonly CheckedChange[],
 ): Promise<Plan> {
-  const entries = new Map<string, TreeEntry | undefined>()
-  const entryAt = async (path: string) => {
-    if (treeId === undefined) return undefined
-    if (!entries.has(path)) entries.set(path, await findEntry(git, repositoryId, treeId, path))
-    return entries.get(path)
-  }
+  const paths = changes.flatMap(({ path, fromPath }) => [path, fromPath])
+  const entries: ReadonlyMap<string, TreeEntry> =
+    treeId === undefined ? new Map() : await findEntries(git, repositoryId, treeId, paths)
   const plan = new Map<string, PlannedFile | undefined>()
   for (const change of changes) {
     const { path, fromPath } = change
-    const source = await entryAt(fromPath)
-    const target = path === fromPath ? source : await entryAt(path)
-    checkEntries(change, source, target)
+    const source = entries.get(fromPath)
+    checkEntries(change, source, entries.get(path))
     if (path !== fromPath) plan.set(fromPath, undefined)
     plan.set(path, change.operation === 'delete' ? undefined : plannedFile(change, source))
   }
-  for (const [path, file] of plan) if (file) await checkWay(path, plan, entryAt)
+  for (const [path, file] of plan) if (file) checkWay(path, plan, entries)
   return plan
 }
 
@@ -148,13 +144,9 @@ function plannedFile({ operation, content }: CheckedChange, source: TreeEntry | 
 }
 
 /** Nothing but folders may be above a file: neither before nor among what is planned. */
-async function checkWay(
-  path: string,
-  plan: Plan,
-  entryAt: (path: string) => Promise<TreeEntry | undefined>,
-): Promise<void> {
+function checkWay(path: string, plan: Plan, entries: ReadonlyMap<string, TreeEntry>): void {
   for (const folder of foldersAbove(path)) {
-    const entry = plan.has(folder) ? undefined : await entryAt(folder)
+    const entry = plan.has(folder) ? undefined : entries.get(folder)
     const isInTheWay = plan.get(folder) !== undefined || (entry !== undefined && entry.kind !== 'dir')
     if (isInTheWay) throw unfit(path, `${shownPath(folder)} is no directory`)
   }

@@ -2,14 +2,14 @@ import { draftFork } from '../../git/forks.ts'
 import type { Tx } from '../../storage/database.ts'
 import * as rows from '../../storage/forks.ts'
 import { findOwnerById, type Owner } from '../../storage/owners.ts'
-import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
+import { findRepository, findRepositoryById, type Repository } from '../../storage/repositories.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import { isBlocked } from '../accounts/blocks.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { type Copy, publishCopy } from './copies.ts'
 import { admitMaker, openForNewRepository } from './create-repository.ts'
-import { checkRepositoryName } from './names.ts'
+import { checkRepositoryName, repositoryNameKey } from './names.ts'
 import { type OpenRepository, openRepositories, openRepository, repositoryReader } from './permissions.ts'
 import { getRepositoryById } from './repositories.ts'
 import { type RepositoryView, viewRepositories } from './repository-views.ts'
@@ -42,6 +42,10 @@ export async function createFork(
   const place = await openForNewRepository(app, caller, draft.organization)
   const forkName = checkRepositoryName(draft.name || parent.repository.name)
   await checkNoFork(app, place.owner, parent)
+  // What is taken when the copy is ready is found out then; this saves the copy.
+  if (await findRepository(app.db, place.owner.id, repositoryNameKey(forkName))) {
+    throw new DomainError('REPOSITORY_EXISTS', { name: forkName })
+  }
   const folder = await draftFork(app.git, parent.repository.id).catch(async (error: unknown) => {
     const isGone = (await findRepositoryById(app.db, parent.repository.id)) === undefined
     throw isGone ? new DomainError('REPOSITORY_NOT_FOUND') : error
@@ -58,7 +62,7 @@ export async function createFork(
 async function checkNoFork(app: App, owner: Owner, parent: OpenRepository): Promise<void> {
   const { id } = parent.repository
   const existing = owner.id === parent.owner.id ? parent.repository : await rows.findForkOf(app.db, owner.id, id)
-  if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name, name: existing.name })
+  if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name })
 }
 
 /** The parent may have gone, or gone private, while its objects were shared. */

@@ -1,7 +1,7 @@
 import { readCommit } from '../../git/commits.ts'
 import { GitError } from '../../git/errors.ts'
 import { isObjectId } from '../../git/objects.ts'
-import { resolveCommit } from '../../git/refs.ts'
+import { OWN_REFS, resolveCommit } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
 import { DomainError, type Reason } from '../errors.ts'
@@ -15,9 +15,6 @@ import { DomainError, type Reason } from '../errors.ts'
  * read a repository may read all that was ever pushed to it, or to its ancestors before it was made, until it is collected: a branch
  * that was deleted takes nothing back.
  */
-
-/** Refs that the server keeps for itself. */
-const OWN_REFS = 'refs/branchline/'
 
 /** After how long to try again when too much is going on. */
 const RETRY_AFTER_SECONDS = 5
@@ -59,6 +56,7 @@ function explained(error: unknown): unknown {
  * beginning of an id, in this order; the default branch when it is empty.
  *
  * @returns its id; undefined when there is none.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCommitId(
   app: App,
@@ -70,7 +68,7 @@ export async function findCommitId(
   const commit = isObjectId(name) ? await readCommit(app.git, id, name) : undefined
   if (commit) return commit.id
   try {
-    return await resolveCommit(app.git, id, name)
+    return await reading(resolveCommit(app.git, id, name))
   } catch (error) {
     // Several objects begin like this: it is the name of none of them.
     if (error instanceof GitError && error.kind === 'AMBIGUOUS') return undefined

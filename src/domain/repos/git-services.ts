@@ -1,7 +1,9 @@
 import type { GitProcess } from '../../git/child-process.ts'
+import { findLargeText, MAX_TEXT_BYTES } from '../../git/large-texts.ts'
 import { type PackRequest, startReceivePack, startUploadPack } from '../../git/pack-services.ts'
 import { errorLines, type PushAnswer, type PushQuestion, refusal } from '../../git/push-review.ts'
 import type { RefUpdate } from '../../git/refs.ts'
+import { repositoryPath } from '../../git/repositories.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import { type Caller, holdsScope, type SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
@@ -156,6 +158,9 @@ function answerOf({ accepted, output, problem }: HookVerdict): PushAnswer {
 /** The texts of what refuses a push, each once; none accepts it. */
 async function reviewPush(app: App, caller: SignedIn, repositoryId: number, push: PushQuestion): Promise<string[]> {
   try {
+    // A push that only deletes brings no objects.
+    const large = push.quarantine && (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
+    if (large) return [`${large} is a commit or tag of more than ${MAX_TEXT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]
     const more = texts.length - MAX_SHOWN_REFUSALS

@@ -8,8 +8,6 @@ import { DomainError } from '../errors.ts'
 import { openRepository, openRepositoryById } from './permissions.ts'
 import { type RepositoryView, viewRepository } from './repository-views.ts'
 
-export type { RepositoryPage, RepositoryView } from './repository-views.ts'
-
 /**
  * The repository of a name.
  *

@@ -201,6 +201,6 @@ async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repos
 /** Which of the two things the new owner has already. */
 async function whyTaken(app: App, { parent_id, name }: Repository, owner: Owner): Promise<DomainError> {
   const fork = parent_id === null ? undefined : await findForkOf(app.db, owner.id, parent_id)
-  if (fork) return new DomainError('FORK_EXISTS', { owner: owner.name, name: fork.name })
+  if (fork) return new DomainError('FORK_EXISTS', { owner: owner.name })
   return new DomainError('REPOSITORY_EXISTS', { name })
 }

@@ -3,6 +3,7 @@ import { deletionBehind } from '../../domain/errors.ts'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
+import { createPlaces } from './places.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
 import { advertise, exchange, type SessionLimits } from './session.ts'
 
@@ -12,7 +13,7 @@ export interface GitHttpOptions {
   /** Told of every request of Git's when it has ended. */
   readonly observe: (end: GitRequestEnd) => void
   readonly limits: SessionLimits & {
-    /** Requests that run git at the same time. */
+    /** Requests that run git at the same time; for one account, or for all who have none, half of that. */
     readonly maxSessions: number
   }
 }
@@ -63,7 +64,7 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
  * @returns a handler that says whether a request was one of Git's; only then it answers.
  */
 export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, response: HttpResponse) => boolean {
-  let sessions = 0
+  const places = createPlaces(options.limits.maxSessions)
   const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute, end: Ending) => {
     const { authorize, limits, log } = options
     if (route.kind === 'unknown service') {
@@ -75,18 +76,18 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     if (decision.outcome === 'refused') return answerText(request, response, decision.status, decision.message)
     if (decision.outcome === 'moved') return redirect(request, response, decision)
     end.user = decision.user
-    if (sessions >= limits.maxSessions) {
+    // The client may have left while it was looked up: then nothing would tell that nobody waits for the process.
+    if (isClosed(request)) return
+    const leave = places.take(decision.user)
+    if (!leave) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
       return answerText(request, response, 503, 'too many people use git here at the moment', headers)
     }
-    // The client may have left while it was looked up: then nothing would tell that nobody waits for the process.
-    if (isClosed(request)) return
-    sessions += 1
     try {
       const serve: Serve = kind === 'request' ? exchange : advertise
       await serve(request, response, target, decision, limits, log)
     } finally {
-      sessions -= 1
+      leave()
     }
   }
   return (request, response) => {

@@ -104,7 +104,7 @@ export function send(
   if (body !== undefined) {
     headers.push('Content-Type', contentType, 'Content-Length', String(size))
     if (contentEncoding !== undefined) headers.push('Content-Encoding', contentEncoding)
-  } else if (status === 205) {
+  } else if (status !== 204 && status !== 304) {
     headers.push('Content-Length', '0')
   }
   headers.push(...reply.headers)

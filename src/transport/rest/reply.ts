@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { DescField, Message, Registry } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
 import type { RestContext } from './context.ts'
 import type { Dialect } from './dialect.ts'
@@ -68,6 +69,7 @@ export function compileContent(binding: Binding, dialect: Dialect, registry: Reg
 /** Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be sent. */
 export function compileReply(binding: Binding, dialect: Dialect, registry: Registry, maxBytes: number): ReplyWriter {
   const contentOf = compileContent(binding, dialect, registry)
+  const isBodiless = dialect.emptyStatus === 204 && binding.rpc.output.typeName === EmptySchema.typeName
   const isRaw = httpBodyGetter(binding.rpc.output, binding.responseBody) !== undefined
   const addFields = compileFieldHeaders(binding, dialect)
   return (response, input) => {
@@ -75,7 +77,7 @@ export function compileReply(binding: Binding, dialect: Dialect, registry: Regis
     const status = statusOf(context, binding.successStatus)
     const headers = metadataOf(context.responseHeader, context.responseTrailer)
     addFields(headers, response, input)
-    if (hasNoContent(status)) return { status, headers, body: undefined, contentType: '' }
+    if (isBodiless || hasNoContent(status)) return { status, headers, body: undefined, contentType: '' }
 
     const content = contentOf(response)
     checkSize(content.body, maxBytes)

@@ -13,19 +13,22 @@ import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { registerServices } from '../../../src/services/index.ts'
 import { testApp } from '../../support/app.ts'
-import { transportTo } from '../../support/server.ts'
-import type { Protocol } from '../invoke.ts'
+import { type RpcProtocol, transportTo } from '../../support/server.ts'
 
-type RpcProtocol = Exclude<Protocol, 'REST'>
+/**
+ * Asks by RPC, in one way for methods that answer once and for those that stream.
+ *
+ * @returns what came of it: `ok`, the reason of the refusal, or the code of an error without one.
+ */
+export type Ask = (
+  method: DescMethod,
+  request: Message,
+  authorization: string | undefined,
+  protocol?: RpcProtocol,
+) => Promise<string>
 
-/** Asks by RPC, in one way for methods that answer once and for those that stream. */
-export interface Asker {
-  /** What came of it: `ok`, the reason of the refusal, or the code of an error without one. */
-  ask(method: DescMethod, request: Message, authorization: string | undefined, protocol?: RpcProtocol): Promise<string>
-}
-
-/** Asks a server, over as few connections as it can. */
-export function askerAt(url: string): Asker {
+/** Asks a server. Who asks again does so over the same connection. */
+export function askerAt(url: string): Ask {
   const transports = new Map<string, Transport>()
   const transportOf = (protocol: RpcProtocol, authorization: string | undefined) => {
     const key = `${protocol} ${authorization}`
@@ -33,17 +36,15 @@ export function askerAt(url: string): Asker {
     transports.set(key, transport)
     return transport
   }
-  return {
-    async ask(method, request, authorization, protocol = 'Connect JSON') {
-      try {
-        await send(transportOf(protocol, authorization), method, request)
-        return 'ok'
-      } catch (thrown) {
-        const error = ConnectError.from(thrown)
-        const [info] = error.findDetails(ErrorInfoSchema)
-        return info?.reason ?? `${Code[error.code]}: ${error.message}`
-      }
-    },
+  return async (method, request, authorization, protocol = 'Connect JSON') => {
+    try {
+      await send(transportOf(protocol, authorization), method, request)
+      return 'ok'
+    } catch (thrown) {
+      const error = ConnectError.from(thrown)
+      const [info] = error.findDetails(ErrorInfoSchema)
+      return info?.reason ?? `${Code[error.code]}: ${error.message}`
+    }
   }
 }
 

@@ -31,7 +31,7 @@ export interface Matrix {
  * @param gates the refusals that keep somebody from what the calls are about.
  */
 export function matrixOf({ url, authorization }: MatrixStage, gates: readonly string[]): Matrix {
-  const { ask } = askerAt(url)
+  const ask = askerAt(url)
   return {
     async byRpc(method, cells, protocol) {
       const differences: string[] = []
@@ -48,7 +48,7 @@ export function matrixOf({ url, authorization }: MatrixStage, gates: readonly st
       await inParallel(cells, async ({ caller, about, expected, request }) => {
         if (expected === 'let through') return
         for (const sent of restRequestsOf(method, await request())) {
-          const { status } = await sendRest(url, sent, authorization[caller])
+          const { status } = await wholeAnswer(sendRest(url, sent, authorization[caller]))
           if (status === GATES[expected]) continue
           differences.push(`${caller} on ${about}: ${status}, not ${GATES[expected]} to ${sent.verb} ${sent.path}`)
         }

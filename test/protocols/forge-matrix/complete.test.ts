@@ -1,5 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ACCOUNT_ROWS } from './account-rows.ts'
 import { isOfForge, routesOf, servedMethods } from './ask.ts'
 import { ORGANIZATION_ROWS } from './organization-rows.ts'
@@ -18,22 +18,20 @@ function missingIn(
   return served.filter((method) => isAbout(method) && !rows.some((row) => row.method === method)).map(nameOf)
 }
 
-it('the matrix has every method of the forge', () => {
-  expect(missingIn(ROWS, isOfForge)).toEqual([])
-})
+describe('the matrix', () => {
+  it('has every method of the forge, once', () => {
+    expect(missingIn(ROWS, isOfForge)).toEqual([])
+    expect(new Set(ROWS.map(({ method }) => method)).size).toBe(ROWS.length)
+  })
 
-it('it has those that name a repository by what they ask of one', () => {
-  const isAboutOne = (method: DescMethod) => hasField(method, 'repo') && !hasField(method, 'org')
-  expect(missingIn(REPOSITORY_ROWS, isAboutOne)).toEqual([])
-  expect(missingIn(REPOSITORY_ROWS, (method) => hasRoute(method, '/repositories/{'))).toEqual([])
-})
+  it('has those that name a repository by what they ask of one', () => {
+    const isAboutOne = (method: DescMethod) =>
+      (hasField(method, 'repo') && !hasField(method, 'org')) || hasRoute(method, '/repositories/{')
+    expect(missingIn(REPOSITORY_ROWS, isAboutOne)).toEqual([])
+  })
 
-it('it has those that name an organisation or a team by what they ask of one', () => {
-  expect(missingIn(ORGANIZATION_ROWS, (method) => hasField(method, 'org') || hasRoute(method, '/teams/{id}'))).toEqual(
-    [],
-  )
-})
-
-it('every method has one row', () => {
-  expect(new Set(ROWS.map(({ method }) => method)).size).toBe(ROWS.length)
+  it('has those that name an organisation or a team by what they ask of one', () => {
+    const isAboutOne = (method: DescMethod) => hasField(method, 'org') || hasRoute(method, '/teams/{id}')
+    expect(missingIn(ORGANIZATION_ROWS, isAboutOne)).toEqual([])
+  })
 })

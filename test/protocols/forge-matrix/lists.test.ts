@@ -7,6 +7,7 @@ import {
   ORGANIZATION_NAMES,
   type PlaceFacts,
   pathOf,
+  type UserFacts,
   userFacts,
 } from './cast.ts'
 import { atTheDoor, mayKnowOf, mayRead, type Needs } from './model.ts'
@@ -14,7 +15,6 @@ import { type MatrixStage, openMatrixStage, type Place } from './stage.ts'
 
 let stage: MatrixStage
 let rest: SendRest
-let forks: Place[]
 let repositories: Place[]
 
 beforeAll(async () => {
@@ -22,8 +22,7 @@ beforeAll(async () => {
   rest = restAt(stage.url)
   const [original] = stage.places
   if (!original) throw new Error('there is nothing to fork')
-  forks = [await stage.fork(original, 'lodge'), await stage.fork(original, 'hidden')]
-  repositories = [...stage.places, ...forks]
+  repositories = [...stage.places, await stage.fork(original, 'lodge'), await stage.fork(original, 'hidden')]
 })
 afterAll(() => stage.close())
 
@@ -39,6 +38,12 @@ const anybody = (...scopes: string[]): Needs => ({ signedIn: false, scopes })
 const signedIn = (...scopes: string[]): Needs => ({ signedIn: true, scopes })
 const readable = (who: CallerFacts, isListed: (place: PlaceFacts) => boolean) =>
   repositories.filter((place) => isListed(place) && mayRead(who, place)).map(pathOf)
+
+/** Whether something about a repository was given to somebody, or they are in the organisation that owns it. */
+function hasPartIn({ user }: CallerFacts, { owner }: PlaceFacts): boolean {
+  const { owns, collaborates, team }: UserFacts = user ? userFacts(user) : {}
+  return collaborates !== undefined || (owner === 'bob' ? owns === true : team !== undefined)
+}
 
 const REPOSITORY_LISTS: readonly List[] = [
   {
@@ -60,6 +65,11 @@ const REPOSITORY_LISTS: readonly List[] = [
     path: '/users/bob/repos',
     needs: anybody('read:repository', 'read:user'),
     expected: (who) => readable(who, ({ owner }) => owner === 'bob'),
+  },
+  {
+    path: '/user/repos',
+    needs: signedIn('read:repository', 'read:user'),
+    expected: (who) => readable(who, (place) => hasPartIn(who, place)),
   },
   {
     path: '/repos/guild/public/forks',

@@ -9,7 +9,6 @@ import {
   PASSWORD,
   signIn,
   startTestServer,
-  type TestServer,
 } from '../../support/server.ts'
 import {
   CALLER_NAMES,
@@ -41,7 +40,6 @@ export interface Organization extends OrganizationTarget {
 
 /** A server with the whole cast, its organisations and their repositories. */
 export interface MatrixStage {
-  readonly server: TestServer
   readonly url: string
   /** Values of the Authorization header. */
   readonly authorization: Readonly<Record<CallerName, string | undefined>>
@@ -88,7 +86,6 @@ export async function openMatrixStage(): Promise<MatrixStage> {
     return place
   }
   return {
-    server,
     url: server.url,
     authorization,
     places,

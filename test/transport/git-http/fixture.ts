@@ -42,7 +42,7 @@ export interface GitServerOptions {
   readonly program?: string
 }
 
-/** Serves Git to everybody, or to whom `authorize` lets pass. */
+/** Serves Git to everybody, or to whom `authorize` lets pass: to ada, and to nobody in particular by the header `X-Anonymous`. */
 export async function startGitServer(options: GitServerOptions = {}): Promise<GitServer> {
   const repositories = await testRepositories()
   const started: GitProcess[] = []
@@ -67,11 +67,12 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     if (service === 'git-upload-pack') return startUploadPack(repositories, ENGINE, request)
     return startReceivePack(repositories, ENGINE, request, false, review)
   }
-  const grant: AuthorizeGit = async (_, { owner, name, service }) => {
+  const grant: AuthorizeGit = async ({ headers }, { owner, name, service }) => {
     if (`${owner}/${name}`.toLowerCase() !== 'ada/engine') {
       return { outcome: 'refused', status: 404, message: 'Repository not found' }
     }
-    return { outcome: 'granted', user: ADA, start: (request) => remember(start(service, request)) }
+    const user = headers['x-anonymous'] === undefined ? ADA : undefined
+    return { outcome: 'granted', user, start: (request) => remember(start(service, request)) }
   }
   const handle = createGitHttp({
     authorize: async (request, target) => {

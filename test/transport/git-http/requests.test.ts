@@ -45,6 +45,17 @@ const pktLine = (line: string) => `${(line.length + 4).toString(16).padStart(4, 
 const wanting = (commit: string) => `${pktLine(`want ${commit}\n`)}0000${pktLine('done\n')}`
 
 describe('an advertisement', () => {
+  it.each([ADVERTISEMENT, ADVERTISEMENT.replace('upload', 'receive')])(
+    'has no refs of the server’s own: %s',
+    async (path) => {
+      const { url, repositories, commit } = await filledServer()
+      git(repositories, ENGINE, 'update-ref', 'refs/branchline/kept', commit)
+      const answer = await ask(`${url}${path}`, { method: 'GET' })
+      expect(answer.body).toContain('refs/heads/')
+      expect(answer.body).not.toContain('branchline')
+    },
+  )
+
   it('begins with the service, and no cache keeps it', async () => {
     const { url, commit } = await filledServer()
     const answer = await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })
@@ -78,8 +89,14 @@ describe('an advertisement', () => {
   )
 
   it('says that the repository cannot be read, when it cannot', async () => {
-    const { url } = await startGitServer()
+    const { url } = await filledServer({ program: 'exit 1' })
     expect(await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })).toMatchObject({ status: 500 })
+  })
+
+  it('says that there is no repository when it was deleted after it was found', async () => {
+    const { url } = await startGitServer()
+    const answer = await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })
+    expect(answer).toMatchObject({ status: 404, body: 'Repository not found\n' })
   })
 })
 
@@ -156,6 +173,19 @@ describe('a request', () => {
     const [headers] = await once(stream, 'response')
     expect(headers[':status']).toBe(413)
     await once(stream.resume(), 'close')
+  })
+
+  it('finds a place although somebody else holds all that they can have', async () => {
+    const { url, firstStart } = await filledServer({ limits: { maxSessions: 2 } })
+    const silent = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
+    silent.on('error', () => {})
+    onTestFinished(() => void silent.destroy())
+    silent.write('0')
+    await firstStart
+    const fetching = { headers: FETCH_TYPE, body: '0000' }
+    expect((await ask(`${url}${FETCH}`, fetching)).status).toBe(503)
+    const anonymous = { ...fetching, headers: { ...FETCH_TYPE, 'x-anonymous': 'yes' } }
+    expect((await ask(`${url}${FETCH}`, anonymous)).status).toBe(200)
   })
 
   it('that nobody may make asks for credentials', async () => {

@@ -90,7 +90,8 @@ export type Dialect = Message<"branchline.rest.v1.Dialect"> & {
   errorStatus: ErrorStatus[];
 
   /**
-   * Success status of methods that answer google.protobuf.Empty. 0 means 200.
+   * Success status of methods that answer google.protobuf.Empty. 0 means 200. With 204 these answers have no content even where a
+   * method has another status.
    *
    * @generated from field: uint32 empty_status = 10;
    */
