@@ -217,12 +217,11 @@ describe('whoever watches', () => {
   })
 
   it('is told when the client did not stay', async () => {
-    const { url, ended } = await startGitServer({ program: 'sleep 60' })
+    const { url, ended, firstStart } = await startGitServer({ program: 'sleep 60' })
     const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
     request.on('error', () => {})
     request.flushHeaders()
-    request.write('0')
-    await new Promise((resolve) => setTimeout(resolve, 0))
+    await firstStart
     request.destroy()
     await expect.poll(() => ended.map(({ isComplete }) => isComplete)).toEqual([false])
   })
