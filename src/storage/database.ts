@@ -1,5 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { type Expression, Kysely, type SqlBool, SqliteDialect, sql, type Transaction } from 'kysely'
+import type { AutoMergesTable } from './auto-merges.ts'
 import type {
   BranchProtectionsTable,
   BranchProtectionTeamsTable,
@@ -24,12 +25,18 @@ import type { OrganizationMembersTable, OrganizationsTable } from './organizatio
 import type { PasswordResetsTable } from './password-resets.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import type { PublicKeysTable } from './public-keys.ts'
+import type { PullCommentsTable } from './pull-comments.ts'
+import type { PullMergeAttemptsTable } from './pull-merge-attempts.ts'
+import type { PullParticipantsTable } from './pull-participants.ts'
+import type { PullRequestAssigneesTable, PullRequestLabelsTable, PullRequestsTable } from './pull-requests.ts'
 import { openReader, type Reader } from './reader.ts'
 import type { ReleaseAssetsTable } from './release-assets.ts'
 import type { ReleasesTable } from './releases.ts'
 import type { RepositoriesTable, RepositoryRedirectsTable } from './repositories.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { RepositoryTransfersTable } from './repository-transfers.ts'
+import type { ReviewCommentsTable } from './review-comments.ts'
+import type { ReviewsTable } from './reviews.ts'
 import type { SessionsTable } from './sessions.ts'
 import type { TagProtectionsTable, TagProtectionTeamsTable, TagProtectionUsersTable } from './tag-protections.ts'
 import type { TagsTable } from './tags.ts'
@@ -58,6 +65,7 @@ export interface Schema {
   account_names: AccountNamesTable
   account_redirects: AccountRedirectsTable
   accounts: AccountsTable
+  auto_merges: AutoMergesTable
   branch_protection_teams: BranchProtectionTeamsTable
   branch_protection_users: BranchProtectionUsersTable
   branch_protections: BranchProtectionsTable
@@ -88,6 +96,12 @@ export interface Schema {
   pending_ref_updates: PendingRefUpdatesTable
   personal_access_tokens: PersonalAccessTokensTable
   public_keys: PublicKeysTable
+  pull_comments: PullCommentsTable
+  pull_merge_attempts: PullMergeAttemptsTable
+  pull_participants: PullParticipantsTable
+  pull_request_assignees: PullRequestAssigneesTable
+  pull_request_labels: PullRequestLabelsTable
+  pull_requests: PullRequestsTable
   recovery_codes: RecoveryCodesTable
   release_assets: ReleaseAssetsTable
   releases: ReleasesTable
@@ -97,6 +111,8 @@ export interface Schema {
   repository_redirects: RepositoryRedirectsTable
   repository_topics: RepositoryTopicsTable
   repository_transfers: RepositoryTransfersTable
+  review_comments: ReviewCommentsTable
+  reviews: ReviewsTable
   sessions: SessionsTable
   tag_protection_teams: TagProtectionTeamsTable
   tag_protection_users: TagProtectionUsersTable

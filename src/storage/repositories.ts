@@ -56,7 +56,11 @@ export interface RepositoriesTable {
   branch_count: Generated<number>
   /** Kept by triggers on `parent_id`. */
   forks_count: Generated<number>
+  /** Kept by triggers on `pull_requests`, as is the next one. */
   open_pulls_count: Generated<number>
+  pulls_count: Generated<number>
+  /** The number that was given last to a pull request; those are never given twice. */
+  last_issue_number: Generated<number>
   releases_count: Generated<number>
 }
 
