@@ -1,5 +1,5 @@
-import nodegit, { type Oid, type Repository, type Signature } from 'nodegit'
-import { explained, found, GitError } from './errors.ts'
+import nodegit, { type Oid, type Signature } from 'nodegit'
+import { found, GitError } from './errors.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** Who made a commit, and when. */
@@ -20,17 +20,6 @@ export interface Commit {
   readonly committer: Signer
   readonly message: string
 }
-
-/** A commit that is the first of its history. */
-export interface FirstCommit {
-  /** Content by name of files in the top folder. */
-  readonly files: ReadonlyMap<string, Buffer>
-  /** Author and committer. */
-  readonly author: Signer
-  readonly message: string
-}
-
-const REGULAR_FILE = 0o100644
 
 /** Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c). */
 const IDENTITY_DELIMITERS = /[<>\n\0]/g
@@ -57,30 +46,6 @@ export async function readCommit(
       message: commit.message(),
     }
   })
-}
-
-/**
- * Stores a commit without parents. No ref names it yet.
- *
- * @returns its id.
- */
-export async function storeFirstCommit(repositories: Repositories, id: number, commit: FirstCommit): Promise<string> {
-  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
-    const treeId = await storeTree(repository, commit.files)
-    const tree = await explained(nodegit.Tree.lookup(repository, treeId))
-    const author = signatureOf(commit.author)
-    const { message } = commit
-    return (await nodegit.Commit.create(repository, null, author, author, null, message, tree, 0, [])).toString()
-  })
-}
-
-async function storeTree(repository: Repository, files: FirstCommit['files']): Promise<Oid> {
-  const builder = await nodegit.Treebuilder.create(repository, null)
-  for (const [name, content] of files) {
-    const blob = await nodegit.Blob.createFromBuffer(repository, content, content.length)
-    await builder.insert(name, blob, REGULAR_FILE)
-  }
-  return builder.write()
 }
 
 /** @throws GitError INVALID_NAME */

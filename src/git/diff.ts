@@ -1,5 +1,7 @@
+import { measureTrees } from './change-sizes.ts'
+import { GitError } from './errors.ts'
 import { isObjectId } from './objects.ts'
-import { readGit, splitAtZeros, streamGit } from './reading.ts'
+import { type ReadOptions, readGit, splitAtZeros } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 
 export type ChangeKind = 'added' | 'deleted' | 'modified' | 'renamed' | 'copied'
@@ -26,7 +28,7 @@ export interface ChangedFile {
 
 /** All differences between two trees. */
 export interface TreeDiff {
-  /** In the order of their paths, as many as were asked for. */
+  /** In the order of their paths, those that were asked for. */
   readonly files: readonly ChangedFile[]
   /** How many there are. */
   readonly totalFiles: number
@@ -35,17 +37,19 @@ export interface TreeDiff {
   readonly deletions: number
 }
 
-/** What of white space makes no difference (git-diff(1), -w, -b and --ignore-space-at-eol). */
-export type IgnoredWhitespace = 'all' | 'change' | 'eol'
+/** Which of the files of a difference are kept. The others are counted. */
+export interface FileWindow {
+  /** Path of the file to begin with; without it, the first one. */
+  readonly from?: string | undefined
+  /** Files left out from there on. */
+  readonly offset: number
+  readonly limit: number
+}
 
 export interface DiffOptions {
   /** Whether to count lines, which costs reading every changed file. */
   readonly lines: boolean
-  /** Whether to look for files that moved, by half of their content. */
-  readonly renames: boolean
-  readonly ignoredWhitespace?: IgnoredWhitespace
-  /** Files kept; the others are counted. */
-  readonly maxFiles: number
+  readonly window: FileWindow
 }
 
 /** A commit, and the one that it is compared with; undefined for nothing at all, as for a first commit. */
@@ -54,22 +58,44 @@ export interface CommitStep {
   readonly parentId: string | undefined
 }
 
-/** The tree without entries, which every git knows without having it. */
-export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+/** What lies between two commits. */
+export interface CommitRange {
+  /** Id of the commit that it begins behind. */
+  readonly base: string
+  /** Id of the commit that it leads to. */
+  readonly head: string
+}
+
+/** How much two trees differ. */
+export type ChangeCounts = Pick<TreeDiff, 'totalFiles' | 'additions' | 'deletions'>
 
 /** Kept of a path. */
 const MAX_PATH_BYTES = 64 * 1024
 
-const WHITESPACE_OPTIONS: Readonly<Record<IgnoredWhitespace, string>> = {
-  all: '--ignore-all-space',
-  change: '--ignore-space-change',
-  eol: '--ignore-space-at-eol',
-}
+/** A path that came from another one has half of its content or more. */
+const FIND_RENAMES = '--find-renames=50%'
+const FIND_COPIES = '--find-copies=50%'
+
+/** A path has all of another one, which its id says. */
+const FIND_SAME = '--find-renames=100%'
+
+/** Read in search of origins: some seconds of work. */
+const MAX_BYTES_FOR_ORIGINS = 128 * 1024 * 1024
 
 /**
- * How two trees differ, by one git-diff-tree(1).
+ * Paths that differ, up to which new files are compared with all others, to see whether they are copies. Beyond, only with those that
+ * are gone: a few new files among ten thousand changed ones would have all of these read.
+ */
+const MAX_PATHS_FOR_COPIES = 1000
+
+/**
+ * How two trees differ, by one git-diff-tree(1); files that moved, or were copied, are found by half of their content, as far as
+ * `originsIn` has git look.
+ *
+ * Without lines it costs a walk through the directories that differ, and reading those files that are new or gone.
  *
  * @param from, to ids of trees or commits; `EMPTY_TREE` for nothing.
+ * @param reading how long to look.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function diffTrees(
@@ -77,16 +103,74 @@ export async function diffTrees(
   id: number,
   from: string,
   to: string,
-  options: DiffOptions,
+  { lines, window }: DiffOptions,
+  reading: Pick<ReadOptions, 'timeoutMs'> = {},
 ): Promise<TreeDiff> {
-  const args = ['diff-tree', ...formatOf(options), from, to]
-  const diff = new DiffReader(options.maxFiles)
-  for await (const token of splitAtZeros(readGit(repositories, id, args), MAX_PATH_BYTES)) diff.take(token)
-  return diff.result()
+  const args = ['diff-tree', ...formatOf(lines), ...(await originsIn(repositories, id, from, to)), from, to]
+  return readDiff(readGit(repositories, id, args, reading), window)
 }
 
 /**
- * What commits change, by one git-diff-tree(1) for all of them.
+ * The paths at which two trees differ, whatever came from where: a file that moved is gone at one path and new at another.
+ *
+ * Costs a walk through the directories that differ, and no look into files.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function diffPaths(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+  window: FileWindow,
+): Promise<TreeDiff> {
+  return readDiff(readGit(repositories, id, ['diff-tree', ...formatOf(false), '--no-renames', from, to]), window)
+}
+
+/** For what nobody asked for by itself. */
+const COUNT_TIMEOUT_MS = 5_000
+
+/**
+ * How much two trees differ; undefined where that takes too long to find out.
+ *
+ * Costs reading every changed file. The latest answers are kept, that there is none too: who asked once more would wait as long for
+ * as little.
+ *
+ * @throws GitError BUSY
+ */
+export function countChanges(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+): Promise<ChangeCounts | undefined> {
+  return repositories.changeCounts.get(`${id} ${from} ${to}`, async () => {
+    const options = { lines: true, window: { offset: 0, limit: 0 } }
+    const reading = { timeoutMs: COUNT_TIMEOUT_MS }
+    try {
+      const { totalFiles, additions, deletions } = await diffTrees(repositories, id, from, to, options, reading)
+      return { totalFiles, additions, deletions }
+    } catch (error) {
+      if (error instanceof GitError && error.kind === 'TIMEOUT') return undefined
+      throw error
+    }
+  })
+}
+
+/**
+ * What has git look for the origins of files in a difference: the same options for all of it, and for each part. By their content, as
+ * far as it is bearable to look into that; files that have moved as they are, always.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function originsIn(repositories: Repositories, id: number, from: string, to: string): Promise<string[]> {
+  const { paths, bytes, movableBytes } = await measureTrees(repositories, id, from, to)
+  if (paths <= MAX_PATHS_FOR_COPIES && bytes <= MAX_BYTES_FOR_ORIGINS) return [FIND_RENAMES, FIND_COPIES]
+  return [movableBytes <= MAX_BYTES_FOR_ORIGINS ? FIND_RENAMES : FIND_SAME]
+}
+
+/**
+ * What commits change, by one git-diff-tree(1) for all of them. Files that moved are gone at one path and new at another.
  *
  * @returns the differences by id of the commit.
  * @throws GitError BUSY, TIMEOUT
@@ -95,12 +179,12 @@ export async function diffCommits(
   repositories: Repositories,
   id: number,
   steps: readonly CommitStep[],
-  options: DiffOptions,
+  { lines, window }: DiffOptions,
 ): Promise<ReadonlyMap<string, TreeDiff>> {
-  const diffs = new Map(steps.map((step) => [step.id, new DiffReader(options.maxFiles)]))
+  const diffs = new Map(steps.map((step) => [step.id, new DiffReader(window)]))
   // Parents that are named stand in for the real ones; a first commit has none and is shown because of `--root`.
   const input = steps.map((step) => `${step.id}${step.parentId === undefined ? '' : ` ${step.parentId}`}\n`).join('')
-  const args = ['diff-tree', '--stdin', '--root', '--always', ...formatOf(options)]
+  const args = ['diff-tree', '--stdin', '--root', '--always', ...formatOf(lines), '--no-renames']
   let diff: DiffReader | undefined
   for await (const token of splitAtZeros(readGit(repositories, id, args, { input }), MAX_PATH_BYTES)) {
     const text = token.length === 40 && !diff?.expectsPath ? token.toString('latin1') : ''
@@ -110,47 +194,14 @@ export async function diffCommits(
   return new Map([...diffs].map(([commitId, reader]) => [commitId, reader.result()]))
 }
 
-/**
- * How two trees differ, as text for people and for git-apply(1), as fast as it is taken.
- *
- * @param from, to ids of trees or commits.
- * @throws GitError BUSY, TIMEOUT
- */
-export function streamDiff(
-  repositories: Repositories,
-  id: number,
-  from: string,
-  to: string,
-): AsyncGenerator<Buffer, void, undefined> {
-  return streamGit(repositories, id, ['diff-tree', '-r', '-M', '--patch', from, to])
+function formatOf(lines: boolean): string[] {
+  return ['-r', '-z', '--no-abbrev', '--raw', ...(lines ? ['--numstat'] : [])]
 }
 
-/**
- * The commits behind one commit up to another one as mails for git-am(1), as fast as they are taken.
- *
- * @param from id of a commit; undefined for all from the first.
- * @throws GitError BUSY, TIMEOUT
- */
-export function streamPatch(
-  repositories: Repositories,
-  id: number,
-  from: string | undefined,
-  to: string,
-): AsyncGenerator<Buffer, void, undefined> {
-  const range = from === undefined ? ['--root', to] : [`${from}..${to}`]
-  return streamGit(repositories, id, ['format-patch', '--stdout', '--no-signature', ...range])
-}
-
-function formatOf({ lines, renames, ignoredWhitespace }: DiffOptions): string[] {
-  return [
-    '-r',
-    '-z',
-    '--no-abbrev',
-    '--raw',
-    ...(lines ? ['--numstat'] : []),
-    renames ? '--find-renames' : '--no-renames',
-    ...(ignoredWhitespace ? [WHITESPACE_OPTIONS[ignoredWhitespace]] : []),
-  ]
+async function readDiff(chunks: AsyncIterable<Buffer>, window: FileWindow): Promise<TreeDiff> {
+  const diff = new DiffReader(window)
+  for await (const token of splitAtZeros(chunks, MAX_PATH_BYTES)) diff.take(token)
+  return diff.result()
 }
 
 const KINDS: Readonly<Record<string, ChangeKind>> = { A: 'added', D: 'deleted', R: 'renamed', C: 'copied' }
@@ -170,14 +221,17 @@ class DiffReader {
   readonly #files: ChangedFile[] = []
   /** Where in `#files` a file is, by its path. */
   readonly #places = new Map<string, number>()
-  readonly #maxFiles: number
+  readonly #window: FileWindow
+  /** Files of the window that came, kept or not; undefined before the one that it begins with. */
+  #reached: number | undefined
   #record: OpenRecord | undefined
   #totalFiles = 0
   #additions = 0
   #deletions = 0
 
-  constructor(maxFiles: number) {
-    this.#maxFiles = maxFiles
+  constructor(window: FileWindow) {
+    this.#window = window
+    this.#reached = window.from === undefined ? 0 : undefined
   }
 
   /** Whether the next token is a path, whatever it looks like. */
@@ -231,8 +285,12 @@ class DiffReader {
   }
 
   #addFile(file: ChangedFile): void {
+    const { from, offset, limit } = this.#window
     this.#totalFiles += 1
-    if (this.#files.length >= this.#maxFiles) return
+    if (file.path === from) this.#reached ??= 0
+    if (this.#reached === undefined) return
+    this.#reached += 1
+    if (this.#reached <= offset || this.#files.length >= limit) return
     this.#places.set(file.path, this.#files.length)
     this.#files.push(file)
   }

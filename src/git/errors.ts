@@ -20,6 +20,8 @@ export type GitErrorKind =
   | 'BUSY'
   /** Reading took longer than it may. */
   | 'TIMEOUT'
+  /** There is more of it than is read at once. */
+  | 'TOO_LARGE'
 
 /** A situation in a repository. Everything else that Git throws is a fault and passes as it is. */
 export class GitError extends Error {

@@ -1,5 +1,5 @@
 import { GitError } from './errors.ts'
-import { readObjects, readRefObjects } from './objects.ts'
+import { isObjectId, readObjects, readRefObjects } from './objects.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
 import type { Repositories } from './repositories.ts'
@@ -65,6 +65,29 @@ export function countHistory(repositories: Repositories, id: number, history: Hi
   return repositories.counts.get(`${id} ${args.join(' ')}`, async () =>
     Number(await textOf(readGit(repositories, id, args, sourcesOf(history)))),
   )
+}
+
+/**
+ * The best commit that leads to both of two commits, the first that git-merge-base(1) names where several are as good; undefined when
+ * none leads to both.
+ *
+ * The answer stays true for ever, so the latest ones are kept.
+ *
+ * @param one, other ids of commits that are in the repository.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function findMergeBase(
+  repositories: Repositories,
+  id: number,
+  one: string,
+  other: string,
+): Promise<string | undefined> {
+  if (!isObjectId(one) || !isObjectId(other)) throw new Error(`no ids of commits: ${one}, ${other}`)
+  return repositories.mergeBases.get(`${id} ${one} ${other}`, async () => {
+    // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike git-merge-base(1) it is content with none.
+    const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
+    return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
+  })
 }
 
 function sourcesOf({ withoutIn }: History): { alsoFrom?: number } {

@@ -1,6 +1,19 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Commit, readCommit } from './commits.ts'
+import { GitError } from './errors.ts'
+import { takeObjects } from './loose-objects.ts'
+import {
+  areSameAttributes,
+  directoriesAbove,
+  type MergeAttributes,
+  readMergeAttributes,
+  writeMergeAttributes,
+} from './merge-attributes.ts'
+import { MergeProcess, type MergeVerdict } from './merge-process.ts'
 import { isObjectId } from './objects.ts'
-import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
-import type { Repositories } from './repositories.ts'
+import { type ReadOptions, readGit, textOf } from './reading.ts'
+import { type Repositories, scratchPath } from './repositories.ts'
 
 /**
  * Those of some commits that no other of them leads to: of two, the one that has all of the other, or both when each has something of
@@ -31,68 +44,118 @@ export type Merge =
   /** No commit leads to both. */
   | { readonly outcome: 'unrelated' }
 
-/** Read of the answer, which has a few records for each file in conflict. */
-const MAX_RECORDS = 2_000
-
-/** Kept of a record: as long as paths are that can be checked out (PATH_MAX). */
-const MAX_RECORD_BYTES = 4096
-
-/** What Git says about files that do go together. */
-const NO_CONFLICT = 'Auto-merging'
+/** How long to work at it, and until when. */
+export type MergeOptions = Pick<ReadOptions, 'signal' | 'timeoutMs'>
 
 /**
- * Merges two commits as `git merge` does, without a work tree: renames are followed, and of several merge bases one is made
- * (git-merge-tree(1), `--write-tree`).
+ * Merges two commits as `git merge` does, without a work tree: renames are followed, of several merge bases one is made, and attributes
+ * are those of our side.
  *
- * Costs as much as there are changes, however large the trees. What is new in the tree is stored in the repository, for files in conflict
- * too.
+ * Costs as much as there are changes, however large the trees. The answer stays true for ever, so the latest ones are kept.
  *
  * @param ours, theirs ids of commits in full.
- * @throws GitError BUSY, TIMEOUT
+ * @throws GitError BUSY, TIMEOUT; NOT_FOUND when there is no such commit on our side
  */
 export async function mergeCommits(
   repositories: Repositories,
   id: number,
   ours: string,
   theirs: string,
+  options: MergeOptions = {},
 ): Promise<Merge> {
   if (!isObjectId(ours) || !isObjectId(theirs)) throw new Error(`no ids of commits: ${ours}, ${theirs}`)
-  // Asked for on stdin, a conflict is an answer and no failure.
-  const args = ['merge-tree', '--write-tree', '--stdin', '--name-only']
-  const records: string[] = []
-  try {
-    const output = readGit(repositories, id, args, { input: `${ours} ${theirs}\n` })
-    for await (const record of splitAtZeros(output, MAX_RECORD_BYTES)) {
-      records.push(record.toString())
-      if (records.length === MAX_RECORDS) break
+  return repositories.merges.get(`${id} ${ours} ${theirs}`, async () => {
+    const commit = await readCommit(repositories, id, ours)
+    if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
+    const merges = new Merges(repositories, id, options)
+    try {
+      return await merges.merge(commit, theirs)
+    } catch (error) {
+      // Git says so by dying (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
+      if (error instanceof Error && error.message.includes('unrelated histories')) return { outcome: 'unrelated' }
+      throw error
+    } finally {
+      await merges.end()
     }
-  } catch (error) {
-    // Git says so by dying (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
-    if (error instanceof Error && error.message.includes('unrelated histories')) return { outcome: 'unrelated' }
-    throw error
-  }
-  return parseMerge(records)
+  })
 }
 
-/** Reads the answer (git-merge-tree(1), "OUTPUT" with `-z`): the verdict, the tree, paths, an empty record, messages. */
-function parseMerge([verdict, treeId = '', ...rest]: readonly string[]): Merge {
-  if (verdict === '1' && isObjectId(treeId)) return { outcome: 'clean', treeId }
-  if (verdict !== '0') throw new Error(`git merge-tree printed ${JSON.stringify(verdict)} for a verdict`)
-  const end = rest.indexOf('')
-  const paths = end < 0 ? rest : rest.slice(0, end)
-  return { outcome: 'conflict', paths, text: messagesOf(rest.slice(paths.length + 1)).join('') }
-}
+/** What becomes of two commits that have something in common. */
+export type RelatedMerge = Exclude<Merge, { readonly outcome: 'unrelated' }>
 
-/** Each message is a number of paths, those paths, a kind and a text. */
-function messagesOf(records: readonly string[]): string[] {
-  const messages: string[] = []
-  for (let i = 0; i < records.length; ) {
-    const paths = Number.parseInt(records[i] ?? '', 10)
-    // What ends the list is empty.
-    if (Number.isNaN(paths)) break
-    const [kind, text = ''] = records.slice(i + 1 + paths)
-    if (kind !== NO_CONFLICT) messages.push(text)
-    i += paths + 3
+/** Merges that follow each other, by one process as long as the attributes that they are made by stay the same. */
+export class Merges {
+  readonly #repositories: Repositories
+  readonly #id: number
+  readonly #options: Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>
+  /** Has what Git stores, and the attributes that it goes by, while a process is there. */
+  readonly #scratch: string
+  #process: MergeProcess | undefined
+  #attributes: MergeAttributes = new Map()
+
+  constructor(
+    repositories: Repositories,
+    id: number,
+    options: Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>,
+  ) {
+    this.#repositories = repositories
+    this.#id = id
+    this.#options = options
+    this.#scratch = scratchPath(repositories)
   }
-  return messages
+
+  /**
+   * Merges two commits, whose history has something in common.
+   *
+   * @throws GitError BUSY, TIMEOUT; Error with what Git says when there is nothing to merge.
+   */
+  async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
+    const directories = new Set(['', ...[...this.#attributes.keys()].flatMap(directoriesAbove)])
+    const read = () => readMergeAttributes(this.#repositories, this.#id, ours.treeId, directories)
+    for (let attributes = await read(); ; ) {
+      const process = await this.#processWith(attributes)
+      const verdict = await process.merge(ours.id, theirs)
+      for (const path of verdict.touched) for (const directory of directoriesAbove(path)) directories.add(directory)
+      // Whose attributes count is known now. Where there are others than those that Git had, it was in vain.
+      const found = verdict.touched.size > 0 ? await read() : attributes
+      if (areSameAttributes(attributes, found)) return this.#conclude(ours.id, verdict)
+      attributes = found
+    }
+  }
+
+  /** Ends the process, if there is one. */
+  async end(): Promise<void> {
+    await this.#process?.end()
+    this.#process = undefined
+    await rm(this.#scratch, { recursive: true, force: true })
+  }
+
+  async #conclude(ours: string, { isClean, treeId, paths, texts }: MergeVerdict): Promise<RelatedMerge> {
+    if (isClean) {
+      await takeObjects(this.#repositories, this.#id, this.#objects)
+      return { outcome: 'clean', treeId }
+    }
+    // In the names of files that make room, and to whom it may concern, our side is called as `git merge` calls it.
+    const named = [...paths, texts.join('')].map((text) => text.replaceAll(ours, 'HEAD'))
+    return { outcome: 'conflict', paths: named.slice(0, -1), text: named.at(-1) ?? '' }
+  }
+
+  get #objects(): string {
+    return join(this.#scratch, 'objects')
+  }
+
+  async #processWith(attributes: MergeAttributes): Promise<MergeProcess> {
+    if (this.#process && areSameAttributes(this.#attributes, attributes)) return this.#process
+    await this.end()
+    await mkdir(this.#objects, { recursive: true })
+    const workTree = join(this.#scratch, 'tree')
+    if (attributes.size > 0) await writeMergeAttributes(workTree, attributes)
+    this.#attributes = attributes
+    this.#process = new MergeProcess(this.#repositories, this.#id, {
+      ...this.#options,
+      scratch: this.#objects,
+      ...(attributes.size > 0 && { workTree }),
+    })
+    return this.#process
+  }
 }

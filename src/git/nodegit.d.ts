@@ -21,6 +21,14 @@ declare module 'nodegit' {
     committer(): Signature
     message(): string
   }
+  export interface Blob {
+    rawsize(): number
+    content(): Buffer
+  }
+  export interface Odb {
+    /** Takes text only, which it stores in UTF-8. */
+    write(content: string, bytes: number, type: number): Promise<Oid>
+  }
   export interface TreeEntry {
     sha(): string
     filemode(): number
@@ -43,6 +51,7 @@ declare module 'nodegit' {
   }
   export interface Repository {
     setHead(reference: string): Promise<void>
+    odb(): Promise<Odb>
     cleanup(): Promise<void>
   }
   export interface RepositoryInitOptions {
@@ -51,21 +60,11 @@ declare module 'nodegit' {
   }
 
   interface NodeGit {
-    readonly Blob: { createFromBuffer(repository: Repository, content: Buffer, bytes: number): Promise<Oid> }
-    readonly Commit: {
-      create(
-        repository: Repository,
-        updateRef: string | null,
-        author: Signature,
-        committer: Signature,
-        encoding: string | null,
-        message: string,
-        tree: Tree,
-        parentCount: number,
-        parents: readonly Commit[],
-      ): Promise<Oid>
-      lookup(repository: Repository, id: Oid): Promise<Commit>
+    readonly Blob: {
+      createFromBuffer(repository: Repository, content: Buffer, bytes: number): Promise<Oid>
+      lookup(repository: Repository, id: Oid): Promise<Blob>
     }
+    readonly Commit: { lookup(repository: Repository, id: Oid): Promise<Commit> }
     readonly Libgit2: {
       readonly OPT: { readonly ENABLE_FSYNC_GITDIR: number; readonly SET_OWNER_VALIDATION: number }
       opts(option: number, value: number): void

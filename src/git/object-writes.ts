@@ -1,6 +1,8 @@
 import nodegit from 'nodegit'
+import { commitContent, personLine, type SignCommit } from './commit-content.ts'
 import { oidOf, type Signer, signatureOf } from './commits.ts'
 import { explained } from './errors.ts'
+import { parseCommit, type RawCommit } from './raw-objects.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 // Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and harm nobody.
@@ -22,18 +24,27 @@ export interface NewCommit {
   readonly message: string
 }
 
-/** Stores a commit, and returns its id. */
-export async function storeCommit(repositories: Repositories, id: number, commit: NewCommit): Promise<string> {
+/**
+ * Stores a commit, whose tree and parents are stored already.
+ *
+ * @param sign signs it.
+ */
+export async function storeCommit(
+  repositories: Repositories,
+  id: number,
+  commit: NewCommit,
+  sign?: SignCommit,
+): Promise<RawCommit> {
+  const [author, committer] = [personLine(commit.author), personLine(commit.committer)]
+  const content = commitContent({ ...commit, author, committer }, sign)
+  return parseCommit(await storeCommitContent(repositories, id, content), Buffer.from(content))
+}
+
+/** Stores a commit as `commitContent` writes it, and returns its id. */
+export async function storeCommitContent(repositories: Repositories, id: number, content: string): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
-    const tree = await explained(nodegit.Tree.lookup(repository, oidOf(commit.treeId)))
-    const parents = await Promise.all(
-      commit.parentIds.map((parentId) => explained(nodegit.Commit.lookup(repository, oidOf(parentId)))),
-    )
-    const [author, committer] = [signatureOf(commit.author), signatureOf(commit.committer)]
-    const { message } = commit
-    return (
-      await nodegit.Commit.create(repository, null, author, committer, null, message, tree, parents.length, parents)
-    ).toString()
+    const objects = await repository.odb()
+    return (await objects.write(content, Buffer.byteLength(content), nodegit.Object.TYPE.COMMIT)).toString()
   })
 }
 

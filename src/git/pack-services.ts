@@ -24,6 +24,8 @@ const RECEIVE_CONFIG = [
   // Objects that break clients, or attack them by their names, stay out.
   'receive.fsckObjects=true',
   'receive.advertisePushOptions=true',
+  // Those of pull requests are many, and the server's: it lists them for whoever fetches.
+  'receive.hideRefs=refs/pull/',
   // Names of files end up on the disks of people whose file systems fold case and Unicode (git-config(1), core.protectNTFS).
   'core.protectHFS=true',
   'core.protectNTFS=true',

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { type GitProcess, spawnGit } from './child-process.ts'
 import { GitError } from './errors.ts'
 import type { Gate } from './gate.ts'
+import { EMPTY_TREE } from './raw-objects.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** What a git that reads may take by default, once it runs. */
@@ -10,22 +12,33 @@ const READ_TIMEOUT_MS = 20_000
 /** What a git whose output goes to a client may take: a large file over a slow line. */
 const STREAM_TIMEOUT_MS = 10 * 60_000
 
+/** Of a file that is compared by lines. */
+export const MAX_TEXT_BYTES = 16 * 1024 * 1024
+
 const CONFIG = [
   // Larger files are binary to diffs: no one process takes more memory than a few of these, whatever is in the repository.
-  'core.bigFileThreshold=16m',
+  `core.bigFileThreshold=${MAX_TEXT_BYTES}`,
+  // What strangers push, such as `* -diff`, decides nothing of what others are shown: since 2.43 a bare repository has the attributes of HEAD.
+  `attr.tree=${EMPTY_TREE}`,
 ]
 
 /** Paths come from strangers: nothing in them is a pattern. */
 const ENVIRONMENT = { GIT_LITERAL_PATHSPECS: '1', GIT_OPTIONAL_LOCKS: '0' }
 
 export interface ReadOptions {
-  /** For its input. */
-  readonly input?: string
+  /** For its input; as a stream for what is asked as the answers come. */
+  readonly input?: string | Readable
   readonly timeoutMs?: number
+  /** Ends it, with its reason for an error. */
+  readonly signal?: AbortSignal | undefined
   /** Another repository whose objects count too. */
   readonly alsoFrom?: number
   /** Folder of objects that came with a push and count too. */
   readonly quarantine?: string | undefined
+  /** Folder that what git stores goes to, not flushed, in place of the repository. */
+  readonly scratch?: string | undefined
+  /** Folder that git is to take for a work tree. */
+  readonly workTree?: string
 }
 
 /**
@@ -61,32 +74,44 @@ async function* run(
   id: number,
   args: readonly string[],
   gate: Gate,
-  { input, timeoutMs, alsoFrom, quarantine }: ReadOptions,
+  { input, timeoutMs, signal, alsoFrom, quarantine, scratch, workTree }: ReadOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const leave = await gate.enter()
   let git: GitProcess
   try {
     const config = CONFIG.flatMap((entry) => ['-c', entry])
+    // Git finds what is in a work tree from within it (setup_explicit_git_dir in setup.c of Git).
+    if (workTree !== undefined) config.unshift('-C', workTree)
+    if (scratch !== undefined) config.push('-c', 'core.fsync=none')
+    const repository = repositoryPath(repositories, id)
     const env = {
       ...ENVIRONMENT,
+      ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
+      ...(scratch === undefined ? {} : { GIT_OBJECT_DIRECTORY: scratch }),
       ...alternatesOf([
+        ...(scratch === undefined ? [] : [join(repository, 'objects')]),
         ...(alsoFrom === undefined ? [] : [join(repositoryPath(repositories, alsoFrom), 'objects')]),
         ...(quarantine === undefined ? [] : [quarantine]),
       ]),
     }
-    git = spawnGit([...config, ...args], { repository: repositoryPath(repositories, id), env })
+    git = spawnGit([...config, ...args], { repository, env })
   } catch (error) {
     leave()
     throw error
   }
-  let timedOut = false
-  // Not left to the consumer, who may have stopped asking for more.
-  const timeout = setTimeout(() => {
-    timedOut = true
+  let cause: unknown
+  const stopFor = (reason: unknown) => {
+    cause = reason
     git.stop()
     leave()
-  }, timeoutMs)
-  git.stdin.end(input)
+  }
+  // Not left to the consumer, who may have stopped asking for more.
+  const timeout = setTimeout(() => stopFor(tookTooMuch(args)), timeoutMs)
+  const abort = () => stopFor(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  if (typeof input === 'object') input.pipe(git.stdin)
+  else git.stdin.end(input)
   try {
     yield* git.stdout
     const { code, stderr } = await git.exited
@@ -94,9 +119,10 @@ async function* run(
     if (code === null) throw tookTooMuch(args)
     if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
   } catch (error) {
-    throw timedOut ? tookTooMuch(args) : error
+    throw cause ?? error
   } finally {
     clearTimeout(timeout)
+    signal?.removeEventListener('abort', abort)
     git.stop()
     leave()
   }

@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import nodegit from 'nodegit'
+import type { ChangeSizes } from './change-sizes.ts'
+import type { ChangeCounts } from './diff.ts'
 import { explained, GitError } from './errors.ts'
 import { Gate } from './gate.ts'
 import type { LastChanges } from './history.ts'
 import { HookRunner } from './hook-runner.ts'
+import type { Merge } from './merge.ts'
 import { installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
 import { RepositoryHandles } from './repository-handles.ts'
@@ -24,20 +27,29 @@ export interface Repositories {
   readonly streams: Gate
   /** Runs scripts of people, once it is prepared. */
   readonly hooks: HookRunner
-  /** What `history.ts` has found out before. */
+  /** What `history.ts`, `diff.ts` and `merge.ts` have found out before. */
   readonly counts: Recent<number>
+  readonly mergeBases: Recent<string | undefined>
   readonly lastChanges: Recent<LastChanges>
+  readonly changeCounts: Recent<ChangeCounts | undefined>
+  readonly changeSizes: Recent<ChangeSizes>
+  readonly merges: Recent<Merge>
 }
 
 /** Readers at a time, which are short and busy, and those that may wait for a place. */
-const MAX_READERS = 16
+export const MAX_READERS = 16
 const MAX_WAITING_READERS = 500
 
 /** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes. */
 const MAX_STREAMS = 32
 
-/** A key and a number each. */
+/** A key and a number, an id, or a few numbers each. */
 const MAX_KEPT_COUNTS = 10_000
+const MAX_KEPT_MERGE_BASES = 10_000
+const MAX_KEPT_DIFFERENCES = 1_000
+
+/** Up to a hundred kilobytes each, and mostly an id. */
+const MAX_KEPT_MERGES = 500
 
 /** Up to a thousand paths each. */
 const MAX_KEPT_LAST_CHANGES = 200
@@ -58,7 +70,11 @@ export function repositoriesIn(folder: string): Repositories {
     streams: new Gate(MAX_STREAMS, 0),
     hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
     counts: new Recent(MAX_KEPT_COUNTS),
+    mergeBases: new Recent(MAX_KEPT_MERGE_BASES),
+    changeCounts: new Recent(MAX_KEPT_DIFFERENCES),
+    changeSizes: new Recent(MAX_KEPT_DIFFERENCES),
     lastChanges: new Recent(MAX_KEPT_LAST_CHANGES),
+    merges: new Recent(MAX_KEPT_MERGES),
   }
 }
 
@@ -177,7 +193,8 @@ export async function withRepositoryLock<T>({ locks }: Repositories, id: number,
   }
 }
 
-function scratchPath({ folder }: Repositories): string {
+/** A new path for what a crash may take: a start removes all that is there. */
+export function scratchPath({ folder }: Repositories): string {
   return join(folder, SCRATCH_FOLDER, randomUUID())
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readCommit, storeFirstCommit } from '../../src/git/commits.ts'
+import { readCommit } from '../../src/git/commits.ts'
+import * as writes from '../../src/git/object-writes.ts'
+import { EMPTY_TREE } from '../../src/git/raw-objects.ts'
 import { createRepository } from '../../src/git/repositories.ts'
 import { ADA, createFilledRepository, git, storeCommit, testRepositories } from './fixture.ts'
 
@@ -28,7 +30,8 @@ describe('a first commit', () => {
     const repositories = await testRepositories()
     await createRepository(repositories, 1, 'main')
     const author = { ...ADA, name }
-    const id = await storeFirstCommit(repositories, 1, { files: new Map(), author, message: 'x' })
+    const commit = { treeId: EMPTY_TREE, parentIds: [], author, committer: ADA, message: 'x' }
+    const { id } = await writes.storeCommit(repositories, 1, commit)
     expect((await readCommit(repositories, 1, id))?.author.name).toBe(stored)
   })
 })

@@ -1,18 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   type ChangedFile,
+  countChanges,
   type DiffOptions,
   diffCommits,
+  diffPaths,
   diffTrees,
-  EMPTY_TREE,
-  streamDiff,
-  streamPatch,
 } from '../../src/git/diff.ts'
-import { textOf } from '../../src/git/reading.ts'
+import { EMPTY_TREE } from '../../src/git/raw-objects.ts'
 import { createRepository, type Repositories } from '../../src/git/repositories.ts'
 import { git, testRepositories, writeHistory } from './fixture.ts'
 
-const ALL: DiffOptions = { lines: true, renames: true, maxFiles: 100 }
+const ALL: DiffOptions = { lines: true, window: { offset: 0, limit: 100 } }
 
 let repositories: Repositories
 
@@ -62,34 +61,73 @@ describe('the difference of two trees', () => {
     ])
   })
 
-  it('finds no renames when it is not to', async () => {
+  it('says where copies are from, of which half is the same', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { source: lines(30) } },
+      {
+        message: 'two',
+        files: { source: `${lines(30)}x\n`, copy: `${lines(20)}${lines(8, 'other')}`, fresh: lines(30, 'b') },
+      },
+    ])
+    expect(await briefDiff('main~1', 'main')).toEqual([
+      'copied source -> copy +8 -10',
+      'added fresh +30 -0',
+      'modified source +1 -0',
+    ])
+  })
+
+  it('compares no new files with thousands of others, and still those with what is gone', async () => {
+    const many = (word: string) =>
+      Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`many/${i}`, `${word} ${i}\n`]))
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { ...many('one'), source: lines(30), old: lines(30, 'old') } },
+      {
+        message: 'two',
+        files: { ...many('two'), source: `${lines(30)}x\n`, copy: lines(30), old: null, new: `${lines(30, 'old')}x\n` },
+      },
+    ])
+    expect(
+      (await briefDiff('main~1', 'main', { window: { offset: 0, limit: 2000 } })).filter((text) => !/many/.test(text)),
+    ).toEqual(['added copy +30 -0', 'renamed old -> new +1 -0', 'modified source +1 -0'])
+  })
+
+  it('finds what moved as it is, and nothing else, where there is too much to look into', async () => {
+    // Zeros: little in the repository, and much to read.
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { large: Buffer.alloc(65 * 1024 * 1024), old: lines(30) } },
+    ])
+    const large = { mode: '100644', id: idOf('main:large') }
+    const files = { large: null, larger: large, old: null, new: `${lines(30)}x\n` }
+    writeHistory(repositories, 1, [{ message: 'two', parents: [idOf('main')], files }])
+    expect(await briefDiff(idOf('main~1'), idOf('main'))).toEqual([
+      'renamed large -> larger binary',
+      'added new +31 -0',
+      'deleted old +0 -30',
+    ])
+  })
+
+  it.each([
+    [{ offset: 0, limit: 2 }, ['a', 'b']],
+    [{ offset: 3, limit: 2 }, ['d', 'e']],
+    [{ offset: 5, limit: 2 }, []],
+    [{ from: 'b', offset: 0, limit: 2 }, ['b', 'c']],
+    [{ from: 'b', offset: 2, limit: 9 }, ['d', 'e']],
+    [{ from: 'bb', offset: 0, limit: 2 }, []],
+  ])('keeps the files of a window, and counts all: %j', async (window, expected) => {
+    const files = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((path) => [path, 'x\n']))
+    writeHistory(repositories, 1, [{ message: 'many', files }])
+    const diff = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), { ...ALL, window })
+    expect(diff.files.map(({ path, additions }) => [path, additions])).toEqual(expected.map((path) => [path, 1]))
+    expect(diff).toMatchObject({ totalFiles: 5, additions: 5, deletions: 0 })
+  })
+
+  it('is one of paths too, where nothing is looked for', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { old: lines(30) } },
       { message: 'two', files: { old: null, new: lines(30) } },
     ])
-    expect(await briefDiff('main~1', 'main', { renames: false })).toEqual(['added new +30 -0', 'deleted old +0 -30'])
-  })
-
-  it('counts files beyond those that it keeps', async () => {
-    writeHistory(repositories, 1, [{ message: 'many', files: { a: 'x\n', b: 'x\n', c: 'x\n' } }])
-    expect(await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), { ...ALL, maxFiles: 2 })).toMatchObject({
-      files: [{ path: 'a' }, { path: 'b' }],
-      totalFiles: 3,
-      additions: 3,
-      deletions: 0,
-    })
-  })
-
-  it.each([
-    ['all', 'modified blanks +0 -0'],
-    ['change', 'modified blanks +0 -0'],
-    ['eol', 'modified blanks +0 -0'],
-  ] as const)('leaves white space out of the counts: %s', async (ignoredWhitespace, expected) => {
-    writeHistory(repositories, 1, [
-      { message: 'one', files: { blanks: 'a b\n', other: 'x\n' } },
-      { message: 'two', files: { blanks: 'a b  \n', other: 'y\n' } },
-    ])
-    expect(await briefDiff('main~1', 'main', { ignoredWhitespace })).toEqual([expected, 'modified other +1 -1'])
+    const { files } = await diffPaths(repositories, 1, idOf('main~1'), idOf('main'), ALL.window)
+    expect(files.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['added new', 'deleted old'])
   })
 
   it('takes paths for what they are, whatever is in them', async () => {
@@ -97,6 +135,18 @@ describe('the difference of two trees', () => {
     writeHistory(repositories, 1, [{ message: 'odd', files: Object.fromEntries(odd.map((path) => [path, 'x\n'])) }])
     const { files } = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), ALL)
     expect(files.map(({ path }) => path).sort()).toEqual([...odd].sort())
+  })
+})
+
+describe('how much two trees differ', () => {
+  it('is counted, moved files once', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { old: lines(30), gone: 'a\nb\n', picture: Buffer.from([0]) } },
+      { message: 'two', files: { old: null, new: `${lines(30)}x\n`, gone: null, picture: Buffer.from([0, 1]) } },
+    ])
+    const count = () => countChanges(repositories, 1, idOf('main~1'), idOf('main'))
+    expect(await count()).toEqual({ totalFiles: 3, additions: 1, deletions: 2 })
+    expect(await count()).toBe(await count())
   })
 })
 
@@ -123,21 +173,5 @@ describe('the differences of commits', () => {
       [],
       ['added a +1 -0'],
     ])
-  })
-})
-
-describe('a difference as text', () => {
-  it('is what git apply takes, or git am', async () => {
-    writeHistory(repositories, 1, [
-      { message: 'first', files: { a: 'a\n' } },
-      { message: 'second', files: { a: 'b\n' } },
-    ])
-    const diff = await textOf(streamDiff(repositories, 1, idOf('main~1'), idOf('main')))
-    expect(diff).toContain('diff --git a/a b/a')
-    expect(diff).toContain('-a\n+b\n')
-    const mail = await textOf(streamPatch(repositories, 1, idOf('main~1'), idOf('main')))
-    expect(mail).toMatch(/^From [0-9a-f]{40} .*\nFrom: Ada <ada@example.org>\n/)
-    expect(mail).toContain('Subject: [PATCH] second')
-    expect(await textOf(streamPatch(repositories, 1, undefined, idOf('main~1')))).toContain('Subject: [PATCH] first')
   })
 })

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { storeFirstCommit } from '../../src/git/commits.ts'
+import * as writes from '../../src/git/object-writes.ts'
 import { updateRefs } from '../../src/git/refs.ts'
 import {
   closeRepositories,
@@ -13,6 +13,7 @@ import {
   repositoriesIn,
   repositoryPath,
 } from '../../src/git/repositories.ts'
+import { editTree } from '../../src/git/tree-edits.ts'
 import { importHistory, type ScriptedCommit } from '../support/histories.ts'
 
 /** A folder that is gone when the test is over. */
@@ -34,10 +35,13 @@ export async function testRepositories(): Promise<Repositories> {
 /** Who commits in tests. */
 export const ADA = { name: 'Ada', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: 60 }
 
-/** Stores a commit with one file. */
-export function storeCommit(repositories: Repositories, id: number, message = 'first'): Promise<string> {
-  const files = new Map([['README.md', Buffer.from(`# ${message}\n`)]])
-  return storeFirstCommit(repositories, id, { files, author: ADA, message })
+/** Stores a commit with one file, the first of its history. */
+export async function storeCommit(repositories: Repositories, id: number, message = 'first'): Promise<string> {
+  const blobId = await writes.storeBlob(repositories, id, Buffer.from(`# ${message}\n`))
+  const edits = [{ path: 'README.md', file: { blobId, mode: 0o100644 } }]
+  const treeId = await editTree(repositories, id, undefined, edits)
+  const commit = { treeId, parentIds: [], author: ADA, committer: ADA, message }
+  return (await writes.storeCommit(repositories, id, commit)).id
 }
 
 /** Makes repository `id` with one commit on `main`, and returns the id of the commit. */

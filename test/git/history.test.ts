@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { countHistory, lastChanges, listHistory, readCommits, readRefCommits } from '../../src/git/history.ts'
+import {
+  countHistory,
+  findMergeBase,
+  lastChanges,
+  listHistory,
+  readCommits,
+  readRefCommits,
+} from '../../src/git/history.ts'
 import { createRepository, type Repositories } from '../../src/git/repositories.ts'
 import { listTree } from '../../src/git/trees.ts'
 import { ADA, git, testRepositories, writeHistory } from './fixture.ts'
@@ -49,6 +56,34 @@ describe('a history', () => {
     expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual(['merge', 'three'])
     expect(await messages(await listHistory(repositories, 1, history, 1, 1))).toEqual(['three'])
     expect(await listHistory(repositories, 1, history, 2 ** 40, 1)).toEqual([])
+  })
+})
+
+describe('the merge base of two commits', () => {
+  it('is the one that git merge-base names', async () => {
+    const [main, side] = ['refs/heads/main', 'refs/heads/side']
+    writeHistory(repositories, 1, [
+      { message: 'one' },
+      { on: side, message: 'a', parents: [main] },
+      { message: 'b' },
+      // Criss-cross: each has merged the other.
+      { on: 'refs/heads/x', message: 'x', parents: [main, side] },
+      { on: 'refs/heads/y', message: 'y', parents: [side, main] },
+      { on: 'refs/heads/alone', message: 'alone' },
+    ])
+    for (const [one, other] of [
+      ['main', 'side'],
+      ['x', 'main'],
+      ['main', 'y'],
+      ['x', 'y'],
+      ['y', 'x'],
+      ['main', 'main'],
+    ]) {
+      const expected = git(repositories, 1, 'merge-base', one ?? '', other ?? '')
+      expect(await findMergeBase(repositories, 1, idOf(one ?? ''), idOf(other ?? ''))).toBe(expected)
+    }
+    expect(await findMergeBase(repositories, 1, idOf('main'), idOf('alone'))).toBeUndefined()
+    await expect(async () => findMergeBase(repositories, 1, 'main', '--all')).rejects.toThrow('no ids of commits')
   })
 })
 

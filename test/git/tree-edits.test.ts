@@ -41,7 +41,7 @@ describe('a tree', () => {
     // Git orders folders as if a slash were behind their names.
     const edits = [put('a.txt'), put('a-b'), put('a0'), put('run', 0o100755)]
     const treeId = await editTree(repositories, 1, base, edits)
-    const commit = await storeCommit(repositories, 1, {
+    const { id: commit } = await storeCommit(repositories, 1, {
       treeId,
       parentIds: [],
       author: ADA,

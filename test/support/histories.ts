@@ -12,7 +12,9 @@ export type ScriptedFile =
 export interface ScriptedCommit {
   /** Full name of the ref that it is put on, `refs/heads/main` by default. */
   readonly on?: string
-  readonly message: string
+  readonly message: string | Buffer
+  /** Of the message, as the commit names it; none for UTF-8. */
+  readonly encoding?: string
   /** By path; `\xff` in a path is that byte, which no UTF-8 has. */
   readonly files?: Readonly<Record<string, ScriptedFile>>
   /** Refs or ids; by default what the ref holds, if anything. */
@@ -29,11 +31,13 @@ export const HISTORY_START = 1_770_000_000
 export function importHistory(folder: string, commits: readonly ScriptedCommit[]): void {
   let time = HISTORY_START
   const script = commits.flatMap((commit) => {
-    const { on = 'refs/heads/main', message, files = {}, parents = [], author = 'Ada <ada@example.org>' } = commit
+    const { on = 'refs/heads/main', message, encoding, files = {}, parents = [] } = commit
+    const { author = 'Ada <ada@example.org>' } = commit
     time = commit.time ?? time + 1
     const [first, ...others] = parents
     return [
       `commit ${on}\ncommitter ${author} ${time} +0100\n`,
+      ...(encoding === undefined ? [] : [`encoding ${encoding}\n`]),
       data(message),
       ...(first === undefined || first === on ? [] : [`from ${first}\n`]),
       ...others.map((parent) => `merge ${parent}\n`),

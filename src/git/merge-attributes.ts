@@ -1,0 +1,86 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import nodegit, { type Repository, type Tree } from 'nodegit'
+import { oidOf } from './commits.ts'
+import { explained, found } from './errors.ts'
+import { hasCode, type Repositories, repositoryPath } from './repositories.ts'
+import { treePath } from './trees.ts'
+
+/**
+ * The files that say how to merge others (gitattributes(5)): by another driver, by none since they are binary, with longer markers.
+ * Their contents by path.
+ *
+ * `git merge` reads them from its work tree, where our side is checked out. Here is none, and in a bare repository Git reads none. So
+ * where they matter it is given a work tree that has these files and nothing else.
+ */
+export type MergeAttributes = ReadonlyMap<string, Buffer>
+
+const NAME = '.gitattributes'
+
+/** Git ignores files beyond 100 MiB (attr.c). No one that is written by hand is as long as this. */
+const MAX_FILE_BYTES = 1024 * 1024
+
+/** Says something about merges, or defines a name for saying it. */
+const ABOUT_MERGES = /merge|diff|binary|\[attr\]|conflict-marker-size/
+
+const FORMAT_BITS = 0o170000
+const REGULAR_FILE = 0o100000
+
+/**
+ * The attribute files of some directories in a tree; none of them when they say nothing about merges, as most do.
+ *
+ * @param directories paths from the top, which is empty. Those that the tree does not have are no error.
+ */
+export async function readMergeAttributes(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  directories: Iterable<string>,
+): Promise<MergeAttributes> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const tree = await explained(nodegit.Tree.lookup(repository, oidOf(treeId)))
+    // Anybody can push a tree with a name such as `..`, which is no path.
+    const paths = [...directories].flatMap(
+      (directory) => treePath(directory === '' ? NAME : `${directory}/${NAME}`) ?? [],
+    )
+    const contents = await Promise.all(paths.map((path) => readFile(repository, tree, path)))
+    const files = paths.flatMap((path, i) => (contents[i] ? [[path, contents[i]] as const] : []))
+    const areAboutMerges = files.some(([, content]) => ABOUT_MERGES.test(content.toString('latin1')))
+    return new Map(areAboutMerges ? files : [])
+  })
+}
+
+/** A link there is no file to Git either (`READ_ATTR_NOFOLLOW` in its attr.c). */
+async function readFile(repository: Repository, tree: Tree, path: string): Promise<Buffer | undefined> {
+  const entry = await found(tree.entryByPath(path))
+  if (!entry || (entry.filemode() & FORMAT_BITS) !== REGULAR_FILE) return undefined
+  const blob = await explained(nodegit.Blob.lookup(repository, oidOf(entry.sha())))
+  return blob.rawsize() > MAX_FILE_BYTES ? undefined : blob.content()
+}
+
+/** Whether two sets of attribute files are the same. */
+export function areSameAttributes(one: MergeAttributes, other: MergeAttributes): boolean {
+  return one.size === other.size && [...one].every(([path, content]) => other.get(path)?.equals(content))
+}
+
+/** The directories that a file is in, from its own to the top. */
+export function directoriesAbove(path: string): string[] {
+  const directory = dirname(`/${path}`).slice(1)
+  return directory === '' ? [''] : [directory, ...directoriesAbove(directory)]
+}
+
+/** Puts attribute files where Git looks for them, below a folder that is to be its work tree. */
+export async function writeMergeAttributes(folder: string, attributes: MergeAttributes): Promise<void> {
+  await mkdir(folder)
+  for (const [path, content] of attributes) await put(join(folder, path), content)
+}
+
+async function put(file: string, content: Buffer): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, content)
+  } catch (error) {
+    // Nobody can check it out either.
+    if (!hasCode(error, 'ENAMETOOLONG')) throw error
+  }
+}
