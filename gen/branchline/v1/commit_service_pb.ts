@@ -392,6 +392,7 @@ export const CommitService: GenService<{
    * - INVALID_FIELD, when format is none of the two.
    * - INVALID_REF, when sha is neither an id nor a name that a ref can have.
    * - COMMIT_NOT_FOUND, when it names no commit.
+   * - DIFF_TOO_LARGE, when there is more to write than goes into one text.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *

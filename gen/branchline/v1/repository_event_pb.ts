@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_event.proto.
  */
 export const file_branchline_v1_repository_event: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEiyAYKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIACLTAwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMUkVGU19VUERBVEVEEAESEwoPUkVMRUFTRV9EUkFGVEVEEAISFQoRUkVMRUFTRV9QVUJMSVNIRUQQAxISCg5SRUxFQVNFX0VESVRFRBAEEhMKD1JFTEVBU0VfREVMRVRFRBAFEh0KGUJSQU5DSF9QUk9URUNUSU9OX0NSRUFURUQQBhIcChhCUkFOQ0hfUFJPVEVDVElPTl9FRElURUQQBxIdChlCUkFOQ0hfUFJPVEVDVElPTl9ERUxFVEVEEAgSIAocQlJBTkNIX1BST1RFQ1RJT05TX1JFT1JERVJFRBAJEhoKFlRBR19QUk9URUNUSU9OX0NSRUFURUQQChIZChVUQUdfUFJPVEVDVElPTl9FRElURUQQCxIaChZUQUdfUFJPVEVDVElPTl9ERUxFVEVEEAwSFQoRUkVQT1NJVE9SWV9FRElURUQQDRIWChJSRVBPU0lUT1JZX1JFTkFNRUQQDhIXChNSRVBPU0lUT1JZX0FSQ0hJVkVEEA8SGQoVUkVQT1NJVE9SWV9VTkFSQ0hJVkVEEBASGgoWUkVQT1NJVE9SWV9UUkFOU0ZFUlJFRBARQgkKB3N1YmplY3QiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIncKEVJlcG9zaXRvcnlTdW1tYXJ5EgoKAmlkGAEgASgDEg0KBW93bmVyGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIQCghhcmNoaXZlZBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCWIGcHJvdG8z", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEimAkKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAAi5gUKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhAKDFJFRlNfVVBEQVRFRBABEhMKD1JFTEVBU0VfRFJBRlRFRBACEhUKEVJFTEVBU0VfUFVCTElTSEVEEAMSEgoOUkVMRUFTRV9FRElURUQQBBITCg9SRUxFQVNFX0RFTEVURUQQBRIdChlCUkFOQ0hfUFJPVEVDVElPTl9DUkVBVEVEEAYSHAoYQlJBTkNIX1BST1RFQ1RJT05fRURJVEVEEAcSHQoZQlJBTkNIX1BST1RFQ1RJT05fREVMRVRFRBAIEiAKHEJSQU5DSF9QUk9URUNUSU9OU19SRU9SREVSRUQQCRIaChZUQUdfUFJPVEVDVElPTl9DUkVBVEVEEAoSGQoVVEFHX1BST1RFQ1RJT05fRURJVEVEEAsSGgoWVEFHX1BST1RFQ1RJT05fREVMRVRFRBAMEhUKEVJFUE9TSVRPUllfRURJVEVEEA0SFgoSUkVQT1NJVE9SWV9SRU5BTUVEEA4SFwoTUkVQT1NJVE9SWV9BUkNISVZFRBAPEhkKFVJFUE9TSVRPUllfVU5BUkNISVZFRBAQEhoKFlJFUE9TSVRPUllfVFJBTlNGRVJSRUQQERIXChNQVUxMX1JFUVVFU1RfT1BFTkVEEBISFwoTUFVMTF9SRVFVRVNUX0VESVRFRBATEhcKE1BVTExfUkVRVUVTVF9DTE9TRUQQFBIZChVQVUxMX1JFUVVFU1RfUkVPUEVORUQQFRIXChNQVUxMX1JFUVVFU1RfTUVSR0VEEBYSGwoXUFVMTF9SRVFVRVNUX1JFVEFSR0VURUQQFxIbChdQVUxMX1JFUVVFU1RfSEVBRF9NT1ZFRBAYEiEKHVBVTExfUkVRVUVTVF9SRVZJRVdfUkVRVUVTVEVEEBkSGQoVUFVMTF9SRVFVRVNUX1JFVklFV0VEEBoSGgoWUFVMTF9SRVFVRVNUX0NPTU1FTlRFRBAbQgkKB3N1YmplY3QiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIlIKFFB1bGxSZXF1ZXN0UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxIMCgRiYXNlGAMgASgJEhAKCGhlYWRfc2hhGAQgASgJIncKEVJlcG9zaXRvcnlTdW1tYXJ5EgoKAmlkGAEgASgDEg0KBW93bmVyGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIQCghhcmNoaXZlZBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCWIGcHJvdG8z", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
  * Something that happened to a repository, in the order in which it was committed.
@@ -81,6 +81,14 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
      */
     value: RepositorySummary;
     case: "repository";
+  } | {
+    /**
+     * The pull request.
+     *
+     * @generated from field: branchline.v1.PullRequestReference pull_request = 8;
+     */
+    value: PullRequestReference;
+    case: "pullRequest";
   } | { case: undefined; value?: undefined };
 };
 
@@ -92,7 +100,7 @@ export const RepositoryEventSchema: GenMessage<RepositoryEvent> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_event, 0);
 
 /**
- * What happened. There will be more types, about pull requests among others: clients pass over those that they do not know.
+ * What happened. There will be more types: clients pass over those that they do not know.
  *
  * @generated from enum branchline.v1.RepositoryEvent.Type
  */
@@ -226,6 +234,77 @@ export enum RepositoryEvent_Type {
    * @generated from enum value: REPOSITORY_TRANSFERRED = 17;
    */
   REPOSITORY_TRANSFERRED = 17,
+
+  /**
+   * A pull request was opened. For those who may read pull requests, as are the following.
+   *
+   * @generated from enum value: PULL_REQUEST_OPENED = 18;
+   */
+  PULL_REQUEST_OPENED = 18,
+
+  /**
+   * The title, the text, the labels, the assignees or whatever else was said about a pull request changed, or its merge was ordered
+   * for when it is ready, or taken back.
+   *
+   * @generated from enum value: PULL_REQUEST_EDITED = 19;
+   */
+  PULL_REQUEST_EDITED = 19,
+
+  /**
+   * A pull request was closed without being merged.
+   *
+   * @generated from enum value: PULL_REQUEST_CLOSED = 20;
+   */
+  PULL_REQUEST_CLOSED = 20,
+
+  /**
+   * A pull request was opened again.
+   *
+   * @generated from enum value: PULL_REQUEST_REOPENED = 21;
+   */
+  PULL_REQUEST_REOPENED = 21,
+
+  /**
+   * A pull request was merged.
+   *
+   * @generated from enum value: PULL_REQUEST_MERGED = 22;
+   */
+  PULL_REQUEST_MERGED = 22,
+
+  /**
+   * A pull request goes to another branch.
+   *
+   * @generated from enum value: PULL_REQUEST_RETARGETED = 23;
+   */
+  PULL_REQUEST_RETARGETED = 23,
+
+  /**
+   * The branch that a pull request is of has moved.
+   *
+   * @generated from enum value: PULL_REQUEST_HEAD_MOVED = 24;
+   */
+  PULL_REQUEST_HEAD_MOVED = 24,
+
+  /**
+   * Somebody is asked for a review of a pull request, or no longer.
+   *
+   * @generated from enum value: PULL_REQUEST_REVIEW_REQUESTED = 25;
+   */
+  PULL_REQUEST_REVIEW_REQUESTED = 25,
+
+  /**
+   * A review of a pull request was submitted, changed, dismissed or deleted. Nothing tells of reviews that are pending.
+   *
+   * @generated from enum value: PULL_REQUEST_REVIEWED = 26;
+   */
+  PULL_REQUEST_REVIEWED = 26,
+
+  /**
+   * Somebody said something about a pull request, or changed or took back what was said.
+   *
+   * @generated from enum value: PULL_REQUEST_COMMENTED = 27;
+   */
+  PULL_REQUEST_COMMENTED = 27,
 }
 
 /**
@@ -354,6 +433,48 @@ export const ProtectionReferenceSchema: GenMessage<ProtectionReference> = /*@__P
   messageDesc(file_branchline_v1_repository_event, 4);
 
 /**
+ * A pull request that something happened to.
+ *
+ * @generated from message branchline.v1.PullRequestReference
+ */
+export type PullRequestReference = Message<"branchline.v1.PullRequestReference"> & {
+  /**
+   * Its number among all pull requests of the instance.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * Its number within the repository.
+   *
+   * @generated from field: int64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * The branch that it is to be merged to, as of then.
+   *
+   * @generated from field: string base = 3;
+   */
+  base: string;
+
+  /**
+   * Id of the commit that its branch held, as of then.
+   *
+   * @generated from field: string head_sha = 4;
+   */
+  headSha: string;
+};
+
+/**
+ * Describes the message branchline.v1.PullRequestReference.
+ * Use `create(PullRequestReferenceSchema)` to create a new message.
+ */
+export const PullRequestReferenceSchema: GenMessage<PullRequestReference> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_event, 5);
+
+/**
  * What a repository is like.
  *
  * @generated from message branchline.v1.RepositorySummary
@@ -407,5 +528,5 @@ export type RepositorySummary = Message<"branchline.v1.RepositorySummary"> & {
  * Use `create(RepositorySummarySchema)` to create a new message.
  */
 export const RepositorySummarySchema: GenMessage<RepositorySummary> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 5);
+  messageDesc(file_branchline_v1_repository_event, 6);
 

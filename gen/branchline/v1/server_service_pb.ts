@@ -7,13 +7,15 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import type { HttpBodySchema } from "../../google/api/httpbody_pb.ts";
+import { file_google_api_httpbody } from "../../google/api/httpbody_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/server_service.proto.
  */
 export const file_branchline_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIhMKEUdldFZlcnNpb25SZXF1ZXN0IiAKDVNlcnZlclZlcnNpb24SDwoHdmVyc2lvbhgBIAEoCTLQAQoNU2VydmVyU2VydmljZRJuCgpHZXRWZXJzaW9uEiAuYnJhbmNobGluZS52MS5HZXRWZXJzaW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuU2VydmVyVmVyc2lvbiIgkAIBgqcZAggCgtPkkwIREg8vYXBpL3YxL3ZlcnNpb24aT/qmGUsIAhACGAIgAigCMAE4AkINL29wZW5hcGkuanNvbkoFCAMQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_google_api_annotations]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIhMKEUdldFZlcnNpb25SZXF1ZXN0IhYKFEdldFNpZ25pbmdLZXlSZXF1ZXN0IiAKDVNlcnZlclZlcnNpb24SDwoHdmVyc2lvbhgBIAEoCTLGAgoNU2VydmVyU2VydmljZRJuCgpHZXRWZXJzaW9uEiAuYnJhbmNobGluZS52MS5HZXRWZXJzaW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuU2VydmVyVmVyc2lvbiIgkAIBgqcZAggCgtPkkwIREg8vYXBpL3YxL3ZlcnNpb24SdAoNR2V0U2lnbmluZ0tleRIjLmJyYW5jaGxpbmUudjEuR2V0U2lnbmluZ0tleVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IiiQAgGCpxkCCAKC0+STAhkSFy9hcGkvdjEvc2lnbmluZy1rZXkucHViGk/6phlLCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_google_api_annotations, file_google_api_httpbody]);
 
 /**
  * Request of GetVersion.
@@ -29,6 +31,21 @@ export type GetVersionRequest = Message<"branchline.v1.GetVersionRequest"> & {
  */
 export const GetVersionRequestSchema: GenMessage<GetVersionRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_server_service, 0);
+
+/**
+ * Request of GetSigningKey.
+ *
+ * @generated from message branchline.v1.GetSigningKeyRequest
+ */
+export type GetSigningKeyRequest = Message<"branchline.v1.GetSigningKeyRequest"> & {
+};
+
+/**
+ * Describes the message branchline.v1.GetSigningKeyRequest.
+ * Use `create(GetSigningKeyRequestSchema)` to create a new message.
+ */
+export const GetSigningKeyRequestSchema: GenMessage<GetSigningKeyRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_server_service, 1);
 
 /**
  * The version of the server.
@@ -50,7 +67,7 @@ export type ServerVersion = Message<"branchline.v1.ServerVersion"> & {
  * Use `create(ServerVersionSchema)` to create a new message.
  */
 export const ServerVersionSchema: GenMessage<ServerVersion> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_server_service, 1);
+  messageDesc(file_branchline_v1_server_service, 2);
 
 /**
  * The server itself.
@@ -73,6 +90,20 @@ export const ServerService: GenService<{
     methodKind: "unary";
     input: typeof GetVersionRequestSchema;
     output: typeof ServerVersionSchema;
+  },
+  /**
+   * The public key by which commits are verified that this server has made and signed, as in a file that ends in `.pub`. It is the
+   * same whether the server signs now or not.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
+   *
+   * @generated from rpc branchline.v1.ServerService.GetSigningKey
+   */
+  getSigningKey: {
+    methodKind: "unary";
+    input: typeof GetSigningKeyRequestSchema;
+    output: typeof HttpBodySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_server_service, 0);
