@@ -1,4 +1,4 @@
-import type { Generated, Selectable } from 'kysely'
+import { type Generated, type Selectable, sql } from 'kysely'
 import { containsSql, type Db, type Tx } from './database.ts'
 import { prepareFirst, prepareQuery } from './prepared.ts'
 
@@ -39,6 +39,17 @@ const branchCount = prepareFirst((db, repositoryId: number) =>
 /** The branch of a name. */
 export function findBranch(db: Db, repositoryId: number, name: string): Promise<Branch | undefined> {
   return branchByName(db, repositoryId, name)
+}
+
+/** Of some branches, each by the id of its repository and its name, those that are there. */
+export function findBranches(db: Db, names: readonly (readonly [number, string])[]): Promise<Branch[]> {
+  if (names.length === 0) return Promise.resolve([])
+  const wanted = sql.join(names.map(([repositoryId, name]) => sql`(${repositoryId}, ${name})`))
+  return db
+    .selectFrom('branches')
+    .selectAll()
+    .where(sql<boolean>`(repository_id, name) in (values ${wanted})`)
+    .execute()
 }
 
 /** Branches whose names have a part, in any case of its letters; latest commit first, then by name. */

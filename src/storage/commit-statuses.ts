@@ -106,6 +106,11 @@ export async function countLatestStates(
   return new Map(rows.map(({ state, count }) => [state, count]))
 }
 
+/** The contexts of a commit, each with the state of its latest status. */
+export function listContextStates(db: Db, commit: CommitKey): Promise<Pick<CommitStatus, 'context' | 'state'>[]> {
+  return selectContexts(db, commit).select(['context', 'state']).execute()
+}
+
 /** Whether something was said of a commit in a context. */
 export async function hasContext(db: Db, commit: CommitKey, context: string): Promise<boolean> {
   const found = await selectContexts(db, commit).select('number').where('context', '=', context).executeTakeFirst()

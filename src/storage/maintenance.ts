@@ -29,11 +29,12 @@ export async function allRepositoryIds(db: Db): Promise<number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Notes of every repository that its refs have to be read from Git again. */
+/** Notes of every repository that its refs have to be read from Git again, those of pull requests among them. */
 export async function noteAllRepositories(tx: Tx): Promise<void> {
   await tx
     .insertInto('pending_ref_updates')
     .columns(['repository_id'])
     .expression((eb) => eb.selectFrom('repositories').select('id'))
     .execute()
+  await tx.updateTable('pull_requests').set({ head_ref_commit: null }).execute()
 }

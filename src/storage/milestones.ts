@@ -74,6 +74,13 @@ export function findMilestone(db: Db, repositoryId: number, id: number): Promise
     .executeTakeFirst()
 }
 
+/** The milestones with these numbers, by number. */
+export async function findMilestonesByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, Milestone>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.selectFrom('milestones').selectAll().where('id', 'in', ids).execute()
+  return new Map(found.map((milestone) => [milestone.id, milestone]))
+}
+
 /** The milestone of a title; the oldest one when there are several. */
 export function findMilestoneByTitle(db: Db, repositoryId: number, title: string): Promise<Milestone | undefined> {
   return db

@@ -25,13 +25,26 @@ export interface RepositoryEventsTable {
     | 'REPOSITORY_ARCHIVED'
     | 'REPOSITORY_UNARCHIVED'
     | 'REPOSITORY_TRANSFERRED'
+    | 'PULL_REQUEST_OPENED'
+    | 'PULL_REQUEST_EDITED'
+    | 'PULL_REQUEST_CLOSED'
+    | 'PULL_REQUEST_REOPENED'
+    | 'PULL_REQUEST_MERGED'
+    | 'PULL_REQUEST_RETARGETED'
+    | 'PULL_REQUEST_HEAD_MOVED'
+    | 'PULL_REQUEST_REVIEW_REQUESTED'
+    | 'PULL_REQUEST_REVIEWED'
+    | 'PULL_REQUEST_COMMENTED'
   /** Who may know of it: whoever reads a part or any, whoever sees drafts of releases, administrators of the repository. */
-  audience: 'any' | 'code' | 'releases' | 'drafts' | 'administration'
+  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
   /** Account of who did it. Null for the server. */
   actor_id: number | null
-  /** Number of the release or rule. */
+  /** Id of the release, rule or pull request. */
   subject_id: number | null
-  /** Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new id]]}` as JSON. */
+  /**
+   * Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new id]]}` and of a
+   * pull request `[number, base, head]`, as JSON.
+   */
   subject: string
   /** Unix milliseconds. */
   time: number

@@ -16,6 +16,7 @@ export type RepositoryGrant =
     }
 
 interface GrantRow {
+  user_id: number
   repository_id: number
   permission: TeamsTable['permission']
   /** Null for a collaborator. */
@@ -24,9 +25,10 @@ interface GrantRow {
 }
 
 const grantsOnOne = prepareQuery((db, userId: number, repositoryId: number) =>
-  collaboratorGrants(db, userId)
+  collaboratorGrants(db)
+    .where('collaborators.user_id', '=', userId)
     .where('collaborators.repository_id', '=', repositoryId)
-    .unionAll(teamGrants(db, userId).where('repositories.id', '=', repositoryId)),
+    .unionAll(teamGrants(db).where('team_members.user_id', '=', userId).where('repositories.id', '=', repositoryId)),
 )
 
 /** What a user was given on a repository. */
@@ -40,17 +42,36 @@ export async function findGrantsOn(
   userId: number,
   repositoryIds: readonly number[],
 ): Promise<ReadonlyMap<number, RepositoryGrant[]>> {
-  const grants = new Map<number, RepositoryGrant[]>()
-  if (repositoryIds.length === 0) return grants
-  const rows = await collaboratorGrants(db, userId)
+  if (repositoryIds.length === 0) return new Map()
+  const rows = await collaboratorGrants(db)
+    .where('collaborators.user_id', '=', userId)
     .where('collaborators.repository_id', 'in', repositoryIds)
-    .unionAll(teamGrants(db, userId).where('repositories.id', 'in', repositoryIds))
+    .unionAll(teamGrants(db).where('team_members.user_id', '=', userId).where('repositories.id', 'in', repositoryIds))
     .execute()
+  return groupGrants(rows, ({ repository_id }) => repository_id)
+}
+
+/** What users were given on one repository, by their ids; those to whom nothing was given are left out. */
+export async function findGrantsTo(
+  db: Db,
+  userIds: readonly number[],
+  repositoryId: number,
+): Promise<ReadonlyMap<number, RepositoryGrant[]>> {
+  if (userIds.length === 0) return new Map()
+  const rows = await collaboratorGrants(db)
+    .where('collaborators.user_id', 'in', userIds)
+    .where('collaborators.repository_id', '=', repositoryId)
+    .unionAll(teamGrants(db).where('team_members.user_id', 'in', userIds).where('repositories.id', '=', repositoryId))
+    .execute()
+  return groupGrants(rows, ({ user_id }) => user_id)
+}
+
+function groupGrants(rows: readonly GrantRow[], keyOf: (row: GrantRow) => number): Map<number, RepositoryGrant[]> {
+  const grants = new Map<number, RepositoryGrant[]>()
   for (const row of rows) {
-    const grant = toGrant(row)
-    const others = grants.get(row.repository_id)
-    if (others) others.push(grant)
-    else grants.set(row.repository_id, [grant])
+    const others = grants.get(keyOf(row))
+    if (others) others.push(toGrant(row))
+    else grants.set(keyOf(row), [toGrant(row)])
   }
   return grants
 }
@@ -60,24 +81,23 @@ function toGrant({ permission, units, applies }: GrantRow): RepositoryGrant {
   return { kind: 'team', permission, units: JSON.parse(units), applies: applies === 1 }
 }
 
-function collaboratorGrants(db: Db, userId: number) {
+function collaboratorGrants(db: Db) {
   return db
     .selectFrom('collaborators')
-    .select(['repository_id', 'level as permission', sql.lit(null).as('units'), sql.lit(1).as('applies')])
-    .where('collaborators.user_id', '=', userId)
+    .select(['user_id', 'repository_id', 'level as permission', sql.lit(null).as('units'), sql.lit(1).as('applies')])
     .$castTo<GrantRow>()
 }
 
-/** Starts with the teams of the user, who is in few: joins that are crossed keep their order. */
-function teamGrants(db: Db, userId: number) {
+/** Starts with the teams of a user, who is in few: joins that are crossed keep their order. */
+function teamGrants(db: Db) {
   return db
     .selectFrom('team_members')
     .crossJoin('teams')
     .crossJoin('repositories')
     .whereRef('teams.id', '=', 'team_members.team_id')
     .whereRef('repositories.owner_id', '=', 'teams.organization_id')
-    .where('team_members.user_id', '=', userId)
     .select(({ eb, exists, or, selectFrom }) => [
+      'team_members.user_id',
       'repositories.id as repository_id',
       'teams.permission',
       'teams.units',

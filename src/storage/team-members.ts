@@ -15,6 +15,22 @@ export async function isTeamMember(db: Db, teamId: number, userId: number): Prom
   return (await teamMember(db, teamId, userId)) !== undefined
 }
 
+/** Of some users those who are in one of some teams. */
+export async function findMembersOf(
+  db: Db,
+  teamIds: readonly number[],
+  userIds: readonly number[],
+): Promise<ReadonlySet<number>> {
+  if (teamIds.length === 0 || userIds.length === 0) return new Set()
+  const found = await db
+    .selectFrom('team_members')
+    .select('user_id')
+    .where('team_id', 'in', teamIds)
+    .where('user_id', 'in', userIds)
+    .execute()
+  return new Set(found.map(({ user_id }) => user_id))
+}
+
 /** Members of a team by number; only those who show that they are in the organisation when `publicOnly`. */
 export function listTeamMembers(
   db: Db,

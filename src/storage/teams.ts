@@ -133,7 +133,7 @@ function selectTeams(db: Db, { organizationId, viewer, search, repositoryId, nam
     .selectFrom('teams')
     .where('organization_id', '=', organizationId)
     .$if(nameKey !== undefined, (query) => query.where('name_key', '=', nameKey ?? ''))
-    .$if(viewer !== 'everything', (query) => query.where((eb) => visibleTo(eb, viewer)))
+    .where(teamsVisibleTo(viewer))
     .$if(search !== undefined, (query) =>
       query.where((eb) => {
         const text = search?.text ?? ''
@@ -157,19 +157,23 @@ function selectTeams(db: Db, { organizationId, viewer, search, repositoryId, nam
     )
 }
 
-function visibleTo(eb: ExpressionBuilder<Schema, 'teams'>, viewer: TeamViewer): Expression<SqlBool> {
-  if (typeof viewer === 'string') return eb('visibility', '=', 'public')
-  const { userId, isMember } = viewer
-  return eb.or([
-    eb('visibility', 'in', isMember ? ['public', 'limited'] : ['public']),
-    eb.exists(
-      eb
-        .selectFrom('team_members')
-        .select('team_id')
-        .whereRef('team_id', '=', 'teams.id')
-        .where('user_id', '=', userId),
-    ),
-  ])
+/** The condition under which a viewer may know of a team, for lists. */
+export function teamsVisibleTo(viewer: TeamViewer): (eb: ExpressionBuilder<Schema, 'teams'>) => Expression<SqlBool> {
+  return (eb) => {
+    if (viewer === 'everything') return sql<SqlBool>`true`
+    if (viewer === 'public data') return eb('visibility', '=', 'public')
+    const { userId, isMember } = viewer
+    return eb.or([
+      eb('visibility', 'in', isMember ? ['public', 'limited'] : ['public']),
+      eb.exists(
+        eb
+          .selectFrom('team_members')
+          .select('team_id')
+          .whereRef('team_id', '=', 'teams.id')
+          .where('user_id', '=', userId),
+      ),
+    ])
+  }
 }
 
 /** The teams that a user is in, by number. */
@@ -267,6 +271,44 @@ export async function hasRepository(db: Db, teamId: number, repositoryId: number
     .where('repository_id', '=', repositoryId)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** Of some teams those that have a repository, which is one of their organisation. */
+export async function findTeamsAt(
+  db: Db,
+  { id, owner_id }: Pick<Repository, 'id' | 'owner_id'>,
+  teamIds: readonly number[],
+): Promise<Team[]> {
+  if (teamIds.length === 0) return []
+  return db
+    .selectFrom('teams')
+    .selectAll()
+    .where('id', 'in', teamIds)
+    .where('organization_id', '=', owner_id)
+    .where((eb) =>
+      eb.or([
+        eb('permission', '=', 'owner'),
+        eb('includes_all_repositories', '=', 1),
+        eb.exists(
+          eb
+            .selectFrom('team_repositories')
+            .select('team_id')
+            .whereRef('team_id', '=', 'teams.id')
+            .where('repository_id', '=', id),
+        ),
+      ]),
+    )
+    .execute()
+}
+
+/** Of some teams those of an organisation that a viewer may know of. */
+export async function findVisibleTeams(
+  db: Db,
+  { organizationId, viewer }: Pick<TeamFilter, 'organizationId' | 'viewer'>,
+  ids: readonly number[],
+): Promise<Team[]> {
+  if (ids.length === 0) return []
+  return selectTeams(db, { organizationId, viewer }).selectAll('teams').where('teams.id', 'in', ids).execute()
 }
 
 /** Gives a team a repository. @returns whether it did not have it. */

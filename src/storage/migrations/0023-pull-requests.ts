@@ -75,8 +75,8 @@ async function createPullRequests(db: Tx): Promise<void> {
   )
   await sql`create index pull_requests_of_poster on pull_requests (poster_id)`.execute(db)
   await sql`create index pull_requests_of_merger on pull_requests (merger_id) where merger_id is not null`.execute(db)
-  await sql`create index pull_requests_by_milestone on pull_requests (milestone_id, state, create_time, id)
-    where milestone_id is not null`.execute(db)
+  await sql`create index pull_requests_by_milestone on pull_requests
+    (milestone_id, repository_id, state, create_time, id) where milestone_id is not null`.execute(db)
   await sql`create index pull_requests_of_head on pull_requests (head_repository_id, head_branch)`.execute(db)
   // An index for each sort, once for a state and once for all.
   for (const [name, columns] of SORTS) {
@@ -97,7 +97,9 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['creation', 'create_time, id'],
   ['update', 'update_time, create_time, id'],
   ['closing', 'coalesce(close_time, 0), create_time, id'],
-  ['comments', 'comment_count, create_time desc, id desc'],
+  // Of those with as many, the latest first in either direction.
+  ['most_comments', 'comment_count, create_time, id'],
+  ['least_comments', 'comment_count, create_time desc, id desc'],
 ]
 
 const COUNTING: readonly string[] = [
@@ -180,12 +182,15 @@ async function createReviews(db: Tx): Promise<void> {
       c.notNull().check(sql`state in ('PENDING', 'APPROVED', 'REQUEST_CHANGES', 'COMMENT', 'REQUEST_REVIEW')`),
     )
     .addColumn('commit_id', 'text', (c) => c.notNull())
+    .addColumn('merge_base', 'text', (c) => c.notNull().defaultTo(''))
     .addColumn('official', 'integer', (c) => c.notNull())
     .addColumn('stale', 'integer', (c) => c.notNull().defaultTo(0))
+    .addColumn('compared_head', 'text', (c) => c.notNull())
     .addColumn('dismissed', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('comments_count', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
+    .addColumn('dismissal_message', 'text', (c) => c.notNull().defaultTo(''))
     .addColumn('body', 'text', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('reviews_of_pull').on('reviews').columns(['pull_request_id', 'id']).execute()
@@ -195,8 +200,17 @@ async function createReviews(db: Tx): Promise<void> {
     where state = 'REQUEST_REVIEW' and reviewer_id is not null`.execute(db)
   await sql`create unique index reviews_requested_of_team on reviews (pull_request_id, team_id)
     where state = 'REQUEST_REVIEW' and team_id is not null`.execute(db)
+  await sql`create index reviews_requests on reviews (pull_request_id) where state = 'REQUEST_REVIEW'`.execute(db)
+  // One vote each.
+  await sql`create unique index reviews_official on reviews (pull_request_id, reviewer_id)
+    where official = 1 and state in ('APPROVED', 'REQUEST_CHANGES')`.execute(db)
   await db.schema.createIndex('reviews_reviewer').on('reviews').column('reviewer_id').execute()
   await db.schema.createIndex('reviews_team').on('reviews').column('team_id').execute()
+  // What nobody but its reviewer could see or answer goes with the account.
+  await sql`create trigger reviews_abandoned after update of reviewer_id on reviews
+    when new.reviewer_id is null and new.team_id is null and new.state in ('PENDING', 'REQUEST_REVIEW') begin
+    delete from reviews where id = new.id;
+  end`.execute(db)
 
   await db.schema
     .createTable('review_comments')
@@ -215,6 +229,27 @@ async function createReviews(db: Tx): Promise<void> {
     .addColumn('body', 'text', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('review_comments_of_review').on('review_comments').columns(['review_id', 'id']).execute()
+  await sql`create trigger review_comments_counted after insert on review_comments begin
+    update reviews set comments_count = comments_count + 1 where id = new.review_id;
+    update pull_requests set review_comment_count = review_comment_count + 1 where id =
+      (select pull_request_id from reviews where id = new.review_id and state <> 'PENDING');
+  end`.execute(db)
+  await sql`create trigger review_comments_discounted after delete on review_comments begin
+    update reviews set comments_count = comments_count - 1 where id = old.review_id;
+    update pull_requests set review_comment_count = review_comment_count - 1 where id =
+      (select pull_request_id from reviews where id = old.review_id and state <> 'PENDING');
+  end`.execute(db)
+  // Those of a review that is pending are nobody else's business yet.
+  await sql`create trigger reviews_submitted after update of state on reviews
+    when old.state = 'PENDING' and new.state <> 'PENDING' begin
+    update pull_requests set review_comment_count = review_comment_count + new.comments_count
+      where id = new.pull_request_id;
+  end`.execute(db)
+  // The comments go after their review, too late to look at it.
+  await sql`create trigger reviews_deleted after delete on reviews when old.state <> 'PENDING' begin
+    update pull_requests set review_comment_count = review_comment_count - old.comments_count
+      where id = old.pull_request_id;
+  end`.execute(db)
   await db.schema.createIndex('review_comments_poster').on('review_comments').column('poster_id').execute()
   await sql`create index review_comments_resolver on review_comments (resolver_id)
     where resolver_id is not null`.execute(db)
@@ -224,6 +259,7 @@ async function createMerging(db: Tx): Promise<void> {
   await db.schema
     .createTable('auto_merges')
     .addColumn('pull_request_id', 'integer', (c) => c.primaryKey().references('pull_requests.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
     .addColumn('scheduler_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('style', 'text', (c) => c.notNull())
     .addColumn('title', 'text', (c) => c.notNull())
@@ -233,6 +269,7 @@ async function createMerging(db: Tx): Promise<void> {
     .addColumn('due_time', 'integer')
     .execute()
   await sql`create index auto_merges_due on auto_merges (due_time) where due_time is not null`.execute(db)
+  await db.schema.createIndex('auto_merges_repository').on('auto_merges').column('repository_id').execute()
   await db.schema.createIndex('auto_merges_scheduler').on('auto_merges').column('scheduler_id').execute()
 
   await db.schema

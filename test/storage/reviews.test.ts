@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, openDatabase } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { findGrantsTo } from '../../src/storage/repository-grants.ts'
+import { findNumberOfComment, listReviewComments } from '../../src/storage/review-comments.ts'
+import {
+  countReviews,
+  findPendingReview,
+  findReview,
+  listOfficial,
+  listReviewRequests,
+  listReviews,
+  listUncompared,
+  listVotes,
+} from '../../src/storage/reviews.ts'
+import { findMembersOf } from '../../src/storage/team-members.ts'
+import { findTeamsAt, findVisibleTeams } from '../../src/storage/teams.ts'
+import { plansOf } from '../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+describe('reviews', () => {
+  it('and whose word counts are found by indexes, without a look at other pull requests', async () => {
+    const viewer = { userId: 1, teams: { organizationId: 1, viewer: { userId: 1, isMember: true } } }
+    const plans = await plansOf(db, async (watched) => {
+      await listReviews(watched, 1, viewer, 0, 30)
+      await countReviews(watched, 1, viewer)
+      await findReview(watched, 1, viewer, 1)
+      await findPendingReview(watched, 1, 1)
+      await listOfficial(watched, 1)
+      await listVotes(watched, 1)
+      await listReviewRequests(watched, [1, 2])
+      await listUncompared(watched, 1, '', 30)
+      await listReviewComments(watched, 1, 0, 30)
+      await findNumberOfComment(watched, 1, 1)
+      await findGrantsTo(watched, [1, 2], 1)
+      await findTeamsAt(watched, { id: 1, owner_id: 1 }, [1])
+      await findVisibleTeams(watched, viewer.teams, [1])
+      await findMembersOf(watched, [1], [1])
+    })
+    expect(plans).toHaveLength(15)
+    expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
+    expect(plans.flat().join('\n')).toContain('reviews_pending')
+    // What counts is found without going through what does not.
+    expect(plans[4]?.[0]).toContain('reviews_official')
+    expect(plans[5]?.[0]).toContain('reviews_requests')
+  })
+})
