@@ -10,6 +10,8 @@ import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { type ServerProcess, startServer } from './processes.ts'
+import { pullFileLists } from './pull-files.ts'
+import { pullLists } from './pull-lists.ts'
 import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
 
@@ -50,7 +52,13 @@ async function bench(): Promise<void> {
   const memory: MemoryReading[] = [reading('started, idle', servers)]
   const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
   const sections: string[] = []
-  for (const { name, measure } of selectSubjects([...groups.map(requestsOf), branchesOf(servers), gitOf(servers)])) {
+  for (const { name, measure } of selectSubjects([
+    ...groups.map(requestsOf),
+    branchesOf(servers),
+    pullListsOf(servers),
+    pullFilesOf(servers),
+    gitOf(servers),
+  ])) {
     process.stderr.write(`${name} …\n`)
     sections.push(await measure())
   }
@@ -85,6 +93,7 @@ async function startServers(): Promise<Servers> {
     http: await start(baseline, 'http', database),
     http2: await start(baseline, 'http2', database),
     branchline,
+    database,
     credentials,
     few,
     credentialsOfFew,
@@ -134,6 +143,22 @@ function branchesOf(servers: Servers): Subject {
   return {
     name: 'branches',
     measure: async () => requestsOf(await branchLists(servers, folder)).measure(),
+  }
+}
+
+/** Ten thousand rows to insert. */
+function pullListsOf(servers: Servers): Subject {
+  return {
+    name: 'pull-lists',
+    measure: async () => requestsOf(await pullLists(servers)).measure(),
+  }
+}
+
+/** Ten thousand files to push. */
+function pullFilesOf(servers: Servers): Subject {
+  return {
+    name: 'pull-files',
+    measure: async () => requestsOf(await pullFileLists(servers, folder)).measure(),
   }
 }
 

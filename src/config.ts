@@ -71,6 +71,10 @@ export interface ServeFlags {
   webhookAllowedHosts: AllowedHosts
   webhookRetrySchedule: number[]
   defaultMergeStyle: MergeStyle
+  signing: boolean
+  wipPrefixes: string[]
+  diffMaxLines: number
+  diffMaxLineCharacters: number
   gitHooks: boolean
   hookTimeout: number
   mailDir?: string
@@ -140,6 +144,10 @@ export function serveOptions(): Option[] {
     setting('--default-merge-style <style>', 'how pull requests of new repositories are merged', 'merge').choices(
       MERGE_STYLES,
     ),
+    setting('--signing <on|off>', 'off: commits that the server makes are not signed', 'on', onOff),
+    setting('--wip-prefixes <prefixes>', 'how titles of work in progress begin', 'WIP:,[WIP]', commaSeparated),
+    setting('--diff-max-lines <lines>', 'lines looked at of the changes of a file', '1000', wholeNumber(1, 1_000_000)),
+    setting('--diff-max-line-characters <characters>', 'shown of such a line', '5000', wholeNumber(1, 1_000_000)),
     setting('--git-hooks <on|off>', 'on: administrators edit scripts that run on pushes', 'off', onOff),
     setting('--hook-timeout <time>', 'longest run of such a script, 1s to 10m', '30s', hookTimeout),
     setting('--mail-dir <folder>', 'folder that outgoing mail is written to; no mail without it', undefined, (text) =>
@@ -198,6 +206,10 @@ export function readConfig(flags: ServeFlags): Config {
       maxAssetBytes: flags.maxAssetBytes,
       webhookRetryScheduleMs: flags.webhookRetrySchedule,
       defaultMergeStyle: flags.defaultMergeStyle,
+      signing: flags.signing,
+      wipPrefixes: flags.wipPrefixes,
+      diffMaxLines: flags.diffMaxLines,
+      diffMaxLineCharacters: flags.diffMaxLineCharacters,
       gitHooks: flags.gitHooks,
       hookTimeoutMs: flags.hookTimeout,
     },
@@ -259,6 +271,11 @@ function wholeNumber(min: number, max: number): (text: string) => number {
   }
 }
 
+function commaSeparated(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.filter((part) => part !== '')
+}
+
 function hostPort(text: string): HostPort {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
   const host = match?.[1] ?? match?.[2]
@@ -299,8 +316,7 @@ interface Network {
 }
 
 function networks(text: string): Network[] {
-  const given = text.split(',').map((network) => network.trim())
-  return given.filter((network) => network !== '').flatMap(network)
+  return commaSeparated(text).flatMap(network)
 }
 
 function network(text: string): Network[] {
@@ -332,16 +348,13 @@ const DURATION_UNITS_MS: ReadonlyMap<string, number> = new Map([
 
 /** @returns milliseconds each. */
 function durations(text: string): number[] {
-  const given = text.split(',').map((duration) => duration.trim())
-  return given
-    .filter((duration) => duration !== '')
-    .map((duration) => {
-      const milliseconds = millisecondsOf(duration)
-      if (!(milliseconds <= MAX_DURATION_MS)) {
-        throw new InvalidArgumentError(`"${duration}" is not a time such as 500ms, 5s, 30m or 24h, up to 720h.`)
-      }
-      return milliseconds
-    })
+  return commaSeparated(text).map((duration) => {
+    const milliseconds = millisecondsOf(duration)
+    if (!(milliseconds <= MAX_DURATION_MS)) {
+      throw new InvalidArgumentError(`"${duration}" is not a time such as 500ms, 5s, 30m or 24h, up to 720h.`)
+    }
+    return milliseconds
+  })
 }
 
 /** A push waits for its hooks, and whoever pushes for the push. */
@@ -363,16 +376,13 @@ function millisecondsOf(duration: string): number {
 }
 
 function origins(text: string): string[] {
-  const given = text.split(',').map((origin) => origin.trim())
-  return given
-    .filter((origin) => origin !== '')
-    .map((origin) => {
-      const url = URL.canParse(origin) ? new URL(origin) : undefined
-      if (url?.origin === undefined || url.origin === 'null' || url.href !== `${url.origin}/`) {
-        throw new InvalidArgumentError(`"${origin}" is not an origin such as https://app.example.org.`)
-      }
-      return url.origin
-    })
+  return commaSeparated(text).map((origin) => {
+    const url = URL.canParse(origin) ? new URL(origin) : undefined
+    if (url?.origin === undefined || url.origin === 'null' || url.href !== `${url.origin}/`) {
+      throw new InvalidArgumentError(`"${origin}" is not an origin such as https://app.example.org.`)
+    }
+    return url.origin
+  })
 }
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([

@@ -29,9 +29,13 @@ import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -55,6 +59,9 @@ import { createBackground } from './domain/background.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
+import { startAutoMerges } from './domain/pulls/auto-merges.ts'
+import { startPullHeads } from './domain/pulls/pull-heads.ts'
+import { createCommitSigning } from './domain/repos/commit-signing.ts'
 import { createSignatureChecks } from './domain/repos/commit-verification.ts'
 import { forgetUnpublishedCopies } from './domain/repos/copies.ts'
 import { createCopyPlaces } from './domain/repos/copy-places.ts'
@@ -113,9 +120,13 @@ const SERVICES = [
   OrganizationService,
   PublicKeyService,
   MirrorService,
+  PullFileService,
+  PullMergeService,
+  PullRequestService,
   ReleaseService,
   RepositoryEventService,
   RepositoryService,
+  ReviewService,
   ServerService,
   TagProtectionService,
   TagService,
@@ -166,6 +177,7 @@ export async function createApp(
     outbound: createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
   },
 ): Promise<App> {
+  const keys = await loadInstanceKeys(db, clock)
   return {
     db,
     git: repositoriesOf(folder),
@@ -173,7 +185,8 @@ export async function createApp(
     clock,
     settings,
     log,
-    keys: await loadInstanceKeys(db, clock),
+    keys,
+    commitSigning: createCommitSigning(keys),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
@@ -181,6 +194,8 @@ export async function createApp(
       deliveries: createSignal(),
       events: createSignal(),
       mirrors: createSignal(),
+      pullHeads: createSignal(),
+      autoMerges: createSignal(),
       repositoryEvents: createSignal(),
     },
     copies: createCopyPlaces(),
@@ -230,12 +245,14 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
     const { listener, stopServing } = await serve(config, app, base)
     const deliveries = startDeliveries(app, `branchline-webhook/${VERSION}`)
     const mirrors = startMirrors(app)
+    const pullHeads = startPullHeads(app)
+    const autoMerges = await startAutoMerges(app)
     app.background.run('forget old events', () => forgetOldEvents(app))
     let closing: Promise<void> | undefined
     const close = async (graceMs: number) => {
       stopServing()
       await listener.close(graceMs)
-      await Promise.all([deliveries.stop(), mirrors.stop()])
+      await Promise.all([deliveries.stop(), mirrors.stop(), pullHeads.stop(), autoMerges.stop()])
       await app.background.settled()
       closeRepositories(app.git)
       await db.destroy()

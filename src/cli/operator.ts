@@ -15,6 +15,10 @@ export const OPERATOR_SETTINGS: Settings = {
   maxPushBytes: 0,
   maxAssetBytes: 0,
   defaultMergeStyle: 'merge',
+  signing: false,
+  wipPrefixes: [],
+  diffMaxLines: 0,
+  diffMaxLineCharacters: 0,
   gitHooks: false,
   hookTimeoutMs: 30_000,
 }

@@ -31,6 +31,8 @@ export type Credential =
   | { readonly kind: 'password' }
   /** A reverse proxy that the operator trusts said so. */
   | { readonly kind: 'proxy' }
+  /** In a call before, which left something to be done later. */
+  | { readonly kind: 'order' }
   | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
 
 /**

@@ -12,6 +12,7 @@ import type { Background } from './background.ts'
 import type { MailTransport } from './mail.ts'
 import type { MemoView } from './memos/memo-view.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import type { CommitSigning } from './repos/commit-signing.ts'
 import type { SignatureChecks } from './repos/commit-verification.ts'
 import type { CopyPlaces } from './repos/copy-places.ts'
 import type { Signal } from './signal.ts'
@@ -34,6 +35,7 @@ export interface App {
   readonly oauth2: OAuth2Client
   readonly copies: CopyPlaces
   readonly signatureChecks: SignatureChecks
+  readonly commitSigning: CommitSigning
   /** Undefined where no mail is sent. */
   readonly mail: MailTransport | undefined
   readonly resetRequests: ResetRequests
@@ -47,6 +49,10 @@ export interface Signals {
   readonly deliveries: Signal
   /** There are mirrors to synchronise, or at another time. */
   readonly mirrors: Signal
+  /** There are refs of pull requests that have to follow their rows. */
+  readonly pullHeads: Signal
+  /** There are merges to try that were ordered for when they are ready. */
+  readonly autoMerges: Signal
   /** There are events of accounts to watch. */
   readonly events: Signal
   /** There are events of repositories to watch. */
@@ -86,6 +92,14 @@ export interface Settings {
   readonly webhookRetryScheduleMs: readonly number[]
   /** How pull requests of new repositories are merged unless told otherwise. */
   readonly defaultMergeStyle: MergeStyle
+  /** Whether the instance signs the commits that it makes. */
+  readonly signing: boolean
+  /** What the titles of work in progress begin with, in any case of its letters. */
+  readonly wipPrefixes: readonly string[]
+  /** Lines of the changes of a file that are looked at, unchanged ones between them included. */
+  readonly diffMaxLines: number
+  /** Shown of such a line. */
+  readonly diffMaxLineCharacters: number
   /** Whether repositories have scripts that run on pushes. */
   readonly gitHooks: boolean
   /** Longest run of such a script. */

@@ -11,7 +11,6 @@ import type {
   EditBranchProtectionRequest,
 } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import type { App } from '../domain/app.ts'
-import { DomainError } from '../domain/errors.ts'
 import { isBranchGlob } from '../domain/repos/branch-patterns.ts'
 import {
   type BranchProtectionView,
@@ -24,6 +23,7 @@ import {
   reorderBranchProtections,
 } from '../domain/repos/branch-protections.ts'
 import { callerOf } from './call.ts'
+import { textsOf } from './list-values.ts'
 
 /** Implements BranchProtectionService. */
 export function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {
@@ -140,13 +140,6 @@ function editOf(request: EditBranchProtectionRequest): ProtectionEdit {
       approvals: list('approvals_whitelist_teams', request.approvalsWhitelistTeams),
     },
   }
-}
-
-function textsOf(field: string, { values }: ListValue): string[] {
-  return values.map(({ kind }) => {
-    if (kind.case !== 'stringValue') throw new DomainError('INVALID_FIELD', { field })
-    return kind.value
-  })
 }
 
 function branchProtectionMessage({ rule, users, teams }: BranchProtectionView): BranchProtectionMessage {

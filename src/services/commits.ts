@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type CommitAffectedFile,
   CommitAffectedFileSchema,
@@ -32,13 +32,11 @@ import type { OpenRepository } from '../domain/repos/permissions.ts'
 import { accountMessage, NEVER } from './accounts.ts'
 import { callerOf } from './call.ts'
 import { gitUrls } from './git-urls.ts'
-import { httpBodies } from './http-bodies.ts'
-import { readNumberedPage } from './pages.ts'
+import { plainText } from './http-bodies.ts'
+import { readNumberedPage, setPageHeaders } from './pages.ts'
 
 /** Commits of a comparison that did not ask for a page. */
 const MAX_COMPARED = 250
-
-const PLAIN_TEXT = 'text/plain; charset=utf-8'
 
 /** Implements CommitService. */
 export function commitService(app: App): ServiceImpl<typeof CommitService> {
@@ -49,7 +47,9 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
       const caller = callerOf(context)
       const query = { ref, not, path, since: secondsOf(request.since), until: secondsOf(request.until) }
       const page = await listCommits(app, caller, owner, repo, query, partsOf(request), offset, limit)
-      setPageHeaders(context, page, offset, limit)
+      setPageHeaders(context, page.total, { offset, limit })
+      // Of this list alone, for clients from before it had the header of all lists.
+      context.responseHeader.set('x-total', String(page.total))
       return { commits: commitMessages(app, caller, page), total: BigInt(page.total), limit }
     },
 
@@ -60,9 +60,8 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
     },
 
     async *getCommitDiff({ owner, repo, sha, format }, context) {
-      const chunks = await getCommitDiff(app, callerOf(context), owner, repo, sha, formatOf(format))
-      context.responseHeader.set('x-content-type-options', 'nosniff')
-      yield* httpBodies(PLAIN_TEXT, chunks)
+      const chunks = await getCommitDiff(app, callerOf(context), owner, repo, sha, diffFormatOf(format))
+      yield* plainText(context, chunks)
     },
 
     async compareCommits({ owner, repo, basehead, ...page }, context) {
@@ -85,7 +84,8 @@ function partsOf({ stat = true, verification = true, files = true }: AskedParts)
   return { stat, verification, files }
 }
 
-function formatOf(text: string): DiffFormat {
+/** @throws INVALID_FIELD for what is neither. */
+export function diffFormatOf(text: string): DiffFormat {
   if (text === 'diff' || text === 'patch') return text
   throw new DomainError('INVALID_FIELD', { field: 'format' })
 }
@@ -95,21 +95,8 @@ function secondsOf(time: Timestamp | undefined): number | undefined {
   return time && Math.max(Math.floor(timestampMs(time) / 1000), 0)
 }
 
-/** What compatible systems tell about the page, beside the headers of every list. */
-function setPageHeaders(
-  { responseHeader }: Pick<HandlerContext, 'responseHeader'>,
-  { total }: Pick<CommitPage, 'total'>,
-  offset: number,
-  limit: number,
-): void {
-  responseHeader.set('x-page', String(offset / limit + 1))
-  responseHeader.set('x-perpage', String(limit))
-  responseHeader.set('x-pagecount', String(Math.ceil(total / limit)))
-  responseHeader.set('x-hasmore', String(offset + limit < total))
-  responseHeader.set('x-total', String(total))
-}
-
-function commitMessages(app: App, caller: Caller, { commits }: CommitPage): CommitMessage[] {
+/** The commits of a page as a caller sees them. */
+export function commitMessages(app: App, caller: Caller, { commits }: CommitPage): CommitMessage[] {
   return commits.map((view) => commitMessage(app, caller, view))
 }
 

@@ -18,6 +18,15 @@ export async function* httpBodies(
   if (isFirst) yield { contentType }
 }
 
+/** A stream of text as the messages of an answer. Strangers write what is in it: browsers must take it for nothing else. */
+export function plainText(
+  { responseHeader }: Pick<HandlerContext, 'responseHeader'>,
+  chunks: AsyncIterable<Buffer>,
+): ReturnType<typeof httpBodies> {
+  responseHeader.set('x-content-type-options', 'nosniff')
+  return httpBodies('text/plain; charset=utf-8', chunks)
+}
+
 /** Strangers write what is sent, and name it: browsers must take it for nothing that acts, on the forge's own origin least of all. */
 export function setFileHeaders(
   { responseHeader }: HandlerContext,

@@ -22,9 +22,13 @@ import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -61,9 +65,13 @@ import { notificationMethods } from './notifications.ts'
 import { organizationService } from './organizations.ts'
 import { personalAccessTokenMethods } from './personal-access-tokens.ts'
 import { publicKeyService } from './public-keys.ts'
+import { pullFileService } from './pull-files.ts'
+import { pullMergeService } from './pull-merges.ts'
+import { pullRequestService } from './pull-requests.ts'
 import { releaseService } from './releases.ts'
 import { repositoryService } from './repositories.ts'
 import { repositoryEventService } from './repository-events.ts'
+import { reviewService } from './reviews.ts'
 import { serverService } from './server-version.ts'
 import { tagProtectionService } from './tag-protections.ts'
 import { tagService } from './tags.ts'
@@ -100,10 +108,14 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(OrganizationService, organizationService(app))
   router.service(PublicKeyService, publicKeyService(app))
   router.service(MirrorService, mirrorService(app))
+  router.service(PullFileService, pullFileService(app))
+  router.service(PullMergeService, pullMergeService(app))
+  router.service(PullRequestService, pullRequestService(app))
   router.service(ReleaseService, releaseService(app))
   router.service(RepositoryEventService, repositoryEventService(app))
   router.service(RepositoryService, repositoryService(app))
-  router.service(ServerService, serverService())
+  router.service(ReviewService, reviewService(app))
+  router.service(ServerService, serverService(app))
   router.service(TagProtectionService, tagProtectionService(app))
   router.service(TagService, tagService(app))
   router.service(TeamService, teamService(app))

@@ -84,7 +84,7 @@ async function list(app: App, home: LabelHome, request: { page: number; limit: n
 }
 
 /** A label of a repository or organisation. */
-function labelMessage(app: App, { path }: Pick<LabelHome, 'path'>, label: Label): LabelMessage {
+export function labelMessage(app: App, { path }: Pick<LabelHome, 'path'>, label: Label): LabelMessage {
   return create(LabelSchema, {
     id: BigInt(label.id),
     name: label.name,

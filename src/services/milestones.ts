@@ -60,13 +60,13 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
 }
 
 /** Unix seconds; null for no date, and undefined for what says nothing, as the zero time of Go does. */
-function dueTimeOf(time: Timestamp | undefined): number | null | undefined {
+export function dueTimeOf(time: Timestamp | undefined): number | null | undefined {
   if (time === undefined || time.seconds < 0n) return undefined
   return time.seconds >= NO_DATE_FROM_SECONDS ? null : Number(time.seconds)
 }
 
 /** A milestone. */
-function milestoneMessage(milestone: Milestone): MilestoneMessage {
+export function milestoneMessage(milestone: Milestone): MilestoneMessage {
   const { due_time, close_time } = milestone
   return create(MilestoneSchema, {
     id: BigInt(milestone.id),

@@ -13,6 +13,7 @@ import type { StartTimer } from '../domain/event-watches.ts'
 import { type OpenRepository, openRepository } from '../domain/repos/permissions.ts'
 import {
   movedRefsOf,
+  notedPullOf,
   type RepositoryEventType,
   readRepositoryEvents,
   startOfRepositoryEvents,
@@ -117,6 +118,19 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'TAG_PROTECTION_EDITED':
     case 'TAG_PROTECTION_DELETED':
       return { case: 'protection', value: { id, name: subject } }
+    case 'PULL_REQUEST_OPENED':
+    case 'PULL_REQUEST_EDITED':
+    case 'PULL_REQUEST_CLOSED':
+    case 'PULL_REQUEST_REOPENED':
+    case 'PULL_REQUEST_MERGED':
+    case 'PULL_REQUEST_RETARGETED':
+    case 'PULL_REQUEST_HEAD_MOVED':
+    case 'PULL_REQUEST_REVIEW_REQUESTED':
+    case 'PULL_REQUEST_REVIEWED':
+    case 'PULL_REQUEST_COMMENTED': {
+      const { number, base, head: headSha } = notedPullOf(event)
+      return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
+    }
     case 'BRANCH_PROTECTIONS_REORDERED':
       return { case: undefined }
     default: {

@@ -185,7 +185,7 @@ function listMessage(viewer: Caller, { teams, total }: TeamPage, limit: number) 
 }
 
 /** A team as a viewer who may know of it sees it. */
-function teamMessage(viewer: Caller, { team, organization }: TeamView): TeamMessage {
+export function teamMessage(viewer: Caller, { team, organization }: TeamView): TeamMessage {
   return create(TeamSchema, {
     id: BigInt(team.id),
     name: team.name,

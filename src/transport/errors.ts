@@ -27,6 +27,8 @@ interface Refusal {
   readonly location?: (metadata: Metadata, requestUrl: string) => string | undefined
   /** Body over REST, where compatible systems have one of its own. */
   readonly body?: (metadata: Metadata, message: string) => JsonObject
+  /** Whether the answer over REST has no body, as in compatible systems. For rows with a `restStatus`. */
+  readonly isBodiless?: true
   /** Name and value of a header of the answer, metadata over gRPC. */
   readonly header?: readonly [string, string]
 }
@@ -55,6 +57,10 @@ const DENIALS: ReadonlyMap<string, string> = new Map([
 /** Whether nobody may, or somebody else: in the words that compatible systems use. */
 const HOOKS_DENIED = 'must be allowed to edit Git hooks'
 
+/** Somebody who may not read a repository, in the words that compatible systems use. */
+const noAccess = ({ user_id, repository }: Metadata) =>
+  `user doesn't have access to repo [user_id: ${user_id}, repo_name: ${repository}]`
+
 /**
  * The one table from reasons to codes and texts. A key is a value of the proto enum ErrorReason, where its meaning and
  * its metadata are documented, or its row names one: for any other reason this does not compile.
@@ -63,11 +69,32 @@ const REFUSALS: Readonly<
   Record<(Reason | TransportReason) & PublicReason, Refusal> & Record<Exclude<Reason, PublicReason>, SharedRefusal>
 > = {
   ACCOUNT_ARCHIVED: { code: Code.PermissionDenied, message: 'this account is archived' },
+  APPROVALS_MISSING: { code: Code.FailedPrecondition, message: 'Does not have enough approvals', restStatus: 405 },
   ASSET_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   ASSET_TOO_LARGE: {
     code: Code.ResourceExhausted,
     message: ({ max_bytes }) => `a file has at most ${max_bytes} bytes`,
     restStatus: 413,
+  },
+  ASSIGNEE_NOT_ASSIGNABLE: {
+    code: Code.FailedPrecondition,
+    message: noAccess,
+    restStatus: 422,
+  },
+  ASSIGNEE_NOT_FOUND: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
+    restStatus: 422,
+    field: 'assignees',
+  },
+  AUTO_MERGE_CANCEL_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'user has no permission to cancel the scheduled auto merge',
+  },
+  AUTO_MERGE_NOT_SCHEDULED: { code: Code.NotFound, message: 'not found' },
+  AUTO_MERGE_SCHEDULED: {
+    code: Code.AlreadyExists,
+    message: ({ id }) => `pull request is already scheduled to auto merge when checks succeed [pull_id: ${id}]`,
   },
   AVATAR_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   BAD_CREDENTIALS: { code: Code.Unauthenticated, message: 'the credentials are wrong, expired or revoked' },
@@ -136,6 +163,7 @@ const REFUSALS: Readonly<
     message: 'nobody blocks themselves, and an organisation does not block its members',
     restStatus: 400,
   },
+  CHANGES_REQUESTED: { code: Code.FailedPrecondition, message: 'There are requested changes', restStatus: 405 },
   CLONE_FAILED: {
     code: Code.FailedPrecondition,
     message: ({ cause }) => `the repository could not be copied: ${cause}`,
@@ -147,6 +175,7 @@ const REFUSALS: Readonly<
     message: ({ name, provider_error }) =>
       `${name} refuses the code${provider_error === undefined ? '' : `: ${provider_error}`}`,
   },
+  COLLABORATION_REQUIRED: { code: Code.PermissionDenied, message: 'user must be a collaborator' },
   COLLABORATOR_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   COMMIT_NOT_FOUND: { code: Code.NotFound, message: ({ ref }) => `commit doesn't exist: ${ref}` },
   CROSS_SITE_REQUEST: {
@@ -170,6 +199,11 @@ const REFUSALS: Readonly<
     message: 'A key with the same name already exists',
     restStatus: 422,
     field: 'title',
+  },
+  DIFF_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: 'this is too much for one text: fetch the commits with git',
+    restStatus: 422,
   },
   DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
   EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
@@ -233,6 +267,17 @@ const REFUSALS: Readonly<
     code: Code.FailedPrecondition,
     message: ({ name }) => `${name} owns content; delete with force`,
   },
+  HEAD_BEHIND_BASE: {
+    code: Code.FailedPrecondition,
+    message: 'The head branch is behind the base branch',
+    restStatus: 405,
+  },
+  HEAD_COMMITS_UNVERIFIED: {
+    code: Code.FailedPrecondition,
+    message: 'the branch requires signed commits but not all head commits are verified',
+    restStatus: 405,
+  },
+  HEAD_COMMIT_DIFFERS: { code: Code.Aborted, message: 'head out of date' },
   IDENTITY_ALREADY_LINKED: { code: Code.AlreadyExists, message: ({ name }) => `another identity is linked: ${name}` },
   IDENTITY_PROVIDER_ID_TAKEN: {
     code: Code.AlreadyExists,
@@ -264,6 +309,11 @@ const REFUSALS: Readonly<
         ? `${username} owns the repository`
         : `"${permission}" is none of the permissions read, write and admin`,
     restStatus: 422,
+  },
+  INVALID_COMPARISON: {
+    code: Code.InvalidArgument,
+    message: ({ text }) => `invalid compare argument: ${text}`,
+    restStatus: 400,
   },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'the cursor does not belong to this stream', field: 'cursor' },
   INVALID_DEFAULT_BRANCH: {
@@ -324,6 +374,8 @@ const REFUSALS: Readonly<
     restStatus: 422,
     field: 'color',
   },
+  // The specification has it so: what it is about is hidden.
+  INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
   INVALID_MEMO_ID: {
     code: Code.InvalidArgument,
     message: 'an id has up to 36 letters, digits and hyphens, and starts and ends with no hyphen',
@@ -363,6 +415,12 @@ const REFUSALS: Readonly<
     restStatus: 422,
     field: 'ids',
   },
+  INVALID_PULL_REQUEST_STATE: {
+    code: Code.InvalidArgument,
+    message: ({ state }) => `unknown state: ${state}`,
+    restStatus: 412,
+    field: 'state',
+  },
   INVALID_REF: {
     code: Code.InvalidArgument,
     message: ({ ref }) => `no valid ref or sha: ${ref}`,
@@ -388,6 +446,16 @@ const REFUSALS: Readonly<
     code: Code.InvalidArgument,
     message: 'the reset token is unknown, expired or used',
     field: 'token',
+  },
+  INVALID_REVIEWER: {
+    code: Code.FailedPrecondition,
+    message: ({ name }) => `${name} cannot be a reviewer`,
+    restStatus: 422,
+  },
+  INVALID_REVIEW_LINE: {
+    code: Code.InvalidArgument,
+    message: ({ path, side, line }) => `the ${side} side of ${path} has no line ${line}`,
+    restStatus: 422,
   },
   INVALID_SCOPE: {
     code: Code.InvalidArgument,
@@ -469,6 +537,11 @@ const REFUSALS: Readonly<
     message: 'a target is an http or https URL without user information and fragment, whose host can be resolved',
     field: 'webhook.url',
   },
+  ISSUE_COMMENT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only who wrote a comment, and those who may write to pull requests, may change it',
+  },
+  ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   KEY_ACCESS_DENIED: { code: Code.PermissionDenied, message: 'You do not have access to this key' },
   KEY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   LABEL_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
@@ -491,6 +564,10 @@ const REFUSALS: Readonly<
     code: Code.FailedPrecondition,
     message: 'this instance sends no mail; ask an administrator for a reset token',
   },
+  MAINTAINER_EDIT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'SetAllowEdits: user not allowed to do this action',
+  },
   MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
   MEMBER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   MEMO_ARCHIVED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is archived` },
@@ -507,8 +584,37 @@ const REFUSALS: Readonly<
     restStatus: 409,
     body: ({ style = '', text = '' }, message) => ({ Style: style, StdOut: text, StdErr: '', Err: {}, message }),
   },
+  MERGE_DENIED: { code: Code.PermissionDenied, message: 'User not allowed to merge PR', restStatus: 405 },
+  MERGE_FAST_FORWARD_IMPOSSIBLE: {
+    reason: 'FAST_FORWARD_IMPOSSIBLE',
+    code: Code.FailedPrecondition,
+    message: 'the base branch has commits that the head has not',
+    restStatus: 409,
+    body: ({ style = '' }, message) => ({
+      Style: style,
+      StdOut: '',
+      StdErr: 'fatal: Not possible to fast-forward, aborting.',
+      Err: {},
+      message,
+    }),
+  },
+  MERGE_OUT_OF_DATE: { code: Code.Aborted, message: 'merge push out of date' },
+  MERGE_PUSH_REFUSED: {
+    code: Code.FailedPrecondition,
+    message: ({ text }) =>
+      text ? `PushRejected with remote message: ${text}` : 'PushRejected without remote error message',
+    restStatus: 409,
+  },
+  MERGE_STYLE_NOT_ALLOWED: {
+    code: Code.FailedPrecondition,
+    // The words of compatible systems.
+    message: ({ style }) => `${style} is not allowed an allowed merge style for this repository`,
+    restStatus: 405,
+  },
+  MERGE_UNSIGNED: { code: Code.FailedPrecondition, message: 'wont sign: nokey', restStatus: 405 },
   METHOD_NOT_ALLOWED: { code: Code.Unimplemented, message: 'this path is served for other methods', restStatus: 405 },
   MILESTONE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  NEW_BASE_NOT_FOUND: { code: Code.NotFound, message: ({ branch }) => `new base '${branch}' not exist` },
   NEW_BRANCH_EXISTS: {
     code: Code.AlreadyExists,
     message: ({ branch }) => `branch already exists [name: ${branch}]`,
@@ -551,6 +657,16 @@ const REFUSALS: Readonly<
     message: 'the team Owners keeps its name and its rights',
     restStatus: 422,
   },
+  OWN_PULL_APPROVED: {
+    code: Code.FailedPrecondition,
+    message: 'approve your own pull is not allowed',
+    restStatus: 422,
+  },
+  OWN_PULL_REJECTED: {
+    code: Code.FailedPrecondition,
+    message: 'reject your own pull is not allowed',
+    restStatus: 422,
+  },
   PARENT_PRIVATE: {
     code: Code.FailedPrecondition,
     message: 'a fork of a private repository is private as well',
@@ -564,7 +680,64 @@ const REFUSALS: Readonly<
   PASSWORD_SIGN_IN_CLOSED: { code: Code.PermissionDenied, message: 'only administrators use passwords here' },
   PATH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   PERMISSION_DENIED: { code: Code.PermissionDenied, message: 'this account may not do that' },
+  PROTECTED_FILES_CHANGED: { code: Code.FailedPrecondition, message: 'Changed protected files', restStatus: 405 },
   PUBLIC_ONLY_TOKEN: { code: Code.PermissionDenied, message: 'this token is restricted to public data' },
+  PULL_BASE_INVALID: { code: Code.NotFound, message: 'invalid base branch or revision' },
+  PULL_REQUEST_ACCESS_LOST: { code: Code.FailedPrecondition, message: noAccess, restStatus: 400 },
+  PULL_REQUEST_BRANCH_GONE: {
+    code: Code.FailedPrecondition,
+    message: ({ branch }) => `cannot open this pull request again, branch ${branch} does not exist`,
+    restStatus: 412,
+  },
+  PULL_REQUEST_CHANGED: { code: Code.Aborted, message: 'the issue is already changed' },
+  PULL_REQUEST_CLOSED: { code: Code.FailedPrecondition, message: 'not found', restStatus: 404 },
+  PULL_REQUEST_EDIT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only the poster and who may write to pull requests edit this one',
+    restStatus: 403,
+    isBodiless: true,
+  },
+  PULL_REQUEST_EXISTS: {
+    code: Code.AlreadyExists,
+    // Compatible systems number pull requests twice.
+    message: ({ id, head_repo_id, base_repo_id, head_branch, base_branch }) =>
+      `pull request already exists for these targets [id: ${id}, issue_id: ${id}, head_repo_id: ${head_repo_id}, ` +
+      `base_repo_id: ${base_repo_id}, head_branch: ${head_branch}, base_branch: ${base_branch}]`,
+  },
+  PULL_REQUEST_MERGED: { code: Code.FailedPrecondition, message: 'The PR is already merged', restStatus: 405 },
+  PULL_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  PULL_REQUEST_NOT_MERGEABLE: {
+    code: Code.FailedPrecondition,
+    message: 'Please try again later',
+    restStatus: 405,
+  },
+  PULL_REQUEST_NOT_MERGED: { code: Code.NotFound, message: 'not found' },
+  PULL_REQUEST_NOT_OF_BRANCHES: {
+    code: Code.InvalidArgument,
+    message: 'Invalid PullRequest: base and head must be branches',
+    restStatus: 422,
+  },
+  PULL_REQUEST_STATE_FIXED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot change state of this pull request, it was already merged',
+    restStatus: 412,
+  },
+  PULL_REQUEST_UPDATE_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'the head branch may not be updated like that by this account',
+    restStatus: 403,
+    isBodiless: true,
+  },
+  PULL_REQUEST_WITHOUT_CHANGES: {
+    code: Code.InvalidArgument,
+    message: 'Invalid PullRequest: There are no changes between the head and the base',
+    restStatus: 422,
+  },
+  PULL_REQUEST_WORK_IN_PROGRESS: {
+    code: Code.FailedPrecondition,
+    message: 'Work in progress PRs cannot be merged',
+    restStatus: 405,
+  },
   RANGE_NOT_SATISFIABLE: {
     code: Code.OutOfRange,
     message: ({ bytes }) => `the file has ${bytes} bytes`,
@@ -573,6 +746,19 @@ const REFUSALS: Readonly<
   RATE_LIMITED: {
     code: Code.ResourceExhausted,
     message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
+  },
+  REBASE_CONFLICT: {
+    code: Code.FailedPrecondition,
+    message: 'rebase failed due to conflicts',
+    restStatus: 409,
+    body: ({ style = '', commit_sha = '', text = '' }, message) => ({
+      Style: style,
+      CommitSHA: commit_sha,
+      StdOut: text,
+      StdErr: '',
+      Err: {},
+      message,
+    }),
   },
   REF_CHANGED: {
     code: Code.Aborted,
@@ -652,6 +838,88 @@ const REFUSALS: Readonly<
     field: 'request_id',
   },
   REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, message: 'the request is too large', restStatus: 413 },
+  RETARGET_OF_CLOSED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot change the target branch of a closed pull request',
+    restStatus: 422,
+  },
+  RETARGET_OF_MERGED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot change the target branch of a merged pull request',
+    restStatus: 409,
+  },
+  REVIEWER_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ kind, name }) => `${kind} doesn't exist: ${name}`,
+  },
+  REVIEWS_MISSING: { code: Code.FailedPrecondition, message: 'There are official review requests', restStatus: 405 },
+  REVIEW_BODY_REQUIRED: {
+    code: Code.InvalidArgument,
+    message: ({ event }) =>
+      event === 'COMMENT'
+        ? 'review event COMMENT requires a body or a comment'
+        : `review event ${event} requires a body`,
+    restStatus: 422,
+  },
+  REVIEW_COMMENT_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'this is for whoever wrote it, and for writers of pull requests',
+  },
+  REVIEW_COMMENT_NOT_FOUND: {
+    code: Code.NotFound,
+    message: 'not found',
+  },
+  REVIEW_COMMIT_UNKNOWN: {
+    code: Code.InvalidArgument,
+    message: ({ sha }) => `${sha} is no commit of this pull request`,
+    restStatus: 422,
+  },
+  REVIEW_DELETION_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'a review is deleted by its reviewer',
+  },
+  REVIEW_DISMISSAL_CLOSED: {
+    code: Code.FailedPrecondition,
+    message: "can't dismiss a review for a closed or merged PR",
+    restStatus: 403,
+  },
+  REVIEW_DISMISSAL_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'Must be repo admin',
+  },
+  REVIEW_NOT_DISMISSIBLE: {
+    code: Code.FailedPrecondition,
+    message: "not need to dismiss this review because it's type is not Approve or change request",
+    restStatus: 403,
+  },
+  REVIEW_NOT_FOUND: {
+    code: Code.NotFound,
+    message: 'not found',
+  },
+  REVIEW_NOT_PENDING: {
+    code: Code.FailedPrecondition,
+    message: 'only a pending review can be submitted',
+    restStatus: 422,
+  },
+  REVIEW_ON_CLOSED_PULL: {
+    code: Code.FailedPrecondition,
+    message: "can't submit review for a closed or merged PR",
+    restStatus: 422,
+  },
+  REVIEW_REQUEST_CLOSED: {
+    code: Code.FailedPrecondition,
+    message: "can't request a review for a closed or merged PR",
+    restStatus: 403,
+  },
+  REVIEW_REQUEST_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'only the poster and writers of pull requests choose reviewers',
+  },
+  REVIEW_STAYS_PENDING: {
+    code: Code.InvalidArgument,
+    message: 'review stay pending',
+    restStatus: 422,
+  },
   SCOPE_MISSING: { code: Code.PermissionDenied, message: ({ scope }) => `this token lacks the scope ${scope}` },
   SCOPE_NOT_HELD: {
     code: Code.PermissionDenied,
@@ -674,6 +942,11 @@ const REFUSALS: Readonly<
     message: 'Key title has been used',
     restStatus: 422,
     field: 'title',
+  },
+  STATUS_CHECKS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: 'Not all required status checks successful',
+    restStatus: 405,
   },
   TAG_EXISTS: { code: Code.AlreadyExists, message: ({ tag }) => `tag already exists [name: ${tag}]` },
   TAG_HAS_RELEASE: {
@@ -741,6 +1014,11 @@ const REFUSALS: Readonly<
     message: ({ limit }) => `a repository has at most ${limit} rules about branches`,
     restStatus: 422,
   },
+  TOO_MANY_COMMITS_TO_REBASE: {
+    code: Code.FailedPrecondition,
+    message: ({ limit }) => `at most ${limit} commits are rebased at once`,
+    restStatus: 409,
+  },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `${limit} repositories are being copied already; try again later`,
@@ -771,6 +1049,16 @@ const REFUSALS: Readonly<
     restStatus: 422,
   },
   TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
+  TOO_MANY_REVIEWERS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a pull request has at most ${limit} requested reviewers`,
+    restStatus: 422,
+  },
+  TOO_MANY_REVIEW_COMMENTS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a review has at most ${limit} comments`,
+    restStatus: 422,
+  },
   TOO_MANY_STATUS_CONTEXTS: {
     code: Code.InvalidArgument,
     message: ({ limit }) => `the statuses of a commit are about at most ${limit} contexts`,
@@ -838,6 +1126,12 @@ const REFUSALS: Readonly<
     message: ({ path }) => `"${path}" is no field that this mask may name`,
   },
   UNKNOWN_PATH: { code: Code.NotFound, message: 'nothing is served at this path' },
+  UNKNOWN_POSTER: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `user does not exist [uid: 0, name: ${name}]`,
+    restStatus: 400,
+    field: 'poster',
+  },
   UNKNOWN_USER: {
     code: Code.NotFound,
     message: ({ username }) => `there is no user ${username}`,
@@ -848,6 +1142,30 @@ const REFUSALS: Readonly<
     message: ({ format }) => `object format is not supported: ${format}`,
     restStatus: 422,
     field: 'object_format_name',
+  },
+  UPDATE_CONFLICT: {
+    reason: 'MERGE_CONFLICT',
+    code: Code.FailedPrecondition,
+    message: 'merge failed because of conflict',
+    restStatus: 409,
+  },
+  UPDATE_OF_CLOSED: {
+    reason: 'PULL_REQUEST_CLOSED',
+    code: Code.FailedPrecondition,
+    message: 'pull request is already closed',
+    restStatus: 422,
+  },
+  UPDATE_OF_MERGED: {
+    reason: 'PULL_REQUEST_MERGED',
+    code: Code.FailedPrecondition,
+    message: 'pull request is already merged',
+    restStatus: 422,
+  },
+  UPDATE_REBASE_CONFLICT: {
+    reason: 'REBASE_CONFLICT',
+    code: Code.FailedPrecondition,
+    message: 'rebase failed because of conflict',
+    restStatus: 409,
   },
   UPSTREAM_ACCESS_DENIED: {
     code: Code.PermissionDenied,
@@ -880,6 +1198,7 @@ const REFUSALS: Readonly<
   WEBHOOK_DELIVERY_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   WEBHOOK_DISABLED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} was switched off by its target` },
   WEBHOOK_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  WRONG_MERGE_COMMIT: { code: Code.FailedPrecondition, message: 'Wrong commit ID', restStatus: 409 },
 }
 
 /** The name of a field as compatible systems have it in the texts about its form. */
@@ -921,7 +1240,7 @@ function decode(segment: string): string {
  */
 export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}, requestUrl?: string): ConnectError {
   const row: Refusal & Partial<SharedRefusal> = REFUSALS[reason]
-  const { code, message, field, restStatus, location, body, header, reason: publicReason = reason } = row
+  const { code, message, field, restStatus, location, body, isBodiless, header, reason: publicReason = reason } = row
   const text = typeof message === 'string' ? message : message(metadata)
   const error = new ConnectError(text, code)
   error.details.push({
@@ -943,7 +1262,8 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
   if (restStatus !== undefined) {
     const target = requestUrl === undefined ? undefined : location?.(metadata, requestUrl)
     const headers: Record<string, string> = target === undefined ? {} : { Location: target }
-    const value = { status: restStatus, headers, ...(body && { body: body(metadata, text) }) }
+    const content = isBodiless ? { noContent: true } : body && { body: body(metadata, text) }
+    const value = { status: restStatus, headers, ...content }
     error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, value) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)

@@ -25,7 +25,8 @@ beforeAll(async () => {
   server = await startTestServer({
     clock: testClock(),
     webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
-    settings: { gitHooks: true },
+    // The key is the instance's own, and the commits differ by it.
+    settings: { gitHooks: true, signing: false },
   })
   const cast = await inviteCast(server.url)
   const token = await createToken(server.url, cast.bob, ['all'])

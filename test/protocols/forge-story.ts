@@ -18,9 +18,13 @@ import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -50,6 +54,10 @@ const gpgKeys = GpgKeyService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
 const forks = ForkService.method
+const pulls = PullRequestService.method
+const pullFiles = PullFileService.method
+const pullMerges = PullMergeService.method
+const reviews = ReviewService.method
 const mirrors = MirrorService.method
 const topics = TopicService.method
 
@@ -188,6 +196,15 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(collaborators.getRepositoryPermission, 'GET /repos/bob/garden/collaborators/carol/permission'),
   bob(collaborators.deleteCollaborator, 'DELETE /repos/bob/garden/collaborators/carol'),
   // What is in them
+  bob(contents.createFile, 'POST /repos/guild/engine/contents/plan.md', {
+    content: base64('one\n'),
+    new_branch: 'plan',
+  }),
+  bob(branchProtections.createBranchProtection, 'POST /repos/guild/engine/branch_protections', {
+    rule_name: 'main',
+    enable_status_check: true,
+    status_check_contexts: ['ci'],
+  }),
   bob(contents.createFile, 'POST /repos/bob/garden/contents/docs/plan.md', { content: base64('one\n') }),
   bob(contents.getContents, 'GET /repos/bob/garden/contents/docs/plan.md'),
   bob(objects.getGitBlob, `GET /repos/bob/garden/git/blobs/${BLOB}`),
@@ -221,7 +238,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     enable_status_check: true,
     status_check_contexts: ['ci/*'],
   }),
-  bob(branchProtections.reorderBranchProtections, 'POST /repos/bob/garden/branch_protections/priority', { ids: [1] }),
+  bob(branchProtections.reorderBranchProtections, 'POST /repos/bob/garden/branch_protections/priority', { ids: [2] }),
   bob(branchProtections.getBranchProtection, 'GET /repos/bob/garden/branch_protections/main'),
   bob(branchProtections.listBranchProtections, 'GET /repos/bob/garden/branch_protections'),
   bob(branchProtections.deleteBranchProtection, 'DELETE /repos/bob/garden/branch_protections/main'),
@@ -285,6 +302,58 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(deployKeys.getDeployKey, 'GET /repos/bob/garden/keys/1'),
   bob(deployKeys.listDeployKeys, 'GET /repos/bob/garden/keys'),
   bob(deployKeys.deleteDeployKey, 'DELETE /repos/bob/garden/keys/1'),
+  // A pull request, its reviews, and its merge
+  bob(pulls.createPullRequest, 'POST /repos/guild/engine/pulls', {
+    head: 'plan',
+    base: 'main',
+    title: 'Make a plan',
+    reviewers: ['carol'],
+  }),
+  bob(pulls.editPullRequest, 'PATCH /repos/guild/engine/pulls/1', {
+    body: 'One is enough.',
+    assignees: ['bob'],
+    due_date: '2026-09-01T12:00:00Z',
+  }),
+  bob(pulls.listPullRequests, 'GET /repos/guild/engine/pulls'),
+  bob(pulls.getPullRequestByBranches, 'GET /repos/guild/engine/pulls/main/plan'),
+  bob(pullFiles.listPullRequestCommits, 'GET /repos/guild/engine/pulls/1/commits'),
+  bob(pullFiles.listPullRequestFiles, 'GET /repos/guild/engine/pulls/1/files'),
+  bob(reviews.withdrawReviewRequests, 'DELETE /repos/guild/engine/pulls/1/requested_reviewers', {
+    reviewers: ['carol'],
+  }),
+  bob(reviews.requestReviewers, 'POST /repos/guild/engine/pulls/1/requested_reviewers', { reviewers: ['carol'] }),
+  by('carol', reviews.createReview, 'POST /repos/guild/engine/pulls/1/reviews', { body: 'Too much to say' }),
+  by('carol', reviews.deleteReview, 'DELETE /repos/guild/engine/pulls/1/reviews/3'),
+  by('carol', reviews.createReview, 'POST /repos/guild/engine/pulls/1/reviews', {
+    body: 'A question',
+    comments: [{ path: 'plan.md', body: 'Why one?', new_position: 1 }],
+  }),
+  by('carol', reviews.createReviewComment, 'POST /repos/guild/engine/pulls/1/reviews/4/comments', {
+    path: 'plan.md',
+    body: 'And then?',
+    new_position: 1,
+  }),
+  by('carol', reviews.submitReview, 'POST /repos/guild/engine/pulls/1/reviews/4', {
+    event: 'APPROVED',
+    body: 'Good',
+  }),
+  bob(reviews.replyToReviewComment, 'POST /repos/guild/engine/pulls/1/comments/2/replies', { body: 'Then two.' }),
+  bob(reviews.resolveReviewComment, 'POST /repos/guild/engine/pulls/comments/2/resolve'),
+  bob(reviews.getReviewComment, 'GET /repos/guild/engine/pulls/1/reviews/4/comments/2'),
+  bob(reviews.unresolveReviewComment, 'POST /repos/guild/engine/pulls/comments/2/unresolve'),
+  bob(reviews.listReviewComments, 'GET /repos/guild/engine/pulls/1/reviews/4/comments'),
+  bob(reviews.deleteReviewComment, 'DELETE /repos/guild/engine/pulls/1/reviews/4/comments/2'),
+  bob(reviews.dismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/dismissals', { message: 'Not so fast' }),
+  bob(reviews.undismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/undismissals'),
+  bob(reviews.getReview, 'GET /repos/guild/engine/pulls/1/reviews/4'),
+  bob(reviews.listReviews, 'GET /repos/guild/engine/pulls/1/reviews'),
+  bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
+  bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', { merge_when_checks_succeed: true }),
+  bob(pullMerges.cancelAutoMerge, 'DELETE /repos/guild/engine/pulls/1/merge'),
+  bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', { Do: 'squash', force_merge: true }),
+  bob(pullMerges.checkPullRequestMerged, 'GET /repos/guild/engine/pulls/1/merge'),
+  bob(pulls.getPullRequest, 'GET /repos/guild/engine/pulls/1'),
+  bob(pullFiles.getCommitPullRequest, 'GET /repos/guild/engine/commits/main/pull'),
   // Copies, and what becomes of it all
   by('carol', forks.createFork, 'POST /repos/bob/garden/forks', { name: 'patch' }),
   bob(forks.listForks, 'GET /repos/bob/garden/forks'),
@@ -313,8 +382,10 @@ export const UNTOLD: readonly DescMethod[] = [
   contents.getRawFile,
   contents.getArchive,
   gpgKeys.verifyGpgKey,
+  pullFiles.getPullRequestDiff,
   releases.getAttachment,
   RepositoryEventService.method.watchRepository,
+  ServerService.method.getSigningKey,
 ]
 
 function bob(method: DescMethod, request: string, body?: JsonValue): () => Step {

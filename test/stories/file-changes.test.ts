@@ -102,7 +102,7 @@ describe('a file', () => {
         target: null,
       },
       commit: { message: 'Add docs/a b.txt\n', parents: [], author: { name: 'bob', email: 'bob@example.org' } },
-      verification: { verified: false, reason: 'gpg.error.not_signed_commit' },
+      verification: { verified: true, signer: { name: 'Branchline' } },
     })
     expect((await rest(undefined, 'GET', '/repos/bob/first')).body).toMatchObject({
       empty: false,

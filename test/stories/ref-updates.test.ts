@@ -45,7 +45,7 @@ async function repository(name: string) {
 describe('a push', () => {
   it.each([
     ['deletes the default branch', ':main', 'branch main is the default branch and cannot be deleted'],
-    ['names what belongs to the server', 'main:refs/pull/1/head', 'refs/pull/1/head belongs to the server'],
+    ['names what belongs to the server', 'main:refs/draft/main', 'refs/draft/main belongs to the server'],
     ['would make a pull request elsewhere', 'main:refs/for/main', 'refs/for/main belongs to the server'],
     ['begins a name with a dash', 'main:refs/heads/-d', 'refs/heads/-d is no name for a ref'],
     [

@@ -150,10 +150,10 @@ describe('a repository', () => {
   it('is refused to those who only push names of the server', async () => {
     await repositoryWithClone('refs')
     await commit('refs', 'second')
-    await expect(git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/pull/1/head')).rejects.toThrow(
-      'refs/pull/1/head belongs to the server',
+    await expect(git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main')).rejects.toThrow(
+      'refs/for/main belongs to the server',
     )
-    expect(await git('ls-remote', remote('bob/refs'))).not.toContain('pull')
+    expect(await git('ls-remote', remote('bob/refs'))).not.toContain('for')
     expect(await git('-C', 'refs', 'rev-parse', 'origin/main')).not.toBe(await git('-C', 'refs', 'rev-parse', 'main'))
   })
 })

@@ -10,6 +10,7 @@ import type { App, Clock, Settings } from '../../src/domain/app.ts'
 import { createBackground } from '../../src/domain/background.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
+import { createCommitSigning } from '../../src/domain/repos/commit-signing.ts'
 import { createSignatureChecks } from '../../src/domain/repos/commit-verification.ts'
 import { createCopyPlaces } from '../../src/domain/repos/copy-places.ts'
 import { createSignal } from '../../src/domain/signal.ts'
@@ -48,6 +49,10 @@ const SETTINGS: Settings = {
   maxAssetBytes: 64 * 1024 * 1024,
   webhookRetryScheduleMs: [5_000, 300_000],
   defaultMergeStyle: 'merge',
+  signing: true,
+  wipPrefixes: ['WIP:', '[WIP]'],
+  diffMaxLines: 1000,
+  diffMaxLineCharacters: 5000,
   gitHooks: false,
   hookTimeoutMs: 30_000,
 }
@@ -61,6 +66,7 @@ export async function testApp(
   const db = overrides.db ?? openDatabase(':memory:')
   await migrate(db)
   const log = overrides.log ?? pino({ level: 'silent' })
+  const keys = await loadInstanceKeys(db, clock)
   const outbound = createOutbound({ allowedHosts: parseAllowedHosts('127.0.0.1'), ownAddresses: () => [] })
   return {
     db,
@@ -68,7 +74,8 @@ export async function testApp(
     git: repositoriesIn('/nonexistent'),
     attachments: { folder: '/nonexistent' },
     log,
-    keys: await loadInstanceKeys(db, clock),
+    keys,
+    commitSigning: createCommitSigning(keys),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
@@ -76,6 +83,8 @@ export async function testApp(
       deliveries: createSignal(),
       events: createSignal(),
       mirrors: createSignal(),
+      pullHeads: createSignal(),
+      autoMerges: createSignal(),
       repositoryEvents: createSignal(),
     },
     copies: createCopyPlaces(),

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import type { Insertable } from 'kysely'
 import type { Caller, SignedIn } from '../../src/domain/access.ts'
 import { Scopes } from '../../src/domain/accounts/scopes.ts'
 import type { Tx } from '../../src/storage/database.ts'
 import { insertOrganization, type NewOrganization } from '../../src/storage/organizations.ts'
+import { insertPullRequest, type NewPullRequest, type PullRequest } from '../../src/storage/pull-requests.ts'
 import { insertRepository, type NewRepository, type Repository } from '../../src/storage/repositories.ts'
 import type { TeamsTable } from '../../src/storage/teams.ts'
 import { claimNames, type User } from '../../src/storage/users.ts'
@@ -99,4 +101,35 @@ export async function addRepository(
     ...repository,
   })
   return tx.selectFrom('repositories').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+}
+
+/** Stores a pull request, by way of rows: its head is a branch of the same repository that nobody else has, and need not be there. */
+export function addPull(
+  tx: Tx,
+  pull: Partial<NewPullRequest> & Pick<NewPullRequest, 'repository_id'>,
+): Promise<PullRequest> {
+  return insertPullRequest(tx, {
+    poster_id: null,
+    title: 'A change',
+    body: '',
+    state: 'OPEN',
+    base_branch: 'main',
+    head_repository_id: pull.repository_id,
+    head_branch: randomUUID(),
+    head_commit: '1'.repeat(40),
+    head_ref_commit: null,
+    checked_base: null,
+    checked_head: null,
+    counted_base: null,
+    counted_head: null,
+    merge_commit: null,
+    merger_id: null,
+    merge_time: null,
+    milestone_id: null,
+    due_time: null,
+    allow_maintainer_edit: 0,
+    ...TIMES,
+    close_time: null,
+    ...pull,
+  })
 }

@@ -128,3 +128,8 @@ export function emailFor(app: App, caller: Caller, owner: Owner): string {
 export function noReplyAddress(app: App, { id, name }: Pick<Owner, 'id' | 'name'>): string {
   return `${id}+${name.toLowerCase()}@noreply.${new URL(app.publicUrl()).hostname}`
 }
+
+/** The same for the instance, which is no account. */
+export function instanceAddress(app: App): string {
+  return `branchline@noreply.${new URL(app.publicUrl()).hostname}`
+}

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { fingerprintOf } from './ssh-keys.ts'
 import { readStrings, writeStrings } from './ssh-strings.ts'
@@ -128,8 +128,32 @@ export async function isSshSignatureOf(signature: SshSignature, namespace: strin
   }
 }
 
+/** Characters in a line of armor, as OpenSSH breaks them. */
+const ARMOR_WIDTH = 70
+
+/**
+ * Signs a text for a purpose by an Ed25519 key, as `ssh-keygen -Y sign` does.
+ *
+ * @param publicKey in the form of RFC 4253, section 6.6.
+ * @returns the signature with its armor.
+ */
+export function signAsSsh(privateKey: KeyObject, publicKey: Buffer, namespace: string, text: Buffer): string {
+  const head = { namespace, reserved: EMPTY, hashAlgorithm: 'sha512' }
+  const value = sign(null, statementOf(head, text), privateKey)
+  const version = Buffer.alloc(4)
+  version.writeUInt32BE(VERSION)
+  const signature = writeStrings([Buffer.from('ssh-ed25519'), value])
+  const parts = [publicKey, Buffer.from(namespace), head.reserved, Buffer.from(head.hashAlgorithm), signature]
+  const base64 = Buffer.concat([MAGIC, version, writeStrings(parts)]).toString('base64')
+  const lines = base64.replace(new RegExp(`.{1,${ARMOR_WIDTH}}`, 'g'), '$&\n')
+  return `-----BEGIN SSH SIGNATURE-----\n${lines}-----END SSH SIGNATURE-----\n`
+}
+
 /** What is signed in place of a text (PROTOCOL.sshsig, "Signed Data, of which the signature goes into the blob above"). */
-function statementOf({ namespace, reserved, hashAlgorithm }: SshSignature, text: Buffer): Buffer {
+function statementOf(
+  { namespace, reserved, hashAlgorithm }: Pick<SshSignature, 'namespace' | 'reserved' | 'hashAlgorithm'>,
+  text: Buffer,
+): Buffer {
   const hash = createHash(hashAlgorithm).update(text).digest()
   return Buffer.concat([MAGIC, writeStrings([Buffer.from(namespace), reserved, Buffer.from(hashAlgorithm), hash])])
 }

@@ -8,6 +8,7 @@ import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
+import { keepHeadsOf } from '../pulls/departing-heads.ts'
 import { type Avatar, parseAvatar, UPLOADED } from './avatars.ts'
 import { checkNewPassword } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -168,6 +169,7 @@ export async function updateUser(
  * @throws LAST_ADMIN, LAST_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA without `force`
  */
 export async function deleteUser(app: App, user: User, force: boolean): Promise<void> {
+  if (force) for (const id of await repositoryIdsOf(app.db, user.id)) await keepHeadsOf(app, id)
   const repositories = await transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
     await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })

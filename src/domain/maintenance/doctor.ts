@@ -5,6 +5,7 @@ import { allRepositoryIds, databaseProblems } from '../../storage/maintenance.ts
 import { findAttachment, pageOfAttachments } from '../../storage/release-assets.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
+import { examineHeads } from '../pulls/head-examination.ts'
 import { compareRefIndex, syncRefIndex } from '../repos/ref-index.ts'
 
 /** Something that is wrong. */
@@ -53,6 +54,7 @@ async function* examineRepository(app: App, id: number, { fsck, fix }: Examinati
     const differences = await compareRefIndex(app, id)
     if (fix && differences.length > 0) await syncRefIndex(app, id)
     for (const problem of differences) yield { subject, problem, outcome: fix ? 'repaired' : '--fix repairs it' }
+    for (const { text, repair } of await examineHeads(app, id)) yield await repairable(fix, subject, text, repair)
     if (!fsck) return
     for (const problem of await checkObjects(app.git, id)) yield { subject, problem, outcome: HOPELESS }
   } catch (error) {

@@ -2,7 +2,7 @@ import { transaction } from '../../storage/database.ts'
 import { findOrganizationById } from '../../storage/organizations.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import * as rows from '../../storage/teams.ts'
-import { type SignedIn, seesPublicDataOnly } from '../access.ts'
+import { type Caller, type SignedIn, seesPublicDataOnly } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import {
@@ -172,10 +172,19 @@ async function openForTeams(
   if (!organization) throw new DomainError('NOT_OWNED_BY_ORGANIZATION')
   // Not whether the caller may know of it: whoever reads a repository knows its owner.
   const standing = await standingIn(app, caller, organization)
-  // Who administers a repository may know who else has access to it.
-  const knowsAll = suffices(open.access, 'admin') && !seesPublicDataOnly(caller)
-  const viewer = knowsAll ? 'everything' : teamViewer(caller, standing)
+  const viewer = teamViewerAt(caller, open, standing)
   return { ...open, ...standing, filter: { organizationId: organization.id, viewer, repositoryId: open.repository.id } }
+}
+
+/** Whose eyes a list of teams of the organisation that owns a repository, in connection with that, for a caller is for. */
+export function teamViewerAt(
+  caller: Caller,
+  { units }: Pick<OpenRepository, 'units'>,
+  standing: OpenOrganization,
+): rows.TeamViewer {
+  // Who administers a repository may know who else has access to it.
+  const knowsAll = suffices(units.code, 'admin') && !seesPublicDataOnly(caller)
+  return knowsAll ? 'everything' : teamViewer(caller, standing)
 }
 
 async function openForTeamChange(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {

@@ -1,10 +1,12 @@
 import { losesCommits } from '../../git/new-commits.ts'
 import { isRefName, type RefUpdate, readRef } from '../../git/refs.ts'
 import { type Branch, countBranches } from '../../storage/branches.ts'
+import { isBaseOfOpenPull } from '../../storage/pull-heads.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { openForPush } from '../pulls/maintainer-edits.ts'
 import { type BranchRules, readBranchRules } from './branch-rules.ts'
 import { type BranchView, getBranch } from './branches.ts'
 import { findCommitId, reading } from './git-reading.ts'
@@ -80,7 +82,7 @@ async function startOf(
 }
 
 /**
- * Deletes a branch. Nobody deletes one that is protected.
+ * Deletes a branch. Nobody deletes one that is protected, or that open pull requests go to; a push may delete that.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, NO_BRANCHES,
  *   REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE, BRANCH_PROTECTED; what `pushUpdates` throws.
@@ -95,7 +97,8 @@ export async function deleteBranch(
   const open = await openForChange(app, caller, ownerName, name)
   const { id, default_branch, default_target_branch } = open.repository
   const { commit_id } = await findBranch(app, open, branchName)
-  if ([default_branch, default_target_branch].includes(branchName)) throw new DomainError('BRANCH_NOT_DELETABLE')
+  const isTarget = default_target_branch === branchName || (await isBaseOfOpenPull(app.db, id, branchName))
+  if (default_branch === branchName || isTarget) throw new DomainError('BRANCH_NOT_DELETABLE')
   const rules = await rulesFor(app, caller, open)
   if (rules.inForceFor(branchName)) {
     throw new DomainError('BRANCH_PROTECTED', { ref: refOf(branchName), text: 'branch protected' })
@@ -104,7 +107,7 @@ export async function deleteBranch(
 }
 
 /**
- * Moves a branch to another commit.
+ * Moves a branch to another commit. Who maintains what pulls it may do so, too.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
  *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what
@@ -118,7 +121,8 @@ export async function moveBranch(
   branchName: string,
   { newCommit, oldCommitId, force }: BranchMoveDraft,
 ): Promise<void> {
-  const open = await openForChange(app, caller, ownerName, name, () => checkGiven('new_commit_id', newCommit))
+  const open = await openForPush(app, caller, ownerName, name, branchName)
+  await checkChangeable(app, open, () => checkGiven('new_commit_id', newCommit))
   const { id } = open.repository
   const { commit_id: from } = await findBranch(app, open, branchName)
   const to = await findCommitId(app, open.repository, newCommit)
@@ -169,11 +173,7 @@ export async function renameBranch(
   await pushNewName(app, caller, repository.id, newName, updates, { rename: { oldName, newName } })
 }
 
-/**
- * A repository whose branches somebody may change, and that has some.
- *
- * @param checkBody looks at the request, after who asks and before what the repository is like.
- */
+/** A repository whose branches somebody may change, and that has some. */
 async function openForChange(
   app: App,
   caller: SignedIn,
@@ -182,16 +182,21 @@ async function openForChange(
   checkBody?: () => void,
 ): Promise<OpenRepository> {
   const open = await openRepository(app, caller, ownerName, name, 'write')
-  checkNotArchived(open.repository)
+  await checkChangeable(app, open, checkBody)
+  return open
+}
+
+/** @param checkBody looks at the request, after who asks and before what the repository is like. */
+async function checkChangeable(app: App, { repository }: OpenRepository, checkBody?: () => void): Promise<void> {
+  checkNotArchived(repository)
   checkBody?.()
-  const { id, branch_count, mirror } = open.repository
+  const { id, branch_count, mirror } = repository
   if (branch_count === 0) {
     // Somebody may have put it there by hand.
     await syncRefIndex(app, id)
     if ((await countBranches(app.db, id, '')) === 0) throw new DomainError('NO_BRANCHES')
   }
   if (mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')
-  return open
 }
 
 async function findBranch(

@@ -1,3 +1,4 @@
+import { wakeAutoMerges } from '../../storage/auto-merges.ts'
 import * as rows from '../../storage/branch-protections.ts'
 import {
   type BranchProtection,
@@ -99,7 +100,7 @@ export async function createBranchProtection(
   // That one is not even read while it is not in force, whoever is on it.
   const wanted = PROTECTION_LISTS.filter((list) => list !== 'bypass' || settings.enable_bypass_allowlist)
   const lists = await resolveLists(app, open, draft, wanted)
-  await changeWatched(app, async (tx) => {
+  await changeRules(app, repositoryId, async (tx) => {
     const present = await rows.listBranchProtections(tx, repositoryId)
     if (present.length >= MAX_RULES) {
       throw new DomainError('TOO_MANY_BRANCH_PROTECTIONS', { limit: String(MAX_RULES) })
@@ -136,7 +137,7 @@ export async function editBranchProtection(
   await findRule(app, repositoryId, ruleName)
   checkEdit(edit)
   const lists = await resolveLists(app, open, edit, PROTECTION_LISTS)
-  await changeWatched(app, async (tx) => {
+  await changeRules(app, repositoryId, async (tx) => {
     const rule = await rows.findBranchProtection(tx, repositoryId, ruleName)
     if (!rule) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
     const settings = editedSettings(rule, edit)
@@ -164,7 +165,7 @@ export async function deleteBranchProtection(
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
   const { id } = await findRule(app, repository.id, ruleName)
-  await changeWatched(app, async (tx) => {
+  await changeRules(app, repository.id, async (tx) => {
     if (!(await rows.deleteBranchProtection(tx, id))) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
     await recordProtectionChange(app, tx, caller, repository.id, 'BRANCH_PROTECTION_DELETED', { id, name: ruleName })
   })
@@ -184,13 +185,21 @@ export async function reorderBranchProtections(
 ): Promise<void> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
-  await changeWatched(app, async (tx) => {
+  await changeRules(app, repository.id, async (tx) => {
     const unplaced = new Set((await rows.listBranchProtections(tx, repository.id)).map(({ id }) => id))
     for (const [i, id] of ids.entries()) {
       if (!unplaced.delete(id)) throw new DomainError('INVALID_PROTECTION_ORDER', { id: String(id) })
       await rows.setPriority(tx, id, i + 1)
     }
     await recordProtectionOrder(app, tx, caller, repository.id)
+  })
+}
+
+/** Makes a change of rules, for which merges may have waited. */
+function changeRules(app: App, repositoryId: number, work: (tx: Tx) => Promise<void>): Promise<void> {
+  return changeWatched(app, async (tx) => {
+    await work(tx)
+    await wakeAutoMerges(tx, app.clock.now(), repositoryId)
   })
 }
 

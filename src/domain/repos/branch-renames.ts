@@ -9,6 +9,7 @@ import {
 import type { Tx } from '../../storage/database.ts'
 import { type Repository, updateRepository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
+import { renameBranchOfPulls } from '../pulls/pull-branches.ts'
 import { recordProtectionChange } from './repository-events.ts'
 
 /**
@@ -40,7 +41,8 @@ export async function endedRenames(app: App, repositoryId: number, notes: readon
 }
 
 /**
- * Lets follow what goes with the names of branches: the rule that is called like one, and where pull requests go by default.
+ * Lets follow what goes with the names of branches: the rule that is called like one, where pull requests go by default, and those
+ * that are open.
  *
  * @param settled notes whose work Git will not do any more if it has not.
  */
@@ -60,6 +62,7 @@ export async function settleRenames(
         await recordProtectionChange(app, tx, undefined, id, 'BRANCH_PROTECTION_EDITED', rule)
       }
       if (default_target_branch === old_name) await updateRepository(tx, id, { default_target_branch: new_name })
+      await renameBranchOfPulls(app, tx, id, old_name, new_name)
       await settleBranchRename(tx, rename)
     } else if (rename.note_id !== null && settled.includes(rename.note_id)) {
       await deleteBranchRename(tx, rename)

@@ -5,7 +5,15 @@ import type { Reason } from '../errors.ts'
 import { type FactSource, gatherFacts } from './branch-facts.ts'
 import type { BranchRules } from './branch-rules.ts'
 import { findUnverified } from './commit-verification.ts'
-import { type BranchChange, factsNeeded, judgeChange, NO_FACTS } from './protection-rules.ts'
+import {
+  type BranchChange,
+  factsNeeded,
+  judgeChange,
+  type MergeOfPull,
+  NO_FACTS,
+  type RuleInForce,
+} from './protection-rules.ts'
+import type { MergePush } from './pull-pushes.ts'
 
 /** Why a branch must not move. */
 export interface BranchJudgement {
@@ -27,6 +35,7 @@ const HEADS = 'refs/heads/'
  * know: of a branch without a rule for nothing.
  *
  * @param quarantine folder of the objects that came with the push; undefined where the server itself has stored them.
+ * @param merge what the push is, if it is no person's.
  * @returns a function of an update, which fails with SERVER_BUSY and GIT_TIMEOUT.
  */
 export function branchJudge(
@@ -34,6 +43,7 @@ export function branchJudge(
   { id: repositoryId, default_branch }: Repository,
   rules: BranchRules,
   quarantine: string | undefined,
+  merge?: MergePush,
 ): (update: RefUpdate) => Promise<BranchJudgement | undefined> {
   const source: FactSource = {
     repositories: app.git,
@@ -47,13 +57,14 @@ export function branchJudge(
     if (!name.startsWith(HEADS)) return undefined
     const branch = name.slice(HEADS.length)
     const kind = to === undefined ? 'delete' : from === undefined ? 'create' : 'update'
-    const change: BranchChange = { branch, kind, isDefault: branch === default_branch }
+    const pushed = { branch, kind, isDefault: branch === default_branch } as const
     if (matchingMs > MAX_MATCHING_MS) {
       return { text: 'it takes too long to find out which of so many branches are protected', reason: 'REF_REFUSED' }
     }
     const began = performance.now()
     const inForce = rules.inForceFor(branch)
     matchingMs += performance.now() - began
+    const change: BranchChange = merge ? { ...pushed, merge: await stateOf(merge, inForce) } : pushed
     const needed = inForce && factsNeeded(inForce, change)
     let facts = NO_FACTS
     if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
@@ -63,4 +74,9 @@ export function branchJudge(
     if (text === undefined) return undefined
     return { text, reason: inForce ? 'BRANCH_PROTECTED' : 'REF_REFUSED' }
   }
+}
+
+/** Without a rule everything is ready. */
+async function stateOf({ pull, problemOf }: MergePush, inForce: RuleInForce | undefined): Promise<MergeOfPull> {
+  return { number: pull.number, problem: inForce && (await problemOf(inForce.rule)) }
 }

@@ -1,3 +1,4 @@
+import { wakeAutoMerges } from '../../storage/auto-merges.ts'
 import type { CommitKey, CommitStatus } from '../../storage/commit-statuses.ts'
 import * as rows from '../../storage/commit-statuses.ts'
 import { transaction } from '../../storage/database.ts'
@@ -86,15 +87,18 @@ export async function createCommitStatus(
     creator_id: caller.user.id,
     create_time: nowSeconds(app.clock),
   }
-  return transaction(app.db, async (tx) => {
+  const stored = await transaction(app.db, async (tx) => {
     const isNewContext = !(await rows.hasContext(tx, commit, status.context))
     if (isNewContext && sumOf(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
       throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
     }
     const stored = await rows.insertCommitStatus(tx, status)
     await rows.deleteOldCommitStatuses(tx, commit, stored.number - KEPT_STATUSES)
-    return { ...stored, creator: userAsOwner(caller.user) }
+    await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
+    return stored
   })
+  app.signals.autoMerges.notify()
+  return { ...stored, creator: userAsOwner(caller.user) }
 }
 
 /**
@@ -137,7 +141,7 @@ export async function getCombinedStatus(
   const latest = await rows.listLatestCommitStatuses(app.db, commit, offset, limit)
   return {
     commitId: commit.commit_id,
-    state: combine(new Set(counts.keys())),
+    state: combineStatuses(new Set(counts.keys())),
     total: sumOf(counts),
     statuses: await withCreators(app, latest),
   }
@@ -148,7 +152,8 @@ async function withCreators(app: App, statuses: readonly CommitStatus[]): Promis
   return statuses.map((status) => ({ ...status, creator: creators.get(status.creator_id) ?? GHOST }))
 }
 
-function combine(states: ReadonlySet<CommitStatus['state']>): CombinedStatus['state'] {
+/** What statuses amount to: a failure if one is no success, else pending if one is, or there is none. */
+export function combineStatuses(states: ReadonlySet<CommitStatus['state']>): CombinedStatus['state'] {
   if (states.has('error') || states.has('failure') || states.has('warning')) return 'failure'
   return states.has('pending') || states.size === 0 ? 'pending' : 'success'
 }

@@ -12,11 +12,12 @@ import {
   openCertificate,
   readOpenPgpSignature,
 } from '../accounts/openpgp-signatures.ts'
-import { maySeeOwner, userAsOwner } from '../accounts/owners.ts'
+import { instanceAddress, maySeeOwner, userAsOwner } from '../accounts/owners.ts'
 import { isSshSignatureOf, readSshSignature, type SshSignature } from '../accounts/ssh-signatures.ts'
 import { emailKey } from '../accounts/user-fields.ts'
 import type { App } from '../app.ts'
 import { findAccounts } from './commit-authors.ts'
+import { GIT_NAMESPACE } from './commit-signing.ts'
 
 /** What is known about the signature of a commit or tag. */
 export interface Verification {
@@ -41,8 +42,12 @@ export type SignatureChecks = Recent<boolean>
 /** A hundred bytes each; a check takes up to a tenth of a second. */
 const MAX_KEPT_CHECKS = 10_000
 
-/** What Git signs for (gpg-interface.c of Git). */
-const SSH_NAMESPACE = 'git'
+/**
+ * How the instance is called where it signed. Its signature shows that it made the commit itself, because somebody asked for it who may
+ * do that: a merge, or files changed over the API. Who that was, and whether they are whom the commit names, it does not show, so it is
+ * taken for nobody's own: neither for the committer's, nor for that of an account which claims to have the instance's key.
+ */
+const INSTANCE_NAME = 'Branchline'
 
 /** How far the clocks of those who sign may run ahead. */
 const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
@@ -56,7 +61,7 @@ export function createSignatureChecks(): SignatureChecks {
  * What there is to say to a caller about the signatures of some commits or tags, in their order. It is what can be said today: it
  * follows the keys and the addresses of accounts. Of queries it takes four, and one for each private account among the signers.
  *
- * A signature is verified by a key of the account that the committer's address belongs to. Of an account that the caller may not know
+ * A signature is verified by a key of the account that the committer's address belongs to, or by that of the instance. Of an account that the caller may not know
  * of nothing is told but what the object says itself.
  */
 export async function verifyObjects(
@@ -73,7 +78,7 @@ export async function verifyObjects(
     if (account && !visible.has(account.id)) {
       visible.set(account.id, await maySeeOwner(app, caller, userAsOwner(account)))
     }
-    verifications.push(tell(object, judgement, account !== undefined && visible.get(account.id) === true))
+    verifications.push(tell(app, object, judgement, account !== undefined && visible.get(account.id) === true))
   }
   return verifications
 }
@@ -86,7 +91,7 @@ export async function verifyObject(app: App, caller: Caller, object: SignedObjec
 }
 
 /**
- * The first of some commits whose signature is missing or not known to be that of an active account. What an archived account signed
+ * The first of some commits whose signature is missing, or known to be neither the instance's nor that of an active account. What an archived account signed
  * stays signed by it, but it vouches for nothing new.
  *
  * @returns its id; undefined when there is none.
@@ -94,16 +99,17 @@ export async function verifyObject(app: App, caller: Caller, object: SignedObjec
 export async function findUnverified(app: App, commits: readonly RawCommit[]): Promise<string | undefined> {
   const judge = await prepareJudge(app, commits)
   for (const commit of commits) {
-    const { key, account } = await judge(commit)
-    if (key === undefined || account?.state !== 'NORMAL') return commit.id
+    const { key, account, isByInstance } = await judge(commit)
+    if (key === undefined || !(isByInstance || account?.state === 'NORMAL')) return commit.id
   }
   return undefined
 }
 
 /** What is found out about a signature, for nobody in particular. */
 interface Judgement {
-  /** The account of the committer, if the signature can be read at all. */
+  /** The account of the committer, if the signature can be read at all and is not by the instance. */
   readonly account?: User
+  readonly isByInstance?: boolean
   /** Id or fingerprint of the key that it is verified by. */
   readonly key?: string
   /** Why it is not verified, by a word of compatible systems. */
@@ -138,6 +144,10 @@ async function prepareJudge(
     if (!signature) return NOT_SIGNED
     const read = signatures.get(signature)
     if (!read) return UNREADABLE
+    if (read.kind === 'ssh' && read.fingerprint === app.commitSigning.fingerprint) {
+      const isGood = await checkSsh(app, id, read, signature.payload, true)
+      return { isByInstance: true, ...(isGood ? { key: read.fingerprint } : { problem: WRONG }) }
+    }
     const account = committer && accounts.get(committer.email)
     if (!account) return { problem: NO_ACCOUNT }
     const isGood =
@@ -208,7 +218,7 @@ async function checkSsh(
 ): Promise<boolean | undefined> {
   if (!isKnown) return undefined
   const question = `${id} ${signature.fingerprint}`
-  return app.signatureChecks.get(question, () => isSshSignatureOf(signature, SSH_NAMESPACE, payload))
+  return app.signatureChecks.get(question, () => isSshSignatureOf(signature, GIT_NAMESPACE, payload))
 }
 
 /** @returns undefined where there is no key to check it by. */
@@ -228,13 +238,18 @@ async function checkOpenPgp(
 
 /** @param isVisible whether there is an account that the one who is told may know of. */
 function tell(
+  app: App,
   { signature, committer }: SignedObject,
-  { account, key, problem = '' }: Judgement,
+  { account, isByInstance, key, problem = '' }: Judgement,
   isVisible: boolean,
 ): Verification {
   if (key === undefined) {
     const reason = account && !isVisible ? NO_ACCOUNT : problem
     return { verified: false, reason, signature, signer: undefined }
+  }
+  if (isByInstance) {
+    const signer = { name: INSTANCE_NAME, email: instanceAddress(app), username: '' }
+    return { verified: true, reason: `${INSTANCE_NAME} / ${key}`, signature, signer }
   }
   const { name = '', email = '' } = committer ?? {}
   if (!account || !isVisible) return { verified: true, reason: `${name} / ${key}`, signature, signer: undefined }

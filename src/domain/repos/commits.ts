@@ -1,6 +1,7 @@
-import { diffCommits, EMPTY_TREE, streamDiff, streamPatch, type TreeDiff } from '../../git/diff.ts'
+import { diffCommits, type TreeDiff } from '../../git/diff.ts'
 import { countHistory, type History, listHistory, readCommits } from '../../git/history.ts'
-import type { RawCommit } from '../../git/raw-objects.ts'
+import { streamDiff, streamPatch } from '../../git/patches.ts'
+import { EMPTY_TREE, type RawCommit } from '../../git/raw-objects.ts'
 import { isRevision } from '../../git/refs.ts'
 import { treePath } from '../../git/trees.ts'
 import type { Caller } from '../access.ts'
@@ -133,7 +134,7 @@ export async function viewReadCommits(
 ): Promise<CommitView[]> {
   const { id } = open.repository
   const steps = commits.map((commit) => ({ id: commit.id, parentId: commit.parentIds[0] }))
-  const options = { lines: parts.stat, renames: false, maxFiles: parts.files ? MAX_FILES : 0 }
+  const options = { lines: parts.stat, window: { offset: 0, limit: parts.files ? MAX_FILES : 0 } }
   const wantsChanges = parts.stat || parts.files
   const changes = wantsChanges ? await reading(diffCommits(app.git, id, steps, options)) : undefined
   const emails = commits.flatMap(({ author, committer }) => [author.email, committer.email])
@@ -176,7 +177,7 @@ export type DiffFormat = 'diff' | 'patch'
  * What a commit changes, as text.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF, COMMIT_NOT_FOUND; while it is read SERVER_BUSY,
- *   GIT_TIMEOUT
+ *   GIT_TIMEOUT, DIFF_TOO_LARGE
  */
 export async function getCommitDiff(
   app: App,
@@ -192,7 +193,7 @@ export async function getCommitDiff(
   const parent = (await reading(readCommits(app.git, id, [commitId]))).get(commitId)?.parentIds[0]
   return readingStream(
     format === 'diff'
-      ? streamDiff(app.git, id, parent ?? EMPTY_TREE, commitId)
+      ? streamDiff(app.git, id, parent ?? EMPTY_TREE, commitId, { binary: false })
       : streamPatch(app.git, id, parent, commitId),
   )
 }

@@ -1,5 +1,5 @@
 import { type Commit, cleanSigner, readCommit, type Signer } from '../../git/commits.ts'
-import { storeBlob, storeCommit } from '../../git/object-writes.ts'
+import { storeBlob } from '../../git/object-writes.ts'
 import { readObject } from '../../git/objects.ts'
 import type { RawCommit } from '../../git/raw-objects.ts'
 import { isRefName, readRef } from '../../git/refs.ts'
@@ -21,6 +21,7 @@ import {
 } from './file-changes.ts'
 import { gitIdentity } from './git-identity.ts'
 import { reading } from './git-reading.ts'
+import { makeOwnCommit } from './own-commits.ts'
 import { checkWritable, type OpenRepository, openRepository } from './permissions.ts'
 import { syncRefIndex } from './ref-index.ts'
 import { pushUpdates } from './ref-updates.ts'
@@ -135,11 +136,8 @@ async function commitChanges(
   const files = await storeFiles(app, id, plan)
   const edits = [...plan.keys()].map((path) => ({ path, file: files.get(path) }))
   const treeId = await editTree(app.git, id, tip?.treeId, edits)
-  const commitId = await storeCommit(app.git, id, { ...text, treeId, parentIds: tip ? [tip.id] : [] })
-  const stored = await readCommit(app.git, id, commitId)
-  if (!stored) throw new Error(`commit ${commitId} was stored and is not there`)
-  await pushUpdates(app, caller, id, [{ name: `refs/heads/${target}`, from, to: commitId }])
-  const commit = { ...stored, signature: undefined }
+  const commit = await makeOwnCommit(app, id, { ...text, treeId, parentIds: tip ? [tip.id] : [] })
+  await pushUpdates(app, caller, id, [{ name: `refs/heads/${target}`, from, to: commit.id }])
   return {
     open,
     commit,
@@ -149,7 +147,16 @@ async function commitChanges(
       if (!file) return undefined
       const { blobId, mode, bytes, content } = file
       const entry = { path, mode, kind: kindOf(mode), id: blobId }
-      return { open, commitId, ref: target, entry, bytes, content, submoduleUrl: undefined, lastCommit: commit }
+      return {
+        open,
+        commitId: commit.id,
+        ref: target,
+        entry,
+        bytes,
+        content,
+        submoduleUrl: undefined,
+        lastCommit: commit,
+      }
     }),
   }
 }

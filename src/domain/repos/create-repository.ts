@@ -1,16 +1,17 @@
-import { storeFirstCommit } from '../../git/commits.ts'
+import { storeBlob } from '../../git/object-writes.ts'
 import * as git from '../../git/repositories.ts'
+import { editTree } from '../../git/tree-edits.ts'
 import { putCollaborator } from '../../storage/collaborators.ts'
 import type { Tx } from '../../storage/database.ts'
 import { type Owner, organizationAsOwner, userAsOwner } from '../../storage/owners.ts'
 import * as rows from '../../storage/repositories.ts'
-import type { User } from '../../storage/users.ts'
 import { checkSeesPrivate, type SignedIn } from '../access.ts'
-import { noReplyAddress } from '../accounts/owners.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { openOrganization } from '../organizations/access.ts'
+import { gitIdentity } from './git-identity.ts'
 import { checkRepositoryName, repositoryNameKey } from './names.ts'
+import { storeOwnCommit } from './own-commits.ts'
 import { forgetNote, noteUpdatesIn } from './ref-notes.ts'
 import { applyUpdates, recordUpdates } from './ref-updates.ts'
 import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
@@ -111,7 +112,7 @@ export async function createRepository(
   })
   try {
     await git.createRepository(app.git, id, defaultBranch)
-    if (draft.autoInit) await makeFirstCommit(app, caller.user, id, draft, defaultBranch)
+    if (draft.autoInit) await makeFirstCommit(app, caller, id, draft, defaultBranch)
     await recordUpdates(app, id, note, [])
   } catch (error) {
     await removeRepository(app, id)
@@ -139,16 +140,18 @@ function checkTemplates({ readme, gitignores, license, issueLabels }: Repository
   }
 }
 
+const REGULAR_FILE = 0o100644
+
 /** Makes a commit with a README, on the default branch. */
-async function makeFirstCommit(app: App, user: User, id: number, draft: RepositoryDraft, branch: string) {
-  const commit = await storeFirstCommit(app.git, id, {
-    files: new Map([['README.md', Buffer.from(`# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`)]]),
-    author: {
-      name: user.display_name || user.username,
-      email: user.email || noReplyAddress(app, userAsOwner(user)),
-      time: nowSeconds(app.clock),
-      offsetMinutes: 0,
-    },
+async function makeFirstCommit(app: App, caller: SignedIn, id: number, draft: RepositoryDraft, branch: string) {
+  const text = `# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`
+  const file = { blobId: await storeBlob(app.git, id, Buffer.from(text)), mode: REGULAR_FILE }
+  const self = gitIdentity(app, caller)
+  const commit = await storeOwnCommit(app, id, {
+    treeId: await editTree(app.git, id, undefined, [{ path: 'README.md', file }]),
+    parentIds: [],
+    author: self,
+    committer: self,
     message: 'Initial commit\n',
   })
   await applyUpdates(app, id, [{ name: `refs/heads/${branch}`, from: undefined, to: commit }])

@@ -5,7 +5,7 @@ import { noReplyAddress } from '../accounts/owners.ts'
 import { type App, nowSeconds } from '../app.ts'
 
 /** How Git is to name somebody who does something over the API, now. */
-export function gitIdentity(app: App, { user }: SignedIn): Signer {
+export function gitIdentity(app: App, { user }: Pick<SignedIn, 'user'>): Signer {
   return {
     name: user.display_name || user.username,
     email: user.email || noReplyAddress(app, userAsOwner(user)),

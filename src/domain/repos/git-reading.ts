@@ -27,7 +27,7 @@ export function isOwnRef(name: string): boolean {
   return name.startsWith(OWN_REFS)
 }
 
-/** Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT. */
+/** Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT; DIFF_TOO_LARGE where a text is made of differences. */
 export async function reading<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -48,6 +48,7 @@ export async function* readingStream(chunks: AsyncIterable<Buffer>): AsyncGenera
 function explained(error: unknown): unknown {
   if (!(error instanceof GitError)) return error
   if (error.kind === 'BUSY') return new DomainError('SERVER_BUSY', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
+  if (error.kind === 'TOO_LARGE') return new DomainError('DIFF_TOO_LARGE')
   return error.kind === 'TIMEOUT' ? new DomainError('GIT_TIMEOUT') : error
 }
 

@@ -8,6 +8,9 @@ import type { Repository } from '../../storage/repositories.ts'
 import { type Caller, holdsScope, type SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { openForPush } from '../pulls/maintainer-edits.ts'
+import { prepareHeadsOf } from '../pulls/pull-heads.ts'
+import { pullNotices } from '../pulls/push-notices.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { checkWritable, openRepository } from './permissions.ts'
 import { noteUpdates } from './ref-notes.ts'
@@ -39,13 +42,15 @@ export async function openGitService(
   if (caller.kind === 'anonymous' && level === 'write') throw new DomainError('UNAUTHENTICATED')
   const scope = `${level}:repository`
   if (caller.kind === 'user' && !holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
-  const { repository } = await openRepository(app, caller, ownerName, name, level).catch((error: unknown) => {
-    const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
-    throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
-  })
   if (level === 'read' || caller.kind === 'anonymous') {
+    const { repository } = await openRepository(app, caller, ownerName, name, 'read').catch((error: unknown) => {
+      const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
+      throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
+    })
+    await prepareHeadsOf(app, repository.id)
     return (request) => startUploadPack(app.git, repository.id, request)
   }
+  const { repository } = await openForPush(app, caller, ownerName, name)
   checkWritable(repository)
   const hasHooks = await hasGitHooks(app, repository.id)
   return (request) => startPush(app, caller, repository, request, hasHooks)
@@ -65,6 +70,8 @@ interface Push {
   recorded: Promise<void> | undefined
   /** What `update` hooks have taken. */
   updateHooksMs: number
+  /** Whether Git asks at the end, too. */
+  readonly hasHooks: boolean
 }
 
 /**
@@ -80,7 +87,7 @@ function startPush(
   request: PackRequest,
   hasHooks: boolean,
 ): GitProcess {
-  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0 }
+  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0, hasHooks }
   const git = startReceivePack(app.git, repository.id, request, hasHooks, async (question, signal) => {
     try {
       return await answer(app, caller, repository.id, push, question, signal)
@@ -131,7 +138,9 @@ async function answer(
         const pushed = { pusherId: caller.user.id, updates }
         push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
       }
-      return answerOf(verdict)
+      // A process at the end for these lines alone would cost every push more than they are worth.
+      const notices = verdict.accepted && !push.hasHooks ? await noticesOf(app, caller, repositoryId, question) : []
+      return answerOf(verdict, notices)
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
@@ -145,14 +154,26 @@ async function answer(
     case 'post-receive':
       // What the script looks up is there.
       await record(app, repositoryId, push)
-      return answerOf(await run())
+      return answerOf(await run(), await noticesOf(app, caller, repositoryId, question))
   }
 }
 
-/** What a script prints is shown as it is; what the server says to it looks like every refusal. */
-function answerOf({ accepted, output, problem }: HookVerdict): PushAnswer {
+/**
+ * What a script prints is shown as it is; what the server says to it looks like every refusal.
+ *
+ * @param notices lines that come behind.
+ */
+function answerOf({ accepted, output, problem }: HookVerdict, notices: readonly string[] = []): PushAnswer {
   const lines = output === '' ? [] : output.replace(/\n$/, '').split('\n')
-  return { accepted, lines: [...lines, ...errorLines(problem === undefined ? [] : [problem])] }
+  return { accepted, lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...notices] }
+}
+
+/** A push is not worth less for what cannot be told of it. */
+function noticesOf(app: App, caller: SignedIn, repositoryId: number, { updates }: PushQuestion): Promise<string[]> {
+  return pullNotices(app, caller, repositoryId, updates).catch((err: unknown) => {
+    app.log.error({ err, repository: repositoryId }, 'who pushed could not be told of pull requests')
+    return []
+  })
 }
 
 /** The texts of what refuses a push, each once; none accepts it. */

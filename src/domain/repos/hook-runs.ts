@@ -11,6 +11,7 @@ import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { gitIdentity } from './git-identity.ts'
+import type { PullPush } from './pull-pushes.ts'
 
 /** Refs that are about to move, or have moved, as their hooks see it. */
 export interface HookedUpdates {
@@ -21,6 +22,8 @@ export interface HookedUpdates {
   readonly pushOptions?: Readonly<Record<string, string>>
   /** Whether somebody pushes, or the server moves the refs as somebody asks over the API. */
   readonly origin: 'push' | 'api'
+  /** The pull request that it is about, where the server does it for one. */
+  readonly pull?: PullPush | undefined
 }
 
 /** What a hook says. */
@@ -75,7 +78,7 @@ export async function runGitHook(
     input: hook === 'update' ? '' : lines.map((line) => `${line.join(' ')}\n`).join(''),
     repository: repositoryPath(app.git, repositoryId),
     quarantine: pushed.quarantine,
-    env: { ...environmentOf(app, caller, repository, owner, pushed.origin), ...pushed.pushOptions },
+    env: { ...environmentOf(app, caller, repository, owner, pushed), ...pushed.pushOptions },
     timeoutMs: app.settings.hookTimeoutMs,
     signal,
   })
@@ -100,8 +103,9 @@ export async function checkByGitHook(
   repositoryId: number,
   hook: HookName,
   updates: readonly RefUpdate[],
+  pull?: PullPush,
 ): Promise<void> {
-  const verdict = await runGitHook(app, caller, repositoryId, hook, { updates, origin: 'api' })
+  const verdict = await runGitHook(app, caller, repositoryId, hook, { updates, origin: 'api', pull })
   if (!verdict.accepted) throw new DomainError(verdict.reason, { hook, text: plainText(verdict) })
 }
 
@@ -143,7 +147,7 @@ function environmentOf(
   caller: SignedIn,
   { id, name }: Repository,
   owner: Owner,
-  origin: HookedUpdates['origin'],
+  { origin, pull }: HookedUpdates,
 ): Record<string, string> {
   const { user } = caller
   return {
@@ -157,7 +161,8 @@ function environmentOf(
     // No push comes by an SSH key, and no update skips what is checked.
     GITEA_KEY_ID: '0',
     GITEA_DEPLOY_KEY_ID: '0',
-    GITEA_PR_ID: '0',
+    GITEA_PR_ID: String(pull?.pull.id ?? 0),
+    ...(pull && { GITEA_PR_INDEX: String(pull.pull.number), GITEA_PUSH_TRIGGER: pull.trigger }),
     GITEA_INTERNAL_PUSH: 'false',
     GITEA_ROOT_URL: `${app.publicUrl()}/`,
     ...(origin === 'push' ? { SSH_ORIGINAL_COMMAND: 'git-receive-pack' } : asCommitter(app, caller)),

@@ -1,6 +1,5 @@
 import { fetchCommit } from '../../git/forks.ts'
 import { independentCommits } from '../../git/merge.ts'
-import { storeCommit } from '../../git/object-writes.ts'
 import { isRefName, readRef } from '../../git/refs.ts'
 import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
@@ -9,6 +8,7 @@ import { DomainError } from '../errors.ts'
 import { gitIdentity } from './git-identity.ts'
 import { reading } from './git-reading.ts'
 import { mergeTrees } from './merging.ts'
+import { storeOwnCommit } from './own-commits.ts'
 import { checkWritable, openRepository, openRepositoryById } from './permissions.ts'
 import { pushUpdates } from './ref-updates.ts'
 
@@ -97,7 +97,7 @@ async function storeMerge(
 ): Promise<string> {
   const treeId = await mergeTrees(app, id, ours, theirs, 'merge')
   const self = gitIdentity(app, caller)
-  return storeCommit(app.git, id, {
+  return storeOwnCommit(app, id, {
     treeId,
     parentIds: [ours, theirs],
     author: self,

@@ -1,3 +1,4 @@
+import type { Db } from '../../storage/database.ts'
 import {
   findFormerOwner,
   findOwnerById,
@@ -11,7 +12,7 @@ import {
   findRepositoryById,
   type Repository,
 } from '../../storage/repositories.ts'
-import { findGrants, findGrantsOn, type RepositoryGrant } from '../../storage/repository-grants.ts'
+import { findGrants, findGrantsOn, findGrantsTo, type RepositoryGrant } from '../../storage/repository-grants.ts'
 import { type RepositoryReader, TEAM_UNITS } from '../../storage/repository-readers.ts'
 import type { User } from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../access.ts'
@@ -126,10 +127,25 @@ function everywhere(level: RepositoryAccess): UnitAccess {
 
 /** What a user may do to a repository, whatever credential the user comes with. */
 export async function accessOfUser(app: App, user: User, repository: Repository, owner: Owner): Promise<UnitAccess> {
-  const { id: userId, restricted, role } = user
+  return inUse(repository, await rightsOf(app, readerOf(user), repository, owner))
+}
+
+/** The same for several users, by their ids, in one look. */
+export async function accessOfUsers(
+  db: Db,
+  users: readonly User[],
+  repository: Repository,
+  owner: Owner,
+): Promise<ReadonlyMap<number, UnitAccess>> {
+  const ids = users.map(({ id }) => id)
+  const grants = await findGrantsTo(db, ids, repository.id)
+  const accessOf = (user: User) => decideAccess(readerOf(user), repository, owner, grants.get(user.id) ?? [])
+  return new Map(users.map((user) => [user.id, inUse(repository, accessOf(user))]))
+}
+
+function readerOf({ id: userId, restricted, role }: User): RepositoryReader {
   const administrator = role === 'ADMIN' ? 'write' : 'none'
-  const reader: RepositoryReader = { ...STRANGER, userId, restricted: restricted === 1, administrator }
-  return inUse(repository, await rightsOf(app, reader, repository, owner))
+  return { ...STRANGER, userId, restricted: restricted === 1, administrator }
 }
 
 /** Rights without those to parts that are switched off. */

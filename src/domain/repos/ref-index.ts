@@ -12,6 +12,7 @@ import {
   repositoriesWithPendingRefUpdates,
 } from '../../storage/branches.ts'
 import { type Tx, transaction } from '../../storage/database.ts'
+import type { PullRequest } from '../../storage/pull-requests.ts'
 import { type IndexedRefs, listHeldRefs } from '../../storage/ref-names.ts'
 import { redateReleasesOfTags, withdrawReleasesOfTags } from '../../storage/releases.ts'
 import {
@@ -22,6 +23,9 @@ import {
 } from '../../storage/repositories.ts'
 import { countTags, deleteTags, findTag, findTagInAnyCase, pageOfTags, putTags, type Tag } from '../../storage/tags.ts'
 import { type App, nowSeconds } from '../app.ts'
+import { detectMerges, settleDetected } from '../pulls/detected-merges.ts'
+import { endedMerges, settleMerges } from '../pulls/merge-attempts.ts'
+import { followBranches, headsMoved } from '../pulls/pull-branches.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { findPushers, isSettled, leftoverNotes } from './ref-notes.ts'
 import { type MovedRef, recordMovedRefs, recordRepositoryChange } from './repository-events.ts'
@@ -107,11 +111,12 @@ async function record(
   const { id, default_branch } = repository
   const held = await readHeld(app, id, extent)
   const changes = await changesOf(app, id, held, extent)
-  const renames = await endedRenames(app, id, ended)
+  const [renames, merges] = [await endedRenames(app, id, ended), await endedMerges(app, id, ended)]
   const defaultBranch = await settleDefaultBranch(app, id, held)
   const hasNewDefault = defaultBranch !== default_branch
   const isChanged = changes.length > 0 || hasNewDefault
   const pusherOf = findPushers(app, id)
+  const followed: PullRequest[] = []
   // The last batch may be an empty one; the notes go with it.
   for (let start = 0; start === 0 || start < changes.length; start += BATCH) {
     const batch = changes.slice(start, start + BATCH)
@@ -121,9 +126,14 @@ async function record(
       batch.flatMap(({ objectId }) => objectId ?? []),
     )
     const isLast = start + BATCH >= changes.length
+    const moved = movedRefs(batch, targets, pusherOf)
+    const detected = await detectMerges(app, repository, moved)
     await transaction(app.db, async (tx) => {
       await writeRows(tx, id, batch, targets, nowSeconds(app.clock))
-      await recordMovedRefs(app, tx, id, movedRefs(batch, targets, pusherOf))
+      await recordMovedRefs(app, tx, id, moved)
+      if (isLast) await settleMerges(app, tx, merges, settled)
+      await settleDetected(app, tx, detected)
+      followed.push(...(await followBranches(app, tx, id, defaultBranch, moved)))
       if (!isLast) return
       if (hasNewDefault) await recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED')
       await settleRenames(app, tx, repository, renames, settled)
@@ -131,6 +141,7 @@ async function record(
     })
   }
   app.signals.repositoryEvents.notify()
+  headsMoved(app, followed)
   return changes.length
 }
 

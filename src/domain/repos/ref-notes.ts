@@ -42,7 +42,7 @@ function underWayIn({ db }: App): Map<number, Work> {
 /**
  * Notes that refs of a repository are about to move. Whoever has the note records what became of it.
  *
- * @param also writes other rows that belong to the note.
+ * @param also writes other rows that belong to the note. What it throws is thrown, and nothing is noted.
  * @param push what is about to move, where it is known and somebody does it.
  */
 export function noteUpdates(
@@ -53,7 +53,12 @@ export function noteUpdates(
 ): Promise<number> {
   return transaction(app.db, async (tx) => {
     const note = await noteUpdatesIn(app, tx, repositoryId, push)
-    await also?.(tx, note)
+    try {
+      await also?.(tx, note)
+    } catch (error) {
+      forgetNote(app, note)
+      throw error
+    }
     return note
   })
 }

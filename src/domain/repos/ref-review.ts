@@ -4,11 +4,14 @@ import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import type { Reason } from '../errors.ts'
+import { maintainedBranches } from '../pulls/maintainer-edits.ts'
 import { takeTurns } from '../turns.ts'
 import { type BranchJudgement, branchJudge } from './branch-review.ts'
-import { readBranchRules } from './branch-rules.ts'
+import { type BranchRules, readBranchRules } from './branch-rules.ts'
 import { foldersAbove } from './file-paths.ts'
-import { checkWritable, openRepositoryById, suffices, type Unit } from './permissions.ts'
+import { checkWritable, type OpenRepository, openRepositoryById, suffices, type Unit } from './permissions.ts'
+import { mayMerge } from './protection-rules.ts'
+import type { MergePush } from './pull-pushes.ts'
 import { findProtectedTags } from './tag-protections.ts'
 
 /**
@@ -26,6 +29,8 @@ export interface ProposedUpdates {
   readonly unit?: Unit
   /** What a branch is renamed by has been judged by the rules about renames, and is no push of what is on it. */
   readonly origin?: 'push' | 'rename'
+  /** What it is, if it is no push of a person: for that somebody on a list of the rule need not be one who may write. */
+  readonly merge?: MergePush | undefined
 }
 
 /** Why a ref must not move. */
@@ -49,6 +54,9 @@ export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 /** Most refs of one push. A first push of the largest histories known has fewer. */
 const MAX_UPDATES = 200_000
 
+/** Branches in a push of somebody who may not write to the repository but for pull requests. */
+const MAX_MAINTAINED = 20
+
 /** Components of new names up to which these are looked up; for more than that all names are read. */
 const MAX_LOOKUPS = 200
 
@@ -62,11 +70,17 @@ export async function reviewUpdates(
   app: App,
   caller: SignedIn,
   repositoryId: number,
-  { updates, quarantine, unit = 'code', origin }: ProposedUpdates,
+  { updates, quarantine, unit = 'code', origin, merge }: ProposedUpdates,
 ): Promise<readonly Refusal[]> {
-  const { repository, access, units } = await openRepositoryById(app, caller, repositoryId, 'read', unit)
+  const open = await openRepositoryById(app, caller, repositoryId, 'read', unit)
+  const { repository } = open
   checkWritable(repository)
-  if (!suffices(access, 'write')) {
+  const mayWrite = suffices(open.access, 'write')
+  const isMaintainer = !mayWrite && !merge && (await areMaintained(app, caller, open, updates))
+  // To who maintains a branch its rules are the same as to who may write to the repository.
+  const units = isMaintainer ? { code: 'write' as const } : open.units
+  const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
+  if (!mayWrite && !isMaintainer && !(merge && updates.every((update) => mayBeMerged(rules, update)))) {
     return [
       {
         text: 'User permission denied for writing.',
@@ -79,8 +93,8 @@ export async function reviewUpdates(
   const movedTags = updates.flatMap(({ name }) => (name.startsWith(TAGS) ? name.slice(TAGS.length) : []))
   const protectedTags = await findProtectedTags(app, repositoryId, caller, movedTags)
   if (!protectedTags) return [refused(TAGS, 'it takes too long to find out which of so many tags are protected')]
-  const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
-  const judgeBranch = origin === 'rename' ? async () => undefined : branchJudge(app, repository, rules, quarantine)
+  const judgeBranch =
+    origin === 'rename' ? async () => undefined : branchJudge(app, repository, rules, quarantine, merge)
   const refusals: Refusal[] = []
   const turns = takeTurns()
   for (const update of updates) {
@@ -95,6 +109,27 @@ export async function reviewUpdates(
     ...(await collisions(app, repository, branches, updates)),
     ...(await collisions(app, repository, tags, updates)),
   ]
+}
+
+/** Whether updates are of branches alone that are there and stay, and that the caller may push to for what pulls them. */
+async function areMaintained(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  updates: readonly RefUpdate[],
+): Promise<boolean> {
+  const branches = updates.flatMap(({ name, from, to }) =>
+    name.startsWith(HEADS) && from !== undefined && to !== undefined ? name.slice(HEADS.length) : [],
+  )
+  if (branches.length !== updates.length || branches.length > MAX_MAINTAINED) return false
+  const maintained = await maintainedBranches(app, caller, open, branches)
+  return branches.every((branch) => maintained.has(branch))
+}
+
+/** Whether a rule lets somebody merge to a branch, whether they may write else or not. */
+function mayBeMerged(rules: BranchRules, { name }: RefUpdate): boolean {
+  const inForce = name.startsWith(HEADS) ? rules.inForceFor(name.slice(HEADS.length)) : undefined
+  return inForce !== undefined && mayMerge(inForce.rule, inForce.pusher)
 }
 
 function judgeName({ name, to }: RefUpdate): Refusal | undefined {

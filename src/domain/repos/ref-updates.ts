@@ -7,6 +7,7 @@ import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
 import type { Unit } from './permissions.ts'
+import type { PullPush } from './pull-pushes.ts'
 import { recordRefs } from './ref-index.ts'
 import { forgetNote, noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
@@ -22,6 +23,8 @@ export interface PushOptions {
   readonly unit?: Unit
   /** The branch that they give another name. The rules about renames have let them. */
   readonly rename?: RenamedBranch
+  /** The pull request that it is about. */
+  readonly pull?: PullPush
 }
 
 /** What a branch is called, and is to be called, without `refs/heads/`. */
@@ -44,22 +47,24 @@ export async function pushUpdates(
   caller: SignedIn,
   repositoryId: number,
   updates: readonly RefUpdate[],
-  { unit = 'code', rename }: PushOptions = {},
+  { unit = 'code', rename, pull }: PushOptions = {},
 ): Promise<void> {
   const origin = rename ? 'rename' : 'push'
-  const [refusal] = await reviewUpdates(app, caller, repositoryId, { updates, quarantine: undefined, unit, origin })
+  const merge = pull?.trigger === 'pr-merge-to-base' ? pull : undefined
+  const proposed = { updates, quarantine: undefined, unit, origin, merge } as const
+  const [refusal] = await reviewUpdates(app, caller, repositoryId, proposed)
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)
   // The objects are in the repository already, where nothing leads to them if a hook refuses: there is no quarantine.
-  await checkByGitHook(app, caller, repositoryId, 'pre-receive', updates)
+  await checkByGitHook(app, caller, repositoryId, 'pre-receive', updates, pull)
   // As in a push that is atomic, one ref that is refused refuses all.
-  for (const update of updates) await checkByGitHook(app, caller, repositoryId, 'update', [update])
+  for (const update of updates) await checkByGitHook(app, caller, repositoryId, 'update', [update], pull)
   try {
-    await applyUpdates(app, repositoryId, updates, { pusherId: caller.user.id, rename })
+    await applyUpdates(app, repositoryId, updates, { pusherId: caller.user.id, rename, note: merge?.note })
   } catch (error) {
     throw error instanceof GitError ? refusalOf(error, updates) : error
   }
   // What becomes of it changes nothing any more.
-  await runGitHook(app, caller, repositoryId, 'post-receive', { updates, origin: 'api' }).catch((err: unknown) =>
+  await runGitHook(app, caller, repositoryId, 'post-receive', { updates, origin: 'api', pull }).catch((err: unknown) =>
     app.log.error({ err, repository: repositoryId }, 'a Git hook failed'),
   )
 }
@@ -68,13 +73,15 @@ export async function pushUpdates(
 interface Origin {
   readonly pusherId: number
   readonly rename: RenamedBranch | undefined
+  /** Writes down, together with the note of the updates, what they mean for something else. */
+  readonly note: ((tx: Tx, note: number) => Promise<void>) | undefined
 }
 
 /**
  * Moves refs: all of them or none. Their objects have to be stored before.
  *
  * @param origin undefined for what the server does on its own account.
- * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND.
+ * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; what writing down throws, before anything moves.
  */
 export async function applyUpdates(
   app: App,
@@ -82,7 +89,7 @@ export async function applyUpdates(
   updates: readonly RefUpdate[],
   origin?: Origin,
 ): Promise<void> {
-  const also = origin?.rename && noteRename(repositoryId, origin.rename)
+  const also = origin?.rename ? noteRename(repositoryId, origin.rename) : origin?.note
   const push = origin && { pusherId: origin.pusherId, updates }
   const note = await noteUpdates(app, repositoryId, also, push)
   try {

@@ -5,6 +5,8 @@ import * as rows from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { keepHeadsOf } from '../pulls/departing-heads.ts'
+import { rescueHeadsFrom } from '../pulls/pull-heads.ts'
 import { openRepository, openRepositoryById } from './permissions.ts'
 import { type RepositoryView, viewRepository } from './repository-views.ts'
 
@@ -37,9 +39,14 @@ export async function deleteRepository(app: App, caller: Caller, ownerName: stri
   await removeRepository(app, repository.id)
 }
 
-/** The row first: a crash leaves a folder that nothing leads to, and no row whose folder is gone. */
+/**
+ * The row first: a crash leaves a folder that nothing leads to, and no row whose folder is gone. What others are to pull from it they
+ * have before that.
+ */
 export async function removeRepository(app: App, id: number): Promise<void> {
+  await keepHeadsOf(app, id)
   await git.withRepositoryLock(app.git, id, async () => {
+    await rescueHeadsFrom(app, id)
     await transaction(app.db, (tx) => rows.deleteRepository(tx, id))
     await git.deleteRepository(app.git, id)
     await removeAttachmentsOf(app.attachments, id)

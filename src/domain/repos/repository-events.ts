@@ -1,5 +1,6 @@
 import { isForeignKeyViolation, type Tx, transaction } from '../../storage/database.ts'
 import { findOwnersByIds, type Owner } from '../../storage/owners.ts'
+import type { PullRequest } from '../../storage/pull-requests.ts'
 import type { Release } from '../../storage/releases.ts'
 import type { RepositoryEvent } from '../../storage/repository-events.ts'
 import * as rows from '../../storage/repository-events.ts'
@@ -26,6 +27,9 @@ export type { RepositoryEvent } from '../../storage/repository-events.ts'
 
 /** Kinds of events of a repository. */
 export type RepositoryEventType = RepositoryEvent['type']
+
+/** Those that are about pull requests. */
+export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
 
 /** Events kept for a repository, save for those that a forgetting still to come will take. */
 export const MAX_EVENTS = 5_000
@@ -63,10 +67,11 @@ export interface MovedRefs {
   readonly count: number
 }
 
-/** Makes a change together with its events, and wakes those who watch once it is committed. */
+/** Makes a change together with its events, and wakes those who watch, and merges that wait for it, once it is committed. */
 export async function changeWatched<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, work)
   app.signals.repositoryEvents.notify()
+  app.signals.autoMerges.notify()
   return result
 }
 
@@ -208,6 +213,42 @@ export async function recordRepositoryChange(
   await record(app, tx, { repository_id: repositoryId, type, audience: 'any', actor_id: idOf(caller) })
 }
 
+/** A pull request as far as its events tell of it. */
+type NotedPull = Pick<PullRequest, 'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'>
+
+/**
+ * Records what became of a pull request.
+ *
+ * @param actorId undefined for the server.
+ * @param pull as it is from then on.
+ */
+export async function recordPullChange(
+  app: App,
+  tx: Tx,
+  actorId: number | undefined,
+  pull: NotedPull,
+  type: PullEventType,
+): Promise<void> {
+  await record(app, tx, {
+    repository_id: pull.repository_id,
+    type,
+    audience: 'pulls',
+    actor_id: actorId ?? null,
+    subject_id: pull.id,
+    subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
+  })
+}
+
+/** What an event says of its pull request. */
+export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
+  number: number
+  base: string
+  head: string
+} {
+  const [number, base, head] = JSON.parse(subject) as [number, string, string]
+  return { number, base, head }
+}
+
 function idOf(caller: Caller | undefined): number | null {
   return caller?.kind === 'user' ? caller.user.id : null
 }
@@ -256,6 +297,7 @@ function audiencesOf(caller: Caller, open: OpenRepository): RepositoryEvent['aud
   if (suffices(open.units.code, 'read')) audiences.push('code')
   if (suffices(open.units.releases, 'read')) audiences.push('releases')
   if (seesDrafts(caller, open)) audiences.push('drafts')
+  if (suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read')) audiences.push('pulls')
   if (suffices(open.units.code, 'admin')) audiences.push('administration')
   return audiences
 }

@@ -37,13 +37,13 @@ export function responsesOf(
 }
 
 function successOf(binding: Binding, dialect: Dialect, schemas: Schemas, comments: Comments): Response {
-  const { rpc, successStatus } = binding
+  const { rpc, successStatus, isBodiless } = binding
   const [comment] = (comments.get(rpc.output.typeName) ?? '').split('\n\n')
   const headers = headersOf(binding, dialect, schemas)
   return {
     description: comment?.replaceAll('\n', ' ') || (STATUS_CODES[successStatus] ?? 'Done'),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(!hasNoContent(successStatus) && { content: contentOf(binding, dialect, schemas) }),
+    ...(!isBodiless && !hasNoContent(successStatus) && { content: contentOf(binding, dialect, schemas) }),
   }
 }
 

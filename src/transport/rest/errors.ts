@@ -26,7 +26,8 @@ export interface ErrorReply {
   readonly status: number
   /** Headers that the error itself asks for. */
   readonly headers: Iterable<readonly [name: string, value: string]>
-  readonly body: string
+  /** Undefined for none. */
+  readonly body: string | undefined
 }
 
 /** No template matches the path. */
@@ -80,6 +81,7 @@ export function encodeError(error: ConnectError, style: ErrorStyle): ErrorReply 
   const http = httpStatusOf(error)
   const status = http?.status ?? style.dialect.errorStatus.get(error.code) ?? codeToHttpStatus(error.code)
   const headers = Object.entries(http?.headers ?? {}).filter(([name]) => isHeaderName(name))
+  if (http?.noContent) return { status, headers, body: undefined }
   if (http?.body !== undefined) return { status, headers, body: JSON.stringify(http.body) }
   const body = style.dialect.errors === 'messageUrl' ? messageUrl(error, status, style) : encodeStatus(error, style)
   return { status, headers, body }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DescField, Message, Registry } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
 import type { RestContext } from './context.ts'
 import type { Dialect } from './dialect.ts'
@@ -69,7 +68,7 @@ export function compileContent(binding: Binding, dialect: Dialect, registry: Reg
 /** Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be sent. */
 export function compileReply(binding: Binding, dialect: Dialect, registry: Registry, maxBytes: number): ReplyWriter {
   const contentOf = compileContent(binding, dialect, registry)
-  const isBodiless = dialect.emptyStatus === 204 && binding.rpc.output.typeName === EmptySchema.typeName
+  const { isBodiless } = binding
   const isRaw = httpBodyGetter(binding.rpc.output, binding.responseBody) !== undefined
   const addFields = compileFieldHeaders(binding, dialect)
   return (response, input) => {

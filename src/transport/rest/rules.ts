@@ -16,6 +16,8 @@ export interface Binding {
   /** An HTTP method in upper case, or `*` for any. */
   readonly httpMethod: string
   readonly template: Template
+  /** Indexes of the segments that are numbers, where the dialect forgives text that is none; none behind `**`. */
+  readonly numberSegments: readonly number[]
   /** Nothing (empty), `*` for the whole request, or the proto name of one request field. */
   readonly body: string
   /** The whole response (empty), or the proto name of one response field. */
@@ -24,6 +26,8 @@ export interface Binding {
   readonly singleBody?: DescField
   /** Status of a successful answer: that of the method, or the dialect's for google.protobuf.Empty, or 200. */
   readonly successStatus: number
+  /** Whether successful answers have no content, whatever the message and the status. */
+  readonly isBodiless: boolean
   /** Set if answers carry paging headers. */
   readonly page?: Paging
   /** Response headers copied from fields of the response. */
@@ -79,7 +83,7 @@ export function rpcName(method: DescMethod): string {
 type Report = (text: string) => void
 
 /** What all bindings of a method have in common. */
-type Shared = Pick<Binding, 'successStatus' | 'singleBody' | 'page' | 'headers'>
+type Shared = Pick<Binding, 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'>
 
 interface Rule {
   readonly rule: HttpRule
@@ -133,7 +137,17 @@ function readRule(
     reportHere('response_body: paging needs a repeated field, or a message that has one')
   }
   if (template === undefined) return undefined
-  return { rpc, httpMethod, template, body: rule.body, responseBody: rule.responseBody, ...shared }
+  const numberSegments = numberSegmentsOf(rpc, template)
+  return { rpc, httpMethod, template, numberSegments, body: rule.body, responseBody: rule.responseBody, ...shared }
+}
+
+function numberSegmentsOf(rpc: DescMethod, { variables, segments, multiAt }: Template): number[] {
+  if (dialectOf(rpc.parent).query !== 'lenient') return []
+  return variables.flatMap(({ fieldPath, start }) => {
+    const field = fieldOf(rpc.input, fieldPath)
+    const isWhole = segments[start]?.kind === 'single' && (multiAt < 0 || start < multiAt)
+    return isWhole && field !== undefined && isInteger(field) ? [start] : []
+  })
 }
 
 /** An HTTP method (RFC 9110 9.1) in upper case, or any. */
@@ -236,16 +250,19 @@ function checkStreaming(rpc: DescMethod, body: string, report: Report): void {
 }
 
 function sharedOf(rpc: DescMethod, option: MethodOption, report: Report): Shared {
-  const { successStatus } = option
+  const { successStatus, noContent } = option
   if (successStatus !== 0 && !isSuccessStatus(successStatus)) {
     report(`success_status: ${successStatus} is not a status from 200 to 399`)
   }
-  const standardStatus = rpc.output.typeName === EmptySchema.typeName ? dialectOf(rpc.parent).emptyStatus : 200
+  if (noContent && rpc.methodKind !== 'unary') report('no_content: a stream has content')
+  const isEmpty = rpc.output.typeName === EmptySchema.typeName
+  const { emptyStatus } = dialectOf(rpc.parent)
   const page = pagingOf(rpc, option, report)
   const headers = headersOf(rpc, option, report)
   const singleBody = singleBodyOf(rpc, option, report)
   return {
-    successStatus: successStatus || standardStatus,
+    successStatus: successStatus || (isEmpty ? emptyStatus : 200),
+    isBodiless: noContent || (isEmpty && emptyStatus === 204),
     headers,
     ...(page === undefined ? {} : { page }),
     ...(singleBody === undefined ? {} : { singleBody }),

@@ -156,8 +156,8 @@ function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
   return value
 }
 
-/** Looks at the routes of one template; a route ends the walk. */
-type Visit<T> = (leaf: Leaf<T>) => Route<T> | undefined
+/** Looks at the routes of one template that matches a path; a route ends the walk. */
+type Visit<T> = (leaf: Leaf<T>, path: SegmentedPath) => Route<T> | undefined
 
 /** A route and the path it was found for, without the verb. */
 interface Found<T> {
@@ -191,7 +191,9 @@ class TreeRouter<T> implements Router<T> {
 }
 
 function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<T> | Miss {
-  const found = walk(forest, path, (leaf) => routeFor(leaf, httpMethod))
+  const found =
+    walk(forest, path, (leaf, segments) => numberedRouteFor(leaf, httpMethod, segments)) ??
+    walk(forest, path, (leaf) => routeFor(leaf, httpMethod))
   if (found === undefined) {
     const allow = allowedIn(forest, path)
     return allow === undefined ? { kind: 'notFound' } : { kind: 'notAllowed', allow }
@@ -202,6 +204,14 @@ function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<
     return { kind: 'badPath', message: `malformed escape in segment ${malformedAt + 1} of the path` }
   return { kind: 'match', route: found.route, values: valuesOf(found.route.binding, found.path) }
 }
+
+/** The same if all that is to be a number is one: what forgives other text gives way to templates that take it as it is. */
+function numberedRouteFor<T>(leaf: Leaf<T>, httpMethod: string, path: SegmentedPath): Route<T> | undefined {
+  const route = routeFor(leaf, httpMethod)
+  return route?.binding.numberSegments.every((index) => integer.test(path.text(index) ?? '')) ? route : undefined
+}
+
+const integer = /^-?[0-9]+$/
 
 function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
   const exact = leaf.get(httpMethod)
@@ -253,10 +263,10 @@ function walkNode<T>(node: Node<T>, depth: number, path: SegmentedPath, visit: V
   if (depth < path.count) {
     route = walkChildren(node, depth, path, visit)
   } else if (!path.trailingSlash) {
-    route = visit(node.leaf)
+    route = visit(node.leaf, path)
   }
   if (route !== undefined || node.multi === undefined) return route
-  if (depth === path.count) return visit(node.multi.leaf)
+  if (depth === path.count) return visit(node.multi.leaf, path)
   return path.nonEmptyFrom(depth) ? walkTail(node.multi, depth, path.count - 1, path, visit) : undefined
 }
 
@@ -285,7 +295,7 @@ function walkTail<T>(
 ): Route<T> | undefined {
   const text = last > first ? path.text(last) : undefined
   const longer = text === undefined ? undefined : tail.literals.get(text)
-  return (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf)
+  return (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf, path)
 }
 
 /** The path is the one the template matched, and every escape in it is well-formed. */

@@ -47,6 +47,7 @@ const repositories = RepositoryService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
+  row(ServerService.method.getSigningKey, anybody),
 
   row(accounts.getAuthenticatedAccount, readers),
   row(accounts.searchAccounts, readers),

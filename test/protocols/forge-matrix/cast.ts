@@ -139,6 +139,11 @@ export const PLACES: readonly PlaceFacts[] = [
   { owner: 'hidden', name: 'public' },
 ]
 
+/** Whether a repository has a pull request, which needs branches of its own. It is work in progress, and nobody merges it. */
+export function hasPull({ mirror, empty }: PlaceFacts): boolean {
+  return !mirror && !empty
+}
+
 export const pathOf = ({ owner, name }: Pick<PlaceFacts, 'owner' | 'name'>) => `${owner}/${name}`
 
 /** Callers who may not know of what is hidden, be it from everybody or from their token. */

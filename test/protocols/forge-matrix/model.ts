@@ -1,5 +1,6 @@
 import {
   type CallerFacts,
+  hasPull,
   LEVELS,
   type Level,
   ORGANIZATIONS,
@@ -28,6 +29,11 @@ export const GATES = {
   REPOSITORY_UNIT_CLOSED: 403,
   REPOSITORY_ACCESS_DENIED: 403,
   GIT_HOOK_ACCESS_DENIED: 403,
+  PULL_REQUEST_EDIT_DENIED: 403,
+  MERGE_DENIED: 405,
+  PULL_REQUEST_UPDATE_DENIED: 403,
+  REVIEW_REQUEST_DENIED: 403,
+  REVIEW_DISMISSAL_DENIED: 403,
   REPOSITORY_ARCHIVED: 423,
   REPOSITORY_EMPTY: 404,
   REPOSITORY_IS_MIRROR: 403,
@@ -48,6 +54,11 @@ export const REPOSITORY_GATES: readonly Gate[] = [
   'REPOSITORY_UNIT_CLOSED',
   'REPOSITORY_ACCESS_DENIED',
   'GIT_HOOK_ACCESS_DENIED',
+  'PULL_REQUEST_EDIT_DENIED',
+  'MERGE_DENIED',
+  'PULL_REQUEST_UPDATE_DENIED',
+  'REVIEW_REQUEST_DENIED',
+  'REVIEW_DISMISSAL_DENIED',
   'REPOSITORY_ARCHIVED',
   'REPOSITORY_IS_MIRROR',
   'ORGANIZATION_ACCESS_DENIED',
@@ -87,8 +98,20 @@ export interface RepositoryNeeds extends Needs {
   readonly needsBranches?: boolean
   /** Asks for an administrator of the instance too. */
   readonly ofInstanceToo?: boolean
+  /** Is about a pull request: what else it asks, it asks only where there is one. Whoever opened it may write to all of them. */
+  readonly ofPull?: PullNeeds
+  /** Nothing is told of pull requests to who may not read the code. */
+  readonly hidesWithoutCode?: boolean
   /** Asks for an owner of the organisation too, and for an organisation to own the repository. */
   readonly byOwnersOfOrganization?: boolean
+}
+
+/** What a method about a pull request asks beside reading it. */
+export interface PullNeeds {
+  /** Of whom, and how it refuses the others; of nobody, without. */
+  readonly of?: { readonly unit: Unit; readonly level: Level; readonly refusal: Gate }
+  /** Whether it asks that before it looks whether the repository is archived. */
+  readonly first?: true
 }
 
 /** What a method about an organisation asks. */
@@ -115,6 +138,15 @@ export function expectedOfAccount(needs: AccountNeeds, who: CallerFacts): Expect
   return needs.byAdministrators && !userOf(who)?.administers ? 'PERMISSION_DENIED' : 'let through'
 }
 
+/** What comes of a call about a pull request of a repository, for who may read it. */
+function onPull({ writes }: RepositoryNeeds, { of, first }: PullNeeds, who: CallerFacts, place: PlaceFacts): Expected {
+  if (!hasPull(place)) return 'let through'
+  const refused = of && !reaches(levelOn(who, place, of.unit), of.level) ? of.refusal : undefined
+  if (refused && first) return refused
+  if (writes && place.archived) return 'REPOSITORY_ARCHIVED'
+  return refused ?? 'let through'
+}
+
 /** What comes of a call about a repository. */
 export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Expected {
   const refused = atTheDoor(needs, who)
@@ -122,6 +154,7 @@ export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, p
   if (!mayRead(who, place)) return 'REPOSITORY_NOT_FOUND'
   const denied = byLevel(needs, who, place)
   if (denied) return denied
+  if (needs.ofPull) return onPull(needs, needs.ofPull, who, place)
   // To be told that it has no teams.
   if (needs.byOwnersOfOrganization && place.owner === 'bob') return 'let through'
   const scope = needs.writes ? 'write:admin' : 'read:admin'
@@ -166,12 +199,18 @@ export function atTheDoor({ signedIn, scopes, privateData }: Needs, who: CallerF
   return undefined
 }
 
-function byLevel({ unit, level }: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Gate | undefined {
+function byLevel(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Gate | undefined {
+  const { unit, level } = needs
   if (unit === 'planning') {
     if (place.unplanned) return 'REPOSITORY_NOT_FOUND'
     const levels = [levelOn(who, place, 'issues'), levelOn(who, place, 'pulls')]
     if (levels.every((given) => given === 'none')) return 'REPOSITORY_NOT_FOUND'
     return levels.some((given) => reaches(given, level)) ? undefined : 'REPOSITORY_ACCESS_DENIED'
+  }
+  if (unit === 'pulls') {
+    if (place.unplanned || levelOn(who, place, unit) === 'none') return 'REPOSITORY_NOT_FOUND'
+    if (levelOn(who, place, 'code') !== 'none') return undefined
+    return needs.hidesWithoutCode ? 'REPOSITORY_NOT_FOUND' : 'REPOSITORY_UNIT_CLOSED'
   }
   if (reaches(levelOn(who, place, unit), level)) return undefined
   return level === 'read' ? 'REPOSITORY_UNIT_CLOSED' : 'REPOSITORY_ACCESS_DENIED'

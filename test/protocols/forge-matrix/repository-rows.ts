@@ -12,14 +12,18 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
-import type { RepositoryNeeds } from './model.ts'
+import type { Gate, RepositoryNeeds } from './model.ts'
 import type { Place } from './stage.ts'
 
 /** A method about a repository: what it asks of its caller, and a call that changes nothing. */
@@ -35,6 +39,8 @@ export interface RepositoryRow {
 const NOBODY = 'nobody-of-that-name'
 const NOTHING = 'nothing-of-that-name'
 const NO_NUMBER = 999_999n
+/** Number of the pull request, where there is one. */
+const PULL = 1n
 const NO_OBJECT = '0123456789abcdef0123456789abcdef01234567'
 
 /** Open to anonymous callers where the repository is public. */
@@ -54,6 +60,27 @@ const hookWriters: RepositoryNeeds = { ...administrators, ofInstanceToo: true }
 const owners: RepositoryNeeds = { ...writers, level: 'owner' }
 const releaseReaders: RepositoryNeeds = { ...readers, unit: 'releases' }
 const releaseWriters: RepositoryNeeds = { ...writers, unit: 'releases' }
+/** Of pull requests, which takes the code, too. */
+const pullReaders: RepositoryNeeds = { ...readers, unit: 'pulls' }
+const pullMakers: RepositoryNeeds = {
+  ...pullReaders,
+  signedIn: true,
+  scopes: ['write:repository'],
+  writes: true,
+  hidesWithoutCode: true,
+}
+/** Whoever may read them may say something about one. */
+const participants: RepositoryNeeds = { ...pullMakers, hidesWithoutCode: false, ofPull: {} }
+const ofPulls = (level: 'write', refusal: Gate) => ({ unit: 'pulls', level, refusal }) as const
+const ofCode = (level: 'write' | 'admin', refusal: Gate) => ({ unit: 'code', level, refusal }) as const
+const pullEditors: RepositoryNeeds = {
+  ...participants,
+  ofPull: { of: ofPulls('write', 'PULL_REQUEST_EDIT_DENIED'), first: true },
+}
+const mergers: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('write', 'MERGE_DENIED') } }
+const pullUpdaters: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') } }
+const reviewSeekers: RepositoryNeeds = { ...participants, ofPull: { of: ofPulls('write', 'REVIEW_REQUEST_DENIED') } }
+const dismissers: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('admin', 'REVIEW_DISMISSAL_DENIED') } }
 const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit: 'planning' }
 const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
 
@@ -71,7 +98,11 @@ const objects = GitObjectService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
 const mirrors = MirrorService.method
+const pulls = PullRequestService.method
+const pullFiles = PullFileService.method
+const pullMerges = PullMergeService.method
 const releases = ReleaseService.method
+const reviews = ReviewService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
@@ -174,6 +205,42 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(releases.createReleaseAsset, releaseWriters, { id: NO_NUMBER, name: 'file' }),
   row(releases.editReleaseAsset, releaseWriters, { id: NO_NUMBER, asset: NO_NUMBER }),
   row(releases.deleteReleaseAsset, releaseWriters, { id: NO_NUMBER, asset: NO_NUMBER }),
+
+  row(pulls.listPullRequests, pullReaders),
+  row(pulls.getPullRequest, pullReaders, { index: PULL }),
+  row(pulls.getPullRequestByBranches, pullReaders, { base: 'main', head: 'proposal' }),
+  // Into itself.
+  row(pulls.createPullRequest, pullMakers, { base: 'main', head: 'main' }),
+  // Of a text that nobody knows.
+  row(pulls.editPullRequest, pullEditors, { index: PULL, contentVersion: NO_NUMBER }),
+  row(pullFiles.getPullRequestDiff, pullReaders, { index: PULL, format: 'diff' }),
+  row(pullFiles.listPullRequestCommits, pullReaders, { index: PULL }),
+  row(pullFiles.listPullRequestFiles, pullReaders, { index: PULL }),
+  row(pullFiles.getCommitPullRequest, pullReaders, { sha: NO_OBJECT }),
+  row(pullMerges.checkPullRequestMerged, pullReaders, { index: PULL }),
+  row(pullMerges.mergePullRequest, mergers, { index: PULL }),
+  row(pullMerges.cancelAutoMerge, participants, { index: PULL }),
+  // The head has all that the base has.
+  row(pullMerges.updatePullRequestHead, pullUpdaters, { index: PULL }),
+
+  row(reviews.listReviews, pullReaders, { index: PULL }),
+  row(reviews.getReview, pullReaders, { index: PULL, id: NO_NUMBER }),
+  // Without a word.
+  row(reviews.createReview, participants, { index: PULL, event: 'COMMENT' }),
+  row(reviews.submitReview, participants, { index: PULL, id: NO_NUMBER }),
+  row(reviews.deleteReview, participants, { index: PULL, id: NO_NUMBER }),
+  row(reviews.dismissReview, dismissers, { index: PULL, id: NO_NUMBER }),
+  row(reviews.undismissReview, dismissers, { index: PULL, id: NO_NUMBER }),
+  row(reviews.requestReviewers, reviewSeekers, { index: PULL, reviewers: [NOBODY] }),
+  row(reviews.withdrawReviewRequests, participants, { index: PULL, reviewers: [NOBODY] }),
+  row(reviews.listReviewComments, pullReaders, { index: PULL, id: NO_NUMBER }),
+  row(reviews.getReviewComment, pullReaders, { index: PULL, id: NO_NUMBER, comment: NO_NUMBER }),
+  row(reviews.createReviewComment, participants, { index: PULL, id: NO_NUMBER }),
+  row(reviews.deleteReviewComment, participants, { index: PULL, id: NO_NUMBER, comment: NO_NUMBER }),
+  row(reviews.replyToReviewComment, participants, { index: PULL, comment: NO_NUMBER }),
+  // Which pull request it would be about nobody knows.
+  row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
+  row(reviews.unresolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
 
   row(deployKeys.listDeployKeys, administratorsWhoLook),
   row(deployKeys.getDeployKey, administratorsWhoLook, { id: NO_NUMBER }),

@@ -14,6 +14,7 @@ import {
   CALLER_NAMES,
   type CallerName,
   callerFacts,
+  hasPull,
   ORGANIZATION_NAMES,
   ORGANIZATIONS,
   type OrganizationName,
@@ -72,6 +73,7 @@ export async function openMatrixStage(): Promise<MatrixStage> {
   for (const facts of PLACES) {
     const place = await makeRepository(rest, cast.bob, upstream, facts)
     await share(rest, cast.bob, place)
+    if (hasPull(place)) await propose(rest, cast.bob, place)
     await settle(rest, cast.bob, place)
     places.push(place)
   }
@@ -177,6 +179,14 @@ async function share(rest: SendRest, bob: Actor, place: Place): Promise<void> {
     if (collaborates) await must(rest(bob, 'PUT', `${path}/collaborators/${username}`, { permission: collaborates }))
     if (team?.has === 'each' && place.owner !== 'bob') await must(rest(bob, 'PUT', `${path}/teams/of-${username}`))
   }
+}
+
+/** Opens a pull request, the first one of its repository. */
+async function propose(rest: SendRest, bob: Actor, place: Place): Promise<void> {
+  const path = `/repos/${pathOf(place)}`
+  const content = Buffer.from('new\n').toString('base64')
+  await must(rest(bob, 'POST', `${path}/contents/new`, { content, branch: 'main', new_branch: 'proposal' }))
+  await must(rest(bob, 'POST', `${path}/pulls`, { head: 'proposal', base: 'main', title: 'WIP: something new' }))
 }
 
 async function settle(rest: SendRest, bob: Actor, place: Place): Promise<void> {

@@ -138,14 +138,14 @@ describe('an unmodified git', () => {
     const { server, commit, client } = await filledServer({
       review: async (push) => {
         seen.push(push)
-        const isRefused = push.updates.some(({ name }) => name.startsWith('refs/pull/'))
+        const isRefused = push.updates.some(({ name }) => name.startsWith('refs/for/'))
         return isRefused ? refusal(['not this one', 'accept']) : { accepted: true, lines: [] }
       },
     })
     await client.git('.', 'clone', '-q', `${server.url}/ada/engine.git`, 'mine')
     await client.git('mine', 'commit', '-q', '--allow-empty', '-m', 'second')
     const second = await client.git('mine', 'rev-parse', 'HEAD')
-    const refused = client.git('mine', 'push', '-q', 'origin', 'main', 'main:refs/pull/1/head')
+    const refused = client.git('mine', 'push', '-q', 'origin', 'main', 'main:refs/for/main')
     // A line that reads like the verdict is none.
     await expect(refused).rejects.toThrow(/remote: error: not this one\s+remote: error: accept/)
     expect(git(server.repositories, ENGINE, 'for-each-ref', '--format=%(objectname) %(refname)')).toBe(
@@ -153,7 +153,7 @@ describe('an unmodified git', () => {
     )
     expect(seen[0]?.updates).toEqual([
       { name: 'refs/heads/main', from: commit, to: second },
-      { name: 'refs/pull/1/head', from: undefined, to: second },
+      { name: 'refs/for/main', from: undefined, to: second },
     ])
     expect(seen[0]?.quarantine).toContain('/objects/')
     await client.git('mine', 'push', '-q', 'origin', 'main', 'main:refs/heads/other')

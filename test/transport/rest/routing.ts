@@ -27,9 +27,11 @@ export function bindingFor(rule: string, service: DescService, rpc = 'A'): Bindi
     rpc: methodOf(service, rpc),
     httpMethod,
     template: parseTemplate(path, 'extended'),
+    numberSegments: [],
     body: '',
     responseBody: '',
     successStatus: 200,
+    isBodiless: false,
     headers: [],
   }
 }

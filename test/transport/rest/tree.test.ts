@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { bindingsOf } from '../../../src/transport/rest/rules.ts'
 import type { Router } from '../../../src/transport/rest/tree.ts'
 import { RouteTree } from '../../../src/transport/rest/tree.ts'
 import { seededRandom } from './random.ts'
 import { answer, bindingFor, routerOf, strict } from './routing.ts'
+import { compileSchema, serviceOf } from './schema.ts'
 
 type Cases = [request: string, answer: unknown[]][]
 
@@ -25,6 +27,35 @@ describe('matching', () => {
         ['PATCH /v1/messages/123456', [update, '123456']],
       ],
     )
+  })
+
+  it('takes a segment that is to be a number for something else where it is none, if a template has it so', () => {
+    const registry = compileSchema(`
+      syntax = "proto3";
+      package test;
+      import "branchline/rest/v1/rest.proto";
+      import "google/api/annotations.proto";
+      message M { int64 index = 1; string base = 2; string head = 3; }
+      service Lenient {
+        option (branchline.rest.v1.dialect) = {query: QUERY_LENIENT};
+        rpc Edit(M) returns (M) { option (google.api.http) = {patch: "/pulls/{index}" body: "*"}; }
+        rpc Files(M) returns (M) { option (google.api.http) = {get: "/pulls/{index}/files"}; }
+        rpc Between(M) returns (M) { option (google.api.http) = {get: "/pulls/{base}/{head=**}"}; }
+      }`)
+    const tree = new RouteTree<string>()
+    for (const method of serviceOf(registry, 'test.Lenient').methods) {
+      for (const binding of bindingsOf(method).bindings) tree.add(binding, method.name)
+    }
+    const router = tree.freeze()
+    const cases: Cases = [
+      ['GET /pulls/7/files', ['Files', '7']],
+      ['GET /pulls/main/files', ['Between', 'main', 'files']],
+      ['GET /pulls/7/fix/7', ['Between', '7', 'fix/7']],
+      // Nothing else takes it: the number will be 0.
+      ['PATCH /pulls/main', ['Edit', 'main']],
+      ['POST /pulls/main/files', [405, 'GET', 'HEAD', 'OPTIONS']],
+    ]
+    expect(cases.map(([request]) => [request, answer(router, request)])).toEqual(cases)
   })
 
   it('compares literals decoded and case-sensitively', () => {

@@ -1,0 +1,161 @@
+import * as rows from '../../storage/auto-merges.ts'
+import { transaction } from '../../storage/database.ts'
+import { findOwnerById } from '../../storage/owners.ts'
+import { findPullRequestById, touchPull } from '../../storage/pull-requests.ts'
+import { findRepositoryById } from '../../storage/repositories.ts'
+import { findUserById, type User } from '../../storage/users.ts'
+import type { SignedIn } from '../access.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../due-work.ts'
+import { DomainError, type Reason } from '../errors.ts'
+import { changeWatched } from '../repos/repository-events.ts'
+import { mayMergePull } from './merge-checks.ts'
+import { type MergeOrder, mergePull } from './merge-pull.ts'
+import { type OpenPull, openPull } from './pull-requests.ts'
+
+/**
+ * Merges that somebody has ordered for when everything is ready for them. They happen by the rights that who ordered them has at that
+ * time, and by the rules of that time, as if they had asked for them again: what is ordered may have lost its approval since.
+ */
+
+/** Merges under way at once, of which for one account: a merge takes processes and, with hooks, its time. */
+const MAX_UNDER_WAY = 2
+const MAX_UNDER_WAY_PER_OWNER = 1
+
+/** After something that will pass by itself. */
+const RETRY_MS = 15_000
+
+/** What keeps a merge from happening at one moment and not at the next. */
+const PASSING: readonly Reason[] = [
+  'GIT_TIMEOUT',
+  'HEAD_COMMIT_DIFFERS',
+  'MERGE_OUT_OF_DATE',
+  'REF_CHANGED',
+  'SERVER_BUSY',
+  'TOO_MANY_GIT_HOOKS',
+]
+
+/**
+ * Orders a merge for when it can happen.
+ *
+ * @param order of which the expected head and the force are none of it: what is merged is what is ready then.
+ * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND when it is not open any more.
+ */
+export async function scheduleAutoMerge(
+  app: App,
+  caller: SignedIn,
+  { pull }: OpenPull,
+  order: MergeOrder,
+): Promise<void> {
+  const now = app.clock.now()
+  await changeWatched(app, async (tx) => {
+    if ((await findPullRequestById(tx, pull.id))?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
+    if (await rows.findAutoMerge(tx, pull.id)) throw new DomainError('AUTO_MERGE_SCHEDULED', { id: String(pull.id) })
+    await rows.insertAutoMerge(tx, {
+      pull_request_id: pull.id,
+      repository_id: pull.repository_id,
+      scheduler_id: caller.user.id,
+      style: order.style,
+      title: order.title,
+      message: order.message,
+      delete_branch: order.deleteBranch === undefined ? null : Number(order.deleteBranch),
+      create_time: nowSeconds(app.clock),
+      // What it waits for may have happened while it was found not to be ready.
+      due_time: now,
+    })
+    await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
+  })
+  app.signals.autoMerges.notify()
+}
+
+/**
+ * Takes an order for a merge back.
+ *
+ * @throws as `openPull`; REPOSITORY_ARCHIVED; AUTO_MERGE_NOT_SCHEDULED; AUTO_MERGE_CANCEL_DENIED for who neither ordered it nor may
+ *   merge.
+ */
+export async function cancelAutoMerge(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+): Promise<void> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const { pull } = open
+  const merge = await rows.findAutoMerge(app.db, pull.id)
+  if (!merge) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+  const isOwn = merge.scheduler_id === caller.user.id
+  if (!isOwn && !(await mayMergePull(app, caller, open))) throw new DomainError('AUTO_MERGE_CANCEL_DENIED')
+  await changeWatched(app, async (tx) => {
+    if (!(await rows.deleteAutoMerge(tx, pull.id))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+    await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
+  })
+}
+
+/**
+ * Merges what was ordered as it becomes ready, until it is stopped. Everything is looked at once in the beginning: nobody knows what
+ * happened while the server was down.
+ */
+export async function startAutoMerges(app: App): Promise<DueWorker> {
+  await transaction(app.db, (tx) => rows.wakeAllAutoMerges(tx, app.clock.now()))
+  return startDueWork(app, autoMerges(app))
+}
+
+/** Merges what is ready, until nothing is: for tests, whose time does not pass by itself. */
+export function finishAutoMerges(app: App): Promise<void> {
+  return finishDueWork(app, autoMerges(app))
+}
+
+function autoMerges(app: App): DueWork {
+  return {
+    failure: 'a merge that was ordered failed',
+    maxUnderWay: MAX_UNDER_WAY,
+    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    signal: app.signals.autoMerges,
+    next: (now, except) => rows.findDueAutoMerge(app.db, now, except),
+    nextTime: (now) => rows.nextAutoMergeTime(app.db, now),
+    run: (pullId) => tryMerge(app, pullId),
+  }
+}
+
+/** Merges a pull request if it is ready, and lets the order rest if it is not. */
+async function tryMerge(app: App, pullId: number): Promise<void> {
+  const order = await rows.findAutoMerge(app.db, pullId)
+  const pull = order && (await findPullRequestById(app.db, pullId))
+  const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
+  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
+  const scheduler = order && (await findUserById(app.db, order.scheduler_id))
+  if (!owner || !scheduler) return
+  try {
+    // Who is shut out comes back with what they ordered, or another one cancels it.
+    if (scheduler.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
+    await mergePull(app, onBehalfOf(scheduler), owner.name, repository.name, pull.number, {
+      ...orderOf(order),
+      // What was looked at when it became due: a push in between makes it due again.
+      headCommitId: pull.head_commit,
+    })
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    app.log.debug({ pullRequest: pullId, reason: error.reason }, 'a merge that was ordered has to wait')
+    const dueTime = PASSING.includes(error.reason) ? app.clock.now() + RETRY_MS : null
+    await transaction(app.db, (tx) => rows.restAutoMerge(tx, order, dueTime))
+  }
+}
+
+function orderOf({ style, title, message, delete_branch }: rows.AutoMerge): Omit<MergeOrder, 'headCommitId'> {
+  return {
+    style,
+    title,
+    message,
+    deleteBranch: delete_branch === null ? undefined : delete_branch === 1,
+    force: false,
+    mergeCommitId: '',
+    whenChecksSucceed: false,
+  }
+}
+
+/** Somebody as the caller that they were when they ordered something. */
+function onBehalfOf(user: User): SignedIn {
+  return { kind: 'user', user, credential: { kind: 'order' }, peer: { address: '', loopback: true } }
+}

@@ -1,0 +1,99 @@
+import { type MaintainedHead, maintainedHeads } from '../../storage/pull-heads.ts'
+import type { Repository } from '../../storage/repositories.ts'
+import { findUserById } from '../../storage/users.ts'
+import type { SignedIn } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { readBranchRules } from '../repos/branch-rules.ts'
+import {
+  accessOfUser,
+  type OpenRepository,
+  openRepository,
+  openRepositoryById,
+  suffices,
+} from '../repos/permissions.ts'
+import { mayMerge } from '../repos/protection-rules.ts'
+
+/**
+ * Maintainer edits: who could merge a pull request may push to the branch of a fork that it is of, as long as it is open, its poster
+ * lets them and may push there, too. To that branch alone, which they may not delete.
+ */
+
+/** Pull requests that are looked at for one push. A branch has few; a fork with more of them is asked by names of branches later. */
+const MAX_PULLS = 200
+
+/**
+ * A repository that a caller may push to, be it to no more of it than branches that are to be pulled elsewhere. Which ones is judged when
+ * refs are to move.
+ *
+ * @param branch the only one that matters; undefined for any.
+ * @throws as `openRepository` for writing
+ */
+export async function openForPush(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  branch?: string,
+): Promise<OpenRepository> {
+  try {
+    return await openRepository(app, caller, ownerName, name, 'write')
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.reason !== 'REPOSITORY_ACCESS_DENIED') throw error
+    const open = await openRepository(app, caller, ownerName, name, 'read')
+    const maintained = await maintainedBranches(app, caller, open, branch === undefined ? undefined : [branch])
+    if (maintained.size === 0) throw error
+    return open
+  }
+}
+
+/**
+ * The branches of a repository that a caller may push to as one who maintains what is to pull them.
+ *
+ * @param open the repository, which the caller may read.
+ * @param branches of which to tell; undefined for all.
+ */
+export async function maintainedBranches(
+  app: App,
+  caller: SignedIn,
+  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
+  branches?: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const maintained = new Set<string>()
+  for (const head of await maintainedHeads(app.db, repository.id, branches, MAX_PULLS)) {
+    if (maintained.has(head.head_branch)) continue
+    if ((await mayMergeTo(app, caller, head)) && (await mayPosterPush(app, head, repository, owner))) {
+      maintained.add(head.head_branch)
+    }
+  }
+  return maintained
+}
+
+/** Whether a caller may merge to the base of a pull request. */
+async function mayMergeTo(
+  app: App,
+  caller: SignedIn,
+  { repository_id, base_branch }: MaintainedHead,
+): Promise<boolean> {
+  try {
+    const { repository, units } = await openRepositoryById(app, caller, repository_id, 'read', 'pulls')
+    if (repository.archive_time !== null) return false
+    const rules = await readBranchRules(app, repository_id, caller.user.id, units)
+    const inForce = rules.inForceFor(base_branch)
+    return inForce ? mayMerge(inForce.rule, inForce.pusher) : suffices(units.code, 'write')
+  } catch (error) {
+    if (error instanceof DomainError) return false
+    throw error
+  }
+}
+
+async function mayPosterPush(
+  app: App,
+  { poster_id }: MaintainedHead,
+  repository: Repository,
+  owner: OpenRepository['owner'],
+): Promise<boolean> {
+  const poster = poster_id === null ? undefined : await findUserById(app.db, poster_id)
+  if (poster?.state !== 'NORMAL') return false
+  return suffices((await accessOfUser(app, poster, repository, owner)).code, 'write')
+}

@@ -1,0 +1,57 @@
+import { readCommit } from '../../git/commits.ts'
+import { findMergeBase } from '../../git/history.ts'
+import { independentCommits } from '../../git/merge.ts'
+import { isObjectId } from '../../git/objects.ts'
+import { readRef } from '../../git/refs.ts'
+import type { SignedIn } from '../access.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { reading } from '../repos/git-reading.ts'
+import { changeWatched } from '../repos/repository-events.ts'
+import { checkSame, recordMerge } from './merge-attempts.ts'
+import { checkManualMerges } from './merge-checks.ts'
+import { prepareHead } from './pull-heads.ts'
+import type { OpenPull } from './pull-requests.ts'
+
+/**
+ * Marks a pull request as merged, as somebody says it is, by a commit that its base branch leads to. Nothing moves.
+ *
+ * @param commitId in full.
+ * @throws MERGE_STYLE_NOT_ALLOWED, WRONG_MERGE_COMMIT; what `checkSame` throws; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeManually(app: App, caller: SignedIn, open: OpenPull, commitId: string): Promise<void> {
+  checkManualMerges(open.repository)
+  const { pull, repository } = open
+  const merge_commit = commitId.trim().toLowerCase()
+  if (!isObjectId(merge_commit) || !(await isOnBase(app, open, merge_commit))) {
+    throw new DomainError('WRONG_MERGE_COMMIT')
+  }
+  const head_commit = await prepareHead(app, pull)
+  const merge_base = await baseBefore(app, repository.id, pull.merge_base, head_commit, merge_commit)
+  const [merger_id, time] = [caller.user.id, nowSeconds(app.clock)]
+  await changeWatched(app, async (tx) => {
+    await checkSame(tx, pull)
+    await recordMerge(app, tx, pull.id, { merger_id, merge_base, head_commit, merge_commit, time })
+  })
+}
+
+async function isOnBase(app: App, { repository, pull }: OpenPull, commitId: string): Promise<boolean> {
+  const { id } = repository
+  const tip = await readRef(app.git, id, `refs/heads/${pull.base_branch}`)
+  if (tip === undefined || !(await readCommit(app.git, id, commitId))) return false
+  if (tip === commitId) return true
+  return !(await reading(independentCommits(app.git, id, [tip, commitId]))).has(commitId)
+}
+
+/** Where the head left the base before it was merged: what is known of that, unless it was found out afterwards. */
+async function baseBefore(
+  app: App,
+  repositoryId: number,
+  known: string,
+  head: string,
+  mergeCommit: string,
+): Promise<string> {
+  if (known !== '' && known !== head) return known
+  const parent = (await readCommit(app.git, repositoryId, mergeCommit))?.parentIds[0]
+  return (parent && (await reading(findMergeBase(app.git, repositoryId, parent, head)))) ?? known
+}

@@ -1,0 +1,187 @@
+import { transaction } from '../../storage/database.ts'
+import { markSeen, unseenPulls } from '../../storage/pull-participants.ts'
+import { findPullRequestById, type PullRequest } from '../../storage/pull-requests.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { checkWritable } from '../repos/permissions.ts'
+import type { RuleInForce } from '../repos/protection-rules.ts'
+import { pushUpdates } from '../repos/ref-updates.ts'
+import { changeWatched } from '../repos/repository-events.ts'
+import { scheduleAutoMerge } from './auto-merges.ts'
+import { deleteMergedHead } from './head-deletion.ts'
+import { mergeManually } from './manual-merge.ts'
+import { checkOpen, checkSame, noteMerge, recordMerge } from './merge-attempts.ts'
+import {
+  checkReady,
+  checkSignatures,
+  checkStyle,
+  findMergeTips,
+  isAllowedToForce,
+  isAllowedToMerge,
+  MANUALLY_MERGED,
+  ruleForBase,
+} from './merge-checks.ts'
+import { makeMerge } from './merge-commits.ts'
+import { type OpenPull, openPull } from './pull-requests.ts'
+import { oneAtATime, oneMergeAtATime } from './pull-turns.ts'
+import { type MergeTips, mergeProblem } from './readiness.ts'
+
+/** A merge as somebody asks for it. */
+export interface MergeOrder {
+  /** Empty for the default. */
+  readonly style: string
+  /** Of the commit; empty for the default. */
+  readonly title: string
+  readonly message: string
+  /** The commit by which Git has merged it, where it is merged already. */
+  readonly mergeCommitId: string
+  /** The commit where the head is expected; empty for wherever it is. */
+  readonly headCommitId: string
+  /** Whether to do it although it is not ready. */
+  readonly force: boolean
+  /** Whether to wait until it is ready. */
+  readonly whenChecksSucceed: boolean
+  /** Whether to delete the head branch; undefined as the repository has it. */
+  readonly deleteBranch: boolean | undefined
+}
+
+/** What has become of a merge. */
+export type MergeOutcome = 'merged' | 'scheduled'
+
+/** How pull requests are merged unless somebody says otherwise. */
+const DEFAULT_STYLE = 'merge'
+
+/**
+ * Merges a pull request, or lets it be merged once it is ready. Its head branch may be deleted by that; that this fails changes
+ * nothing.
+ *
+ * @throws as `openPull`; REPOSITORY_IS_MIRROR; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, MERGE_DENIED; what `findMergeTips`,
+ *   `checkReady`, `checkSignatures`, `checkStyle`, `makeMerge` and `mergeManually` throw; HEAD_COMMIT_DIFFERS; MERGE_PUSH_REFUSED,
+ *   TOO_MANY_GIT_HOOKS, MERGE_OUT_OF_DATE; AUTO_MERGE_SCHEDULED; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergePull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  order: MergeOrder,
+): Promise<MergeOutcome> {
+  const open = (): Promise<OpenPull> => openPull(app, caller, ownerName, name, number, 'take part')
+  const { repository, pull } = await open()
+  checkWritable(repository)
+  await see(app, caller, pull)
+  const outcome = await oneAtATime(app, pull.id, async () => mergeAlone(app, caller, await open(), order))
+  if (outcome === 'merged') await deleteMergedHead(app, caller, pull.id, order.deleteBranch)
+  return outcome
+}
+
+/** Whoever merges a pull request has looked at it. */
+async function see({ db }: App, { user }: SignedIn, { id }: PullRequest): Promise<void> {
+  if ((await unseenPulls(db, [id], user.id)).size > 0) await transaction(db, (tx) => markSeen(tx, id, user.id))
+}
+
+/** For who has the turn of the pull request. */
+async function mergeAlone(app: App, caller: SignedIn, open: OpenPull, order: MergeOrder): Promise<MergeOutcome> {
+  checkOpen(open.pull)
+  const inForce = await ruleForBase(app, caller, open)
+  if (!isAllowedToMerge(open, inForce)) throw new DomainError('MERGE_DENIED')
+  if (order.style === MANUALLY_MERGED) {
+    await mergeManually(app, caller, open, order.mergeCommitId)
+    return 'merged'
+  }
+  const { id, base_branch } = { ...open.pull, id: open.repository.id }
+  return oneMergeAtATime(app, id, base_branch, () => mergeToBase(app, caller, open, inForce, order))
+}
+
+/** For who has the turn of the base branch, too. */
+async function mergeToBase(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  inForce: RuleInForce | undefined,
+  order: MergeOrder,
+): Promise<MergeOutcome> {
+  const word = order.style || DEFAULT_STYLE
+  const tips = await findMergeTips(app, open)
+  const isForced = order.force && isAllowedToForce(open, inForce)
+  if (inForce && !isForced && !order.whenChecksSucceed) await checkReady(app, tips, inForce.rule)
+  if (inForce) await checkSignatures(app, tips, inForce.rule, word)
+  const style = checkStyle(open.repository, word)
+  if (order.headCommitId !== '' && order.headCommitId.toLowerCase() !== tips.head) {
+    throw new DomainError('HEAD_COMMIT_DIFFERS')
+  }
+  if (order.whenChecksSucceed && inForce && !isForced && (await mergeProblem(app, tips, inForce.rule))) {
+    await scheduleAutoMerge(app, caller, open, order)
+    return 'scheduled'
+  }
+  const to = await makeMerge(app, caller, open, tips, style, order)
+  await moveBase(app, caller, tips, to)
+  return 'merged'
+}
+
+/** Lets the base branch hold what has come of a merge, and marks the pull request as merged: both, or neither. */
+async function moveBase(app: App, caller: SignedIn, tips: MergeTips, to: string): Promise<void> {
+  const { pull, base, head, mergeBase } = tips
+  const [merger_id, time] = [caller.user.id, nowSeconds(app.clock)]
+  const result = { merger_id, merge_base: mergeBase, head_commit: head, merge_commit: to, time }
+  if (to === base) {
+    // All that is proposed is there.
+    await changeWatched(app, async (tx) => {
+      await checkSame(tx, pull)
+      await recordMerge(app, tx, pull.id, result)
+    })
+    return
+  }
+  const update = { name: `refs/heads/${pull.base_branch}`, from: base, to }
+  try {
+    await pushUpdates(app, caller, pull.repository_id, [update], {
+      pull: {
+        trigger: 'pr-merge-to-base',
+        pull,
+        problemOf: async (rule) => (await mergeProblem(app, tips, rule))?.text,
+        note: (tx, noteId) => noteMerge(tx, noteId, pull, result),
+      },
+    })
+  } catch (error) {
+    throw refusalOf(error)
+  }
+  const merged = await findPullRequestById(app.db, pull.id)
+  // Git had it, and somebody else took it back before it was recorded.
+  if (merged?.state !== 'MERGED') throw new DomainError('MERGE_OUT_OF_DATE')
+}
+
+/** What the door refuses, as what a merge is refused for. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error
+  const { reason, metadata } = error
+  switch (reason) {
+    case 'REF_CHANGED':
+      return new DomainError('MERGE_OUT_OF_DATE')
+    case 'REPOSITORY_ACCESS_DENIED':
+      return new DomainError('MERGE_DENIED')
+    case 'BRANCH_PROTECTED':
+    case 'REF_REFUSED':
+    case 'GIT_HOOK_REFUSED':
+      return new DomainError('MERGE_PUSH_REFUSED', { text: metadata.text ?? '' })
+    default:
+      return error
+  }
+}
+
+/**
+ * Makes sure that a pull request is merged.
+ *
+ * @throws as `openPull`; PULL_REQUEST_NOT_MERGED
+ */
+export async function checkMerged(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+): Promise<void> {
+  const { pull } = await openPull(app, caller, ownerName, name, number, 'read')
+  if (pull.state !== 'MERGED') throw new DomainError('PULL_REQUEST_NOT_MERGED')
+}

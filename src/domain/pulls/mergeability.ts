@@ -1,0 +1,158 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { readCommit } from '../../git/commits.ts'
+import { GitError } from '../../git/errors.ts'
+import { Gate } from '../../git/gate.ts'
+import { findMergeBase } from '../../git/history.ts'
+import { mergeCommits } from '../../git/merge.ts'
+import { wakeAutoMerge } from '../../storage/auto-merges.ts'
+import { type Db, transaction } from '../../storage/database.ts'
+import { recordMergeability } from '../../storage/pull-checks.ts'
+import { findPullRequestById, type Mergeability, type PullRequest } from '../../storage/pull-requests.ts'
+import { findRepositoryById } from '../../storage/repositories.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { reading } from '../repos/git-reading.ts'
+import { readBranch } from '../repos/ref-index.ts'
+import { prepareHead } from './pull-heads.ts'
+
+/**
+ * Whether pull requests can be merged, by Git's verdict about the commits that their branches hold.
+ *
+ * A verdict is kept with the commits that it is about, so that one about other commits is known for what it is: a branch that moves
+ * writes nothing, whatever goes to it.
+ */
+
+/** Checks under way at once. Each takes up to three processes, one after the other. */
+const MAX_UNDER_WAY = 2
+
+/** Checks that wait. Whoever asks for more gets none now, and may ask again. */
+const MAX_WAITING = 500
+
+/** How long the answer to the making of a pull request waits for its check. */
+const MAX_PATIENCE_MS = 3_000
+
+/** What merging a head to a base would come to. */
+export interface Verdict {
+  readonly mergeability: Exclude<Mergeability, 'CHECKING'>
+  /** Empty without one. */
+  readonly mergeBase: string
+}
+
+/** The checks of a server. */
+interface Checks {
+  readonly gate: Gate
+  /** By pull request: whoever asks meanwhile waits for the one that is under way. */
+  readonly underWay: Map<number, Promise<void>>
+}
+
+const checksOf = new WeakMap<Db, Checks>()
+
+/**
+ * Has a pull request checked that somebody looks at.
+ *
+ * @returns once it is, or cannot be at this moment: who looks again asks again.
+ */
+export function startCheck(app: App, { id, state }: PullRequest): Promise<void> {
+  if (state !== 'OPEN') return Promise.resolve()
+  const check = checkMergeability(app, id).catch((error: unknown) => {
+    if (!isPassing(error)) throw error
+  })
+  app.background.run('mergeability check', () => check)
+  return check.catch(() => {})
+}
+
+/** Has a pull request checked that was just made or changed, and waits a moment for what comes of it. */
+export async function awaitCheck(app: App, pull: PullRequest): Promise<void> {
+  const patience = new AbortController()
+  const check = startCheck(app, pull).finally(() => patience.abort())
+  await Promise.race([check, pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})])
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof DomainError && ['SERVER_BUSY', 'GIT_TIMEOUT', 'REF_NOT_FOUND'].includes(error.reason)
+}
+
+/**
+ * Checks a pull request, unless what is known about it holds.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND when its head is lost.
+ */
+export async function checkMergeability(app: App, pullId: number): Promise<void> {
+  let checks = checksOf.get(app.db)
+  if (!checks) {
+    checks = { gate: new Gate(MAX_UNDER_WAY, MAX_WAITING), underWay: new Map() }
+    checksOf.set(app.db, checks)
+  }
+  const { gate, underWay } = checks
+  const present = underWay.get(pullId)
+  if (present) return present
+  const check = inTurn(gate, () => checkNow(app, pullId)).finally(() => underWay.delete(pullId))
+  underWay.set(pullId, check)
+  return check
+}
+
+async function inTurn(gate: Gate, work: () => Promise<void>): Promise<void> {
+  const leave = await reading(gate.enter())
+  try {
+    await work()
+  } finally {
+    leave()
+  }
+}
+
+async function checkNow(app: App, pullId: number): Promise<void> {
+  const pull = await findPullRequestById(app.db, pullId)
+  const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
+  if (!repository || pull.state !== 'OPEN') return
+  const base = (await readBranch(app, repository, pull.base_branch))?.commit_id
+  if (base === undefined || (pull.checked_base === base && pull.checked_head === pull.head_commit)) return
+  const head = await prepareHead(app, pull)
+  const verdict = await judgeMerge(app, repository.id, base, head)
+  await transaction(app.db, async (tx) => {
+    await recordMergeability(tx, pullId, { base, head, ...verdict })
+    await wakeAutoMerge(tx, app.clock.now(), pullId)
+  })
+  app.signals.autoMerges.notify()
+}
+
+/**
+ * What merging a head to a base comes to, without merging it.
+ *
+ * @param base, head ids of commits of the repository.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function judgeMerge(app: App, repositoryId: number, base: string, head: string): Promise<Verdict> {
+  const mergeBase = await reading(findMergeBase(app.git, repositoryId, base, head))
+  if (mergeBase === undefined) return { mergeability: 'CONFLICT', mergeBase: '' }
+  if (mergeBase === head) return { mergeability: 'ANCESTOR', mergeBase }
+  try {
+    const merged = await mergedTree(app, repositoryId, base, head, mergeBase)
+    if (merged === undefined) return { mergeability: 'CONFLICT', mergeBase }
+    const isEmpty = merged === (await treeOf(app, repositoryId, base))
+    return { mergeability: isEmpty ? 'EMPTY' : 'MERGEABLE', mergeBase }
+  } catch (error) {
+    if (!(error instanceof GitError) || error.kind === 'BUSY' || error.kind === 'TIMEOUT') {
+      return reading(Promise.reject(error))
+    }
+    app.log.error({ err: error, repository: repositoryId, base, head }, 'a merge could not be judged')
+    return { mergeability: 'ERROR', mergeBase }
+  }
+}
+
+/** Undefined when there are conflicts. */
+async function mergedTree(
+  app: App,
+  repositoryId: number,
+  base: string,
+  head: string,
+  mergeBase: string,
+): Promise<string | undefined> {
+  // What goes on from the base needs no merge.
+  if (mergeBase === base) return treeOf(app, repositoryId, head)
+  const merge = await mergeCommits(app.git, repositoryId, base, head)
+  return merge.outcome === 'clean' ? merge.treeId : undefined
+}
+
+async function treeOf(app: App, repositoryId: number, commitId: string): Promise<string | undefined> {
+  return (await readCommit(app.git, repositoryId, commitId))?.treeId
+}

@@ -1,0 +1,159 @@
+import { deleteAutoMerge, wakeAutoMerges } from '../../storage/auto-merges.ts'
+import { listBranchRenames } from '../../storage/branch-renames.ts'
+import { findBranch } from '../../storage/branches.ts'
+import type { Tx } from '../../storage/database.ts'
+import * as rows from '../../storage/pull-heads.ts'
+import { type PullRequest, touchPull } from '../../storage/pull-requests.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { type MovedRef, type PullEventType, recordPullChange } from '../repos/repository-events.ts'
+import { compareReviewsSoon, recomputeOfficial } from './review-states.ts'
+
+/**
+ * What becomes of open pull requests when the branches that they are of, and go to, move, go, or get other names. In the transaction
+ * that records what has become of the branches, so that no pull request is ever open without its branches.
+ */
+
+const HEADS = 'refs/heads/'
+
+interface MovedBranch extends MovedRef {
+  readonly branch: string
+}
+
+/**
+ * Lets open pull requests follow branches that have moved or gone: without the branch that they are of they are closed; without the
+ * one that they go to they go to where that was merged or else to the default branch, or are closed where that makes no sense.
+ *
+ * @param defaultBranch of the repository, from now on.
+ * @returns those that are of a branch that has moved.
+ */
+export async function followBranches(
+  app: App,
+  tx: Tx,
+  repositoryId: number,
+  defaultBranch: string,
+  moved: readonly MovedRef[],
+): Promise<PullRequest[]> {
+  const branches = moved.flatMap((ref) =>
+    ref.ref.startsWith(HEADS) ? [{ ...ref, branch: ref.ref.slice(HEADS.length) }] : [],
+  )
+  const heads = new Set(await rows.openHeadBranches(tx, repositoryId, namesOf(branches)))
+  const gone = await withoutRenamed(
+    tx,
+    repositoryId,
+    branches.filter(({ newId }) => newId === undefined),
+  )
+  const followed: PullRequest[] = []
+  for (const { branch, newId, pusherId } of branches) {
+    if (newId === undefined) continue
+    await wakeAutoMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
+    if (!heads.has(branch)) continue
+    const pulls = await rows.moveHeads(tx, repositoryId, branch, newId)
+    await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_HEAD_MOVED')
+    followed.push(...pulls)
+  }
+  const now = nowSeconds(app.clock)
+  for (const { branch, pusherId } of gone) {
+    if (heads.has(branch)) await pullsClosed(app, tx, await rows.closeHeads(tx, repositoryId, branch, now), pusherId)
+  }
+  await followBases(app, tx, repositoryId, defaultBranch, gone)
+  return followed
+}
+
+/** Sees to what takes Git when open pull requests have followed their branches, once that is committed. */
+export function headsMoved(app: App, pulls: readonly PullRequest[]): void {
+  if (pulls.length === 0) return
+  app.signals.pullHeads.notify()
+  for (const { id } of pulls) compareReviewsSoon(app, id)
+}
+
+/** Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that is settled. */
+async function withoutRenamed(tx: Tx, repositoryId: number, gone: readonly MovedBranch[]): Promise<MovedBranch[]> {
+  if (gone.length === 0) return []
+  const renames = await listBranchRenames(tx, repositoryId)
+  const renamed = new Set(renames.flatMap(({ old_name, note_id }) => (note_id === null ? [] : old_name)))
+  return gone.filter(({ branch }) => !renamed.has(branch))
+}
+
+async function followBases(
+  app: App,
+  tx: Tx,
+  repositoryId: number,
+  defaultBranch: string,
+  gone: readonly MovedBranch[],
+): Promise<void> {
+  const bases = new Set(await rows.openBaseBranches(tx, repositoryId, namesOf(gone)))
+  if (bases.size === 0) return
+  for (const { branch, oldId = '', pusherId } of gone) {
+    if (!bases.has(branch)) continue
+    const mergedInto = await rows.findMergedInto(tx, repositoryId, branch, oldId)
+    const to = (await existing(tx, repositoryId, mergedInto)) ?? (await existing(tx, repositoryId, defaultBranch))
+    await retargetPulls(app, tx, repositoryId, branch, to, pusherId)
+  }
+}
+
+async function existing(tx: Tx, repositoryId: number, branch: string | undefined): Promise<string | undefined> {
+  return branch === undefined ? undefined : (await findBranch(tx, repositoryId, branch))?.name
+}
+
+/**
+ * Lets the open pull requests that go to a branch go to another one of the repository, and closes those that cannot.
+ *
+ * @param to undefined where there is no other branch.
+ */
+export async function retargetPulls(
+  app: App,
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+  to: string | undefined,
+  pusherId: number | undefined,
+): Promise<void> {
+  const closed = await rows.closeBases(tx, repositoryId, branch, to, nowSeconds(app.clock))
+  await pullsClosed(app, tx, closed, pusherId)
+  if (to === undefined) return
+  const moved = await rows.moveBases(tx, repositoryId, branch, to)
+  for (const pull of moved) await recomputeOfficial(tx, pull)
+  await recordAll(app, tx, moved, pusherId, 'PULL_REQUEST_RETARGETED')
+}
+
+/** Lets open pull requests follow a branch to another name. */
+export async function renameBranchOfPulls(
+  app: App,
+  tx: Tx,
+  repositoryId: number,
+  oldName: string,
+  newName: string,
+): Promise<void> {
+  const renamed = await rows.renameHeads(tx, repositoryId, oldName, newName)
+  await recordAll(app, tx, renamed, undefined, 'PULL_REQUEST_EDITED')
+  // Of these there is one by the new name already.
+  await pullsClosed(app, tx, await rows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)), undefined)
+  await retargetPulls(app, tx, repositoryId, oldName, newName, undefined)
+}
+
+function namesOf(branches: readonly MovedBranch[]): string[] {
+  return branches.map(({ branch }) => branch)
+}
+
+async function pullsClosed(
+  app: App,
+  tx: Tx,
+  pulls: readonly PullRequest[],
+  pusherId: number | undefined,
+): Promise<void> {
+  for (const { id } of pulls) await deleteAutoMerge(tx, id)
+  await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_CLOSED')
+}
+
+async function recordAll(
+  app: App,
+  tx: Tx,
+  pulls: readonly PullRequest[],
+  pusherId: number | undefined,
+  type: PullEventType,
+): Promise<void> {
+  for (const pull of pulls) {
+    await touchPull(tx, pull.id, nowSeconds(app.clock), pusherId)
+    await recordPullChange(app, tx, pusherId, pull, type)
+  }
+}

@@ -1,0 +1,51 @@
+import { isRevision } from '../../git/refs.ts'
+import { findPullRequestByMergeCommit } from '../../storage/pull-requests.ts'
+import type { Caller } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { type CommitPage, type CommitParts, readPage } from '../repos/commits.ts'
+import { findCommitId } from '../repos/git-reading.ts'
+import { rangeOf } from './pull-ranges.ts'
+import { openPull, openPulls } from './pull-requests.ts'
+import { type PullView, viewPull } from './pull-views.ts'
+
+/**
+ * A page of the commits that a pull request brings, merges among them, newest first.
+ *
+ * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function listPullCommits(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  parts: CommitParts,
+  offset: number,
+  limit: number,
+): Promise<CommitPage> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const { base, head } = await rangeOf(app, open)
+  return readPage(app, caller, open, { from: head, without: base }, parts, offset, limit)
+}
+
+/**
+ * The pull request whose merge made a commit.
+ *
+ * @param sha id of the commit, or name of a branch or tag.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getPullOfCommit(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  sha: string,
+): Promise<PullView> {
+  const open = await openPulls(app, caller, ownerName, name)
+  const { repository } = open
+  const commitId = isRevision(sha) ? await findCommitId(app, repository, sha) : undefined
+  const pull = commitId && (await findPullRequestByMergeCommit(app.db, repository.id, commitId))
+  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return viewPull(app, caller, open, pull)
+}

@@ -1,0 +1,48 @@
+import { type CommitRange, countChanges as countIn } from '../../git/diff.ts'
+import { findMergeBase } from '../../git/history.ts'
+import { findPullRequestById } from '../../storage/pull-requests.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { reading } from '../repos/git-reading.ts'
+import { readBranch } from '../repos/ref-index.ts'
+import type { PullCounts } from './pull-counts.ts'
+import { prepareHead } from './pull-heads.ts'
+import type { OpenPull } from './pull-requests.ts'
+
+/**
+ * What a pull request is about: the commits from where it left its base, which after the merge is kept in its row, to its head, both
+ * in the repository of the base, whatever has become of that of the head.
+ *
+ * @throws PULL_BASE_INVALID; REF_NOT_FOUND when the head is lost; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function rangeOf(app: App, open: OpenPull): Promise<CommitRange> {
+  const head = await prepareHead(app, open.pull)
+  const base = open.pull.state === 'MERGED' ? open.pull.merge_base : await findBase(app, open, head)
+  if (!base) throw new DomainError('PULL_BASE_INVALID')
+  return { base, head }
+}
+
+async function findBase(app: App, { repository, pull }: OpenPull, head: string): Promise<string | undefined> {
+  const branch = await readBranch(app, repository, pull.base_branch)
+  const base = branch && (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head)))
+  if (base !== head) return base
+  // The base has all of it: maybe by a merge that came between reading the row and reading the branch, which records what it finds.
+  const latest = await findPullRequestById(app.db, pull.id)
+  return latest?.state === 'MERGED' ? latest.merge_base : base
+}
+
+/**
+ * How much a range of commits changes; undefined where that takes too long to find out. Kept, so that it may be asked for again.
+ *
+ * @param mergeBase, head ids of commits of the repository.
+ * @throws SERVER_BUSY
+ */
+export async function countChanges(
+  app: App,
+  repositoryId: number,
+  mergeBase: string,
+  head: string,
+): Promise<PullCounts | undefined> {
+  const counts = await reading(countIn(app.git, repositoryId, mergeBase, head))
+  return counts && { additions: counts.additions, deletions: counts.deletions, changedFiles: counts.totalFiles }
+}

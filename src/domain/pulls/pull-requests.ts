@@ -1,0 +1,122 @@
+import { findPullRequest, findPullRequestBetween, type PullRequest } from '../../storage/pull-requests.ts'
+import type { Caller } from '../access.ts'
+import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { checkNotArchived, type OpenRepository, openRepository, suffices } from '../repos/permissions.ts'
+import { openHead, parseHeadName } from './head-names.ts'
+import { startCheck } from './mergeability.ts'
+import { type PullView, viewPull } from './pull-views.ts'
+
+export type { PullRequest } from '../../storage/pull-requests.ts'
+
+/** A pull request that a caller may read. Its repository is that of the base, `access` the level of the pull requests there. */
+export interface OpenPull extends OpenRepository {
+  readonly pull: PullRequest
+}
+
+/**
+ * What a call takes of its caller: to read pull requests; the same where something is said about one, in a repository that is not
+ * archived; to have opened it, or to be one who may write to pull requests; to be such a one.
+ */
+export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
+
+/**
+ * A repository whose pull requests a caller may read.
+ *
+ * @throws REPOSITORY_NOT_FOUND when there is none; REPOSITORY_MOVED; REPOSITORY_UNIT_CLOSED when the caller may not read its code,
+ *   which pull requests are made of.
+ */
+export async function openPulls(app: App, caller: Caller, ownerName: string, name: string): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
+  if (!suffices(open.units.code, 'read')) throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
+  return open
+}
+
+/**
+ * The pull request that a caller names. The one way to it.
+ *
+ * @param number within its repository; any other number is that of none.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or REPOSITORY_ACCESS_DENIED when the caller may read it and
+ *   no more; REPOSITORY_ARCHIVED when more than reading is needed.
+ */
+export async function openPull(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  needed: PullNeed,
+): Promise<OpenPull> {
+  const open = await openPulls(app, caller, ownerName, name)
+  const pull = await findPullRequest(app.db, open.repository.id, number)
+  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  checkNeed(caller, open, pull, needed)
+  return { ...open, pull }
+}
+
+function checkNeed(caller: Caller, { repository, access }: OpenRepository, pull: PullRequest, needed: PullNeed): void {
+  if (needed === 'read') return
+  const writes = suffices(access, 'write')
+  if (needed === 'write' && !writes) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+  if (needed === 'poster or write' && !writes && !isPoster(caller, pull))
+    throw new DomainError('PULL_REQUEST_EDIT_DENIED')
+  checkNotArchived(repository)
+}
+
+/** Whether a caller has opened a pull request. */
+export function isPoster(caller: Caller, { poster_id }: Pick<PullRequest, 'poster_id'>): boolean {
+  return caller.kind === 'user' && caller.user.id === poster_id
+}
+
+/**
+ * One pull request by its number.
+ *
+ * @throws as `openPull` where reading is needed.
+ */
+export async function getPull(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+): Promise<PullView> {
+  const { pull, ...open } = await openPull(app, caller, ownerName, name, number, 'read')
+  return readPull(app, caller, open, pull)
+}
+
+/**
+ * One pull request by its branches: of several the one that is open or, if none is, the latest.
+ *
+ * @param base name of a branch of the repository.
+ * @param head `branch`, `owner:branch` or `owner/repository:branch`.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also for a head in a repository that the caller may not read.
+ */
+export async function getPullBetween(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  base: string,
+  head: string,
+): Promise<PullView> {
+  const open = await openPulls(app, caller, ownerName, name)
+  const headName = parseHeadName(head)
+  const from = await openHead(app, caller, open, headName)
+  const pull =
+    from &&
+    (await findPullRequestBetween(app.db, {
+      head_repository_id: from.repository.id,
+      head_branch: headName.branch,
+      repository_id: open.repository.id,
+      base_branch: base,
+    }))
+  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return readPull(app, caller, open, pull)
+}
+
+/** A pull request that somebody looks at, who will want to know whether it can be merged. */
+async function readPull(app: App, caller: Caller, open: OpenRepository, pull: PullRequest): Promise<PullView> {
+  const view = await viewPull(app, caller, open, pull)
+  if (view.mergeability === 'CHECKING') startCheck(app, pull)
+  return view
+}

@@ -1,0 +1,65 @@
+import { Code, ConnectError, createClient } from '@connectrpc/connect'
+import { expect } from 'vitest'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { restAt } from './rest.ts'
+import { type Actor, type Cast, inviteCast, PASSWORD, signIn, type TestServer, transportTo } from './server.ts'
+
+/** The cast, and eve, who has nothing to do with anybody. */
+export type PullCast = Cast & { readonly eve: Actor }
+
+/** Makes the cast of stories about pull requests. */
+export async function invitePullCast(url: string): Promise<PullCast> {
+  const cast = await inviteCast(url)
+  const eve = { username: 'eve', email: 'eve@example.org', password: PASSWORD, must_change_password: false }
+  expect((await restAt(url)(cast.ada, 'POST', '/admin/users', eve)).status).toBe(201)
+  return { ...cast, eve: await signIn(url, 'eve') }
+}
+
+/** What stories about pull requests do with a server, over REST by way of what everybody may do. */
+export function pullForge(server: TestServer) {
+  const rest = restAt(server.url)
+  /** A request that has to succeed. */
+  const ask = async (who: Pick<Actor, 'authorization'>, method: string, path: string, body?: object) => {
+    const { status, body: answer } = await rest(who, method, path, body)
+    expect(status, `${method} ${path}: ${answer.message}`).toBeLessThan(300)
+    return answer
+  }
+  return {
+    rest,
+    ask,
+    /** Makes a repository with a first commit. */
+    async repository(who: Actor, name: string, fields: object = {}) {
+      const { id } = await ask(who, 'POST', '/user/repos', { name, auto_init: true, ...fields })
+      const path = `/repos/${who.username}/${name}`
+      return { id: id as number, path, pulls: `${path}/pulls` }
+    },
+    /** Forks a repository. */
+    async fork(who: Actor, path: string) {
+      const { id, full_name } = await ask(who, 'POST', `${path}/forks`, {})
+      return { id: id as number, path: `/repos/${full_name}` }
+    },
+    /** Makes a branch with a new file, or one more commit on it; returns the commit. */
+    async change(who: Actor, path: string, branch: string, base = 'main', file = `${branch}.txt`): Promise<string> {
+      const { status } = await rest(who, 'GET', `${path}/branches/${branch}`)
+      const place = status === 200 ? { branch } : { branch: base, new_branch: branch }
+      const content = Buffer.from(`one\nof ${branch}\n`).toString('base64')
+      const { commit } = await ask(who, 'POST', `${path}/contents/${file}`, { content, ...place })
+      return commit.sha
+    },
+    /** The pull requests of somebody by gRPC. */
+    grpcAs: (who: Pick<Actor, 'authorization'> | undefined) =>
+      createClient(PullRequestService, transportTo(server.url, 'gRPC', who?.authorization)),
+  }
+}
+
+/** Code, reason and text of an RPC that fails. */
+export async function refusalOf(made: Promise<unknown>) {
+  const error = ConnectError.from(
+    await made.then(
+      () => expect.fail('was not refused'),
+      (thrown: unknown) => thrown,
+    ),
+  )
+  return { code: Code[error.code], reason: error.findDetails(ErrorInfoSchema)[0]?.reason, text: error.rawMessage }
+}
