@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
 import { branchLists } from './branches.ts'
@@ -10,8 +10,11 @@ import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { type ServerProcess, startServer } from './processes.ts'
+import { measurePushes } from './pushes.ts'
+import { releaseLists } from './releases.ts'
 import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
+import { topicSearches } from './topics.ts'
 
 /**
  * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and gives, before the
@@ -37,6 +40,8 @@ const STRIDE = 1000
 const REST_MS = 3000
 
 const folder = await mkdtemp(join(tmpdir(), 'branchline-bench-'))
+/** Of the servers with many accounts and with few. */
+const databases = { many: join(folder, 'many', 'branchline.db'), few: join(folder, 'few', 'branchline.db') }
 const running: ServerProcess[] = []
 try {
   await bench()
@@ -50,7 +55,9 @@ async function bench(): Promise<void> {
   const memory: MemoryReading[] = [reading('started, idle', servers)]
   const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
   const sections: string[] = []
-  for (const { name, measure } of selectSubjects([...groups.map(requestsOf), branchesOf(servers), gitOf(servers)])) {
+  const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
+  const subjects: Subject[] = [...groups.map(requestsOf), ...repositoriesOf(servers), pushes, gitOf(servers)]
+  for (const { name, measure } of selectSubjects(subjects)) {
     process.stderr.write(`${name} …\n`)
     sections.push(await measure())
   }
@@ -69,21 +76,19 @@ async function start(script: string, ...serverArgs: string[]): Promise<ServerPro
 }
 
 async function startServers(): Promise<Servers> {
-  const startBranchline = (data: string) => start(server, 'serve', '--listen', '127.0.0.1:0', '--data', data)
-  const data = join(folder, 'many')
-  const dataOfFew = join(folder, 'few')
-  const branchline = await startBranchline(data)
-  const few = await startBranchline(dataOfFew)
+  const startBranchline = (database: string) =>
+    start(server, 'serve', '--listen', '127.0.0.1:0', '--data', dirname(database))
+  const branchline = await startBranchline(databases.many)
+  const few = await startBranchline(databases.few)
   const credentials = await makeAdministrator(branchline.url)
   const credentialsOfFew = await makeAdministrator(few.url)
-  const [database, databaseOfFew] = [join(data, 'branchline.db'), join(dataOfFew, 'branchline.db')]
-  insertAccounts(database, ACCOUNTS - 1)
-  insertAccounts(databaseOfFew, FEW_ACCOUNTS - 1)
-  insertManyMemos(database)
-  insertFewMemos(databaseOfFew)
+  insertAccounts(databases.many, ACCOUNTS - 1)
+  insertAccounts(databases.few, FEW_ACCOUNTS - 1)
+  insertManyMemos(databases.many)
+  insertFewMemos(databases.few)
   return {
-    http: await start(baseline, 'http', database),
-    http2: await start(baseline, 'http2', database),
+    http: await start(baseline, 'http', databases.many),
+    http2: await start(baseline, 'http2', databases.many),
     branchline,
     credentials,
     few,
@@ -129,12 +134,17 @@ function requestsOf(group: Group): Subject {
   }
 }
 
-/** Its repositories take a while to push: only for who wants it. */
-function branchesOf(servers: Servers): Subject {
-  return {
-    name: 'branches',
-    measure: async () => requestsOf(await branchLists(servers, folder)).measure(),
-  }
+/** Their repositories take a while to make: only for who wants them. */
+function repositoriesOf(servers: Servers): Subject[] {
+  const subject = (name: string, prepare: () => Group | Promise<Group>): Subject => ({
+    name,
+    measure: async () => requestsOf(await prepare()).measure(),
+  })
+  return [
+    subject('branches', () => branchLists(servers, folder)),
+    subject('releases', () => releaseLists(servers, databases.many)),
+    subject('topics', () => topicSearches(servers, databases)),
+  ]
 }
 
 function gitOf({ branchline, credentials }: Servers): Subject {
