@@ -1,6 +1,6 @@
 import { GitError } from '../../git/errors.ts'
 import { type RefUpdate, updateRefs } from '../../git/refs.ts'
-import { putBranchRename } from '../../storage/branch-renames.ts'
+import { findBranchRename, putBranchRename } from '../../storage/branch-renames.ts'
 import type { Tx } from '../../storage/database.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
@@ -8,7 +8,7 @@ import { DomainError } from '../errors.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
 import type { Unit } from './permissions.ts'
 import { recordRefs } from './ref-index.ts'
-import { forgetNote, noteUpdates } from './ref-notes.ts'
+import { forgetNote, isUnderWay, noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
 
 /**
@@ -74,7 +74,7 @@ interface Origin {
  * Moves refs: all of them or none. Their objects have to be stored before.
  *
  * @param origin undefined for what the server does on its own account.
- * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND.
+ * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; REF_CHANGED when somebody else is renaming the branch.
  */
 export async function applyUpdates(
   app: App,
@@ -82,7 +82,7 @@ export async function applyUpdates(
   updates: readonly RefUpdate[],
   origin?: Origin,
 ): Promise<void> {
-  const also = origin?.rename && noteRename(repositoryId, origin.rename)
+  const also = origin?.rename && noteRename(app, repositoryId, origin.rename)
   const push = origin && { pusherId: origin.pusherId, updates }
   const note = await noteUpdates(app, repositoryId, also, push)
   try {
@@ -93,10 +93,18 @@ export async function applyUpdates(
   }
 }
 
-/** What goes with the name of a branch follows when it is recorded, by whoever records it. */
-function noteRename(repositoryId: number, { oldName, newName }: RenamedBranch) {
-  return (tx: Tx, note: number) =>
-    putBranchRename(tx, { repository_id: repositoryId, old_name: oldName, new_name: newName, note_id: note })
+/**
+ * What goes with the name of a branch follows when it is recorded, by whoever records it. Of two who give it another name at once the
+ * first is not forgotten for the second, who fails here if not in Git.
+ */
+function noteRename(app: App, repositoryId: number, { oldName, newName }: RenamedBranch) {
+  return async (tx: Tx, note: number) => {
+    const known = await findBranchRename(tx, repositoryId, oldName)
+    if (known && known.note_id !== null && isUnderWay(app, known.note_id)) {
+      throw new DomainError('REF_CHANGED', { ref: `refs/heads/${oldName}` })
+    }
+    await putBranchRename(tx, { repository_id: repositoryId, old_name: oldName, new_name: newName, note_id: note })
+  }
 }
 
 /** Records what Git made of updates, as far as it made anything of them, and removes their note. */
