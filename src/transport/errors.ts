@@ -28,7 +28,7 @@ interface Refusal {
   /** Body over REST, where compatible systems have one of its own. */
   readonly body?: (metadata: Metadata, message: string) => JsonObject
   /** Name and value of a header of the answer, metadata over gRPC. */
-  readonly header?: readonly [string, string]
+  readonly header?: readonly [string, string] | ((metadata: Metadata) => readonly [string, string])
 }
 
 /** Tells clients that read no reasons to ask for a one-time passcode and to send it in this header. */
@@ -569,6 +569,7 @@ const REFUSALS: Readonly<
     code: Code.OutOfRange,
     message: ({ bytes }) => `the file has ${bytes} bytes`,
     restStatus: 416,
+    header: ({ bytes }) => ['content-range', `bytes */${bytes}`],
   },
   RATE_LIMITED: {
     code: Code.ResourceExhausted,
@@ -947,7 +948,7 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
     error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, value) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
-  if (header) error.metadata.set(...header)
+  if (header) error.metadata.set(...(typeof header === 'function' ? header(metadata) : header))
   return error
 }
 
