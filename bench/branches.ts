@@ -21,7 +21,7 @@ const INTERVAL_S = 60
 const IN_FLIGHT = 4
 
 /**
- * First pages of the branches of two repositories, whose branches have a commit each.
+ * First pages of the branches of two repositories, whose branches have a commit each, and one branch of either.
  *
  * @param folder for what is pushed.
  */
@@ -43,17 +43,30 @@ export async function branchLists({ branchline, credentials }: Servers, folder: 
       assert.deepEqual(names, latest)
     },
   })
-  const few = page('10 branches', FEW, DEFAULT_LIMIT)
+  const one = (name: string, count: number): Case => ({
+    name,
+    client: http1,
+    server: branchline,
+    requests: [get(`/api/v1/repos/ada/${repositoryOf(count)}/branches/${nameOf(0)}`)],
+    check: ({ status, body }) => {
+      assert.equal(status, 200)
+      assert.equal(JSON.parse(body.toString()).name, nameOf(0))
+    },
+  })
+  const few = page('list of 10', FEW, DEFAULT_LIMIT)
+  const oneOfFew = one('one of 10', FEW)
   return {
     name: 'branches',
-    title: 'ListBranches over REST, first page of',
+    title: 'Branches over REST',
     rounds: 5,
     durationMs: 1000,
     inFlight: IN_FLIGHT,
     cases: [
       few,
-      { ...page('10,000 branches, first 10', MANY, FEW), baseline: few.name },
-      { ...page('10,000 branches, first 30', MANY, DEFAULT_LIMIT), baseline: few.name },
+      { ...page('list of 10,000, first 10', MANY, FEW), baseline: few.name },
+      { ...page('list of 10,000, first 30', MANY, DEFAULT_LIMIT), baseline: few.name },
+      oneOfFew,
+      { ...one('one of 10,000', MANY), baseline: oneOfFew.name },
     ],
   }
 }

@@ -217,6 +217,7 @@ export async function gitReading(input: string, folder: string, ...args: string[
   const config = ['-c', 'core.compression=0', '-c', 'core.bigFileThreshold=1m', '-c', 'http.postBuffer=1m']
   const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' }
   const running = run('git', ['-C', folder, ...identity, ...config, ...args], { env })
-  running.child.stdin?.end(input)
+  // One that reads no input may have ended before it is there; how it ended says enough.
+  running.child.stdin?.on('error', () => {}).end(input)
   await running
 }

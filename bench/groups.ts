@@ -19,8 +19,6 @@ export interface Servers {
   readonly http: ServerProcess
   readonly http2: ServerProcess
   readonly branchline: ServerProcess
-  /** Path of the database of `branchline`. */
-  readonly database: string
   readonly credentials: Credentials
   /** A Branchline with ten accounts. */
   readonly few: ServerProcess

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
 import { branchLists } from './branches.ts'
@@ -12,8 +12,11 @@ import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { pullFileLists } from './pull-files.ts'
 import { pullLists } from './pull-lists.ts'
+import { measurePushes } from './pushes.ts'
+import { releaseLists } from './releases.ts'
 import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
+import { topicSearches } from './topics.ts'
 
 /**
  * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and gives, before the
@@ -39,6 +42,8 @@ const STRIDE = 1000
 const REST_MS = 3000
 
 const folder = await mkdtemp(join(tmpdir(), 'branchline-bench-'))
+/** Of the servers with many accounts and with few. */
+const databases = { many: join(folder, 'many', 'branchline.db'), few: join(folder, 'few', 'branchline.db') }
 const running: ServerProcess[] = []
 try {
   await bench()
@@ -52,13 +57,9 @@ async function bench(): Promise<void> {
   const memory: MemoryReading[] = [reading('started, idle', servers)]
   const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
   const sections: string[] = []
-  for (const { name, measure } of selectSubjects([
-    ...groups.map(requestsOf),
-    branchesOf(servers),
-    pullListsOf(servers),
-    pullFilesOf(servers),
-    gitOf(servers),
-  ])) {
+  const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
+  const subjects: Subject[] = [...groups.map(requestsOf), ...repositoriesOf(servers), pushes, gitOf(servers)]
+  for (const { name, measure } of selectSubjects(subjects)) {
     process.stderr.write(`${name} …\n`)
     sections.push(await measure())
   }
@@ -77,23 +78,20 @@ async function start(script: string, ...serverArgs: string[]): Promise<ServerPro
 }
 
 async function startServers(): Promise<Servers> {
-  const startBranchline = (data: string) => start(server, 'serve', '--listen', '127.0.0.1:0', '--data', data)
-  const data = join(folder, 'many')
-  const dataOfFew = join(folder, 'few')
-  const branchline = await startBranchline(data)
-  const few = await startBranchline(dataOfFew)
+  const startBranchline = (database: string) =>
+    start(server, 'serve', '--listen', '127.0.0.1:0', '--data', dirname(database))
+  const branchline = await startBranchline(databases.many)
+  const few = await startBranchline(databases.few)
   const credentials = await makeAdministrator(branchline.url)
   const credentialsOfFew = await makeAdministrator(few.url)
-  const [database, databaseOfFew] = [join(data, 'branchline.db'), join(dataOfFew, 'branchline.db')]
-  insertAccounts(database, ACCOUNTS - 1)
-  insertAccounts(databaseOfFew, FEW_ACCOUNTS - 1)
-  insertManyMemos(database)
-  insertFewMemos(databaseOfFew)
+  insertAccounts(databases.many, ACCOUNTS - 1)
+  insertAccounts(databases.few, FEW_ACCOUNTS - 1)
+  insertManyMemos(databases.many)
+  insertFewMemos(databases.few)
   return {
-    http: await start(baseline, 'http', database),
-    http2: await start(baseline, 'http2', database),
+    http: await start(baseline, 'http', databases.many),
+    http2: await start(baseline, 'http2', databases.many),
     branchline,
-    database,
     credentials,
     few,
     credentialsOfFew,
@@ -138,28 +136,19 @@ function requestsOf(group: Group): Subject {
   }
 }
 
-/** Its repositories take a while to push: only for who wants it. */
-function branchesOf(servers: Servers): Subject {
-  return {
-    name: 'branches',
-    measure: async () => requestsOf(await branchLists(servers, folder)).measure(),
-  }
-}
-
-/** Ten thousand rows to insert. */
-function pullListsOf(servers: Servers): Subject {
-  return {
-    name: 'pull-lists',
-    measure: async () => requestsOf(await pullLists(servers)).measure(),
-  }
-}
-
-/** Ten thousand files to push. */
-function pullFilesOf(servers: Servers): Subject {
-  return {
-    name: 'pull-files',
-    measure: async () => requestsOf(await pullFileLists(servers, folder)).measure(),
-  }
+/** Their repositories take a while to make: only for who wants them. */
+function repositoriesOf(servers: Servers): Subject[] {
+  const subject = (name: string, prepare: () => Group | Promise<Group>): Subject => ({
+    name,
+    measure: async () => requestsOf(await prepare()).measure(),
+  })
+  return [
+    subject('branches', () => branchLists(servers, folder)),
+    subject('releases', () => releaseLists(servers, databases.many)),
+    subject('topics', () => topicSearches(servers, databases)),
+    subject('pull-lists', () => pullLists(servers, databases.many)),
+    subject('pull-files', () => pullFileLists(servers, folder)),
+  ]
 }
 
 function gitOf({ branchline, credentials }: Servers): Subject {

@@ -20,7 +20,7 @@ const INTERVAL_S = 60
 const IN_FLIGHT = 8
 
 /** First and last pages of the pull requests of two repositories, put into the database beside the server that has it open. */
-export async function pullLists({ branchline, credentials, database }: Servers): Promise<Group> {
+export async function pullLists({ branchline, credentials }: Servers, database: string): Promise<Group> {
   for (const count of [FEW, MANY]) {
     const name = repositoryOf(count)
     await createRepository(branchline, credentials.personalAccessToken, name)

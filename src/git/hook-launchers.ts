@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 
 /** Where the files of one run of a hook are. */
 export interface HookPlace {
@@ -9,8 +9,6 @@ export interface HookPlace {
   readonly script: string
   /** Path of the bare repository. */
   readonly repository: string
-  /** Folder of the objects of a push under review, below the repository. */
-  readonly quarantine: string | undefined
   readonly timeoutMs: number
 }
 
@@ -79,8 +77,9 @@ const REPOSITORY = '/repository.git'
 const SCRIPTS = '/hook'
 
 /**
- * bwrap(1): the programs of the machine and the repository, both read-only, are all there is; the objects under review can be added
- * to, as Git allows hooks to. No network, no processes but its own, which end with it; no privileges, and no way to new ones.
+ * bwrap(1): the programs of the machine and the repository, both read-only, are all there is. Not even objects under review can be
+ * added to: Git takes over whatever it finds beside them, and follows symbolic links to any file of the server to do so
+ * (tmp-objdir.c of Git). No network, no processes but its own, which end with it; no privileges, and no way to new ones.
  *
  * @param moreLimits for prlimit(1).
  */
@@ -88,9 +87,7 @@ function bubblewrap(namespaces: readonly string[], ...moreLimits: string[]): Hoo
   return {
     kind: 'bubblewrap',
     launch(place) {
-      const { folder, script, repository, quarantine } = place
-      const inside =
-        quarantine === undefined ? [] : ['--bind', quarantine, join(REPOSITORY, relative(repository, quarantine))]
+      const { folder, script, repository } = place
       const temporary = (path: string) => ['--size', String(MAX_TEMPORARY_BYTES), '--tmpfs', path]
       return {
         command: [
@@ -107,7 +104,7 @@ function bubblewrap(namespaces: readonly string[], ...moreLimits: string[]): Hoo
           ...['--proc', '/proc'],
           ...['--dev', '/dev', ...temporary('/dev/shm'), '--remount-ro', '/dev'],
           ...temporary('/tmp'),
-          ...['--ro-bind', repository, REPOSITORY, ...inside],
+          ...['--ro-bind', repository, REPOSITORY],
           ...['--ro-bind', join(folder, script), join(SCRIPTS, script)],
           ...['--remount-ro', '/'],
           ...['--chdir', REPOSITORY],

@@ -81,13 +81,13 @@ export class HookRunner {
 
   /** Everything is written for one run and removed behind it: what a script does to its files does not reach the next run. */
   async #runBy(launcher: HookLauncher, order: HookRun): Promise<HookResult> {
-    const { hook, script, input, repository, quarantine, timeoutMs } = order
+    const { hook, script, input, repository, timeoutMs } = order
     const folder = join(this.#scratch, randomUUID())
     try {
       await mkdir(join(folder, HOME_FOLDER), { recursive: true, mode: 0o700 })
       await writeFile(join(folder, hook), script, { mode: 0o500 })
       await writeFile(join(folder, INPUT_FILE), input)
-      const launch = launcher.launch({ folder, script: hook, repository, quarantine, timeoutMs })
+      const launch = launcher.launch({ folder, script: hook, repository, timeoutMs })
       const { output, ...result } = await superviseHook(folder, launch, order)
       return { ...result, output: output.replaceAll(folder, '/hook').replaceAll(repository, '/repository.git') }
     } finally {

@@ -12,8 +12,8 @@ export interface FollowedFile {
 /**
  * Where lines of files are after others have changed around them.
  *
- * @returns for each file the numbers that its lines have now, by those that they had; those that were changed themselves are left out,
- *   and of binary files none is.
+ * @returns for each file the numbers that its lines have now, by those that they had; those that were changed themselves are left out.
+ *   What is binary has no lines that could move.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function followLines(

@@ -23,7 +23,7 @@ import { type Repositories, scratchPath } from './repositories.ts'
  *
  * @param ids in full.
  * @param options where else the commits may be, and how long to look.
- * @throws GitError BUSY, TIMEOUT
+ * @throws GitError NOT_FOUND when one of them is no commit; BUSY, TIMEOUT
  */
 export async function independentCommits(
   repositories: Repositories,
@@ -31,8 +31,14 @@ export async function independentCommits(
   ids: readonly string[],
   options: Omit<ReadOptions, 'input'> = {},
 ): Promise<ReadonlySet<string>> {
-  const text = await textOf(readGit(repositories, id, ['merge-base', '--independent', ...ids], options))
-  return new Set(text.split('\n').filter(isObjectId))
+  try {
+    const text = await textOf(readGit(repositories, id, ['merge-base', '--independent', ...ids], options))
+    return new Set(text.split('\n').filter(isObjectId))
+  } catch (error) {
+    // builtin/merge-base.c of Git 2.39; `LC_ALL` is C.
+    const isNoCommit = error instanceof Error && error.message.includes('Not a valid commit name')
+    throw isNoCommit ? new GitError('NOT_FOUND', error.message) : error
+  }
 }
 
 /** What becomes of two commits when Git merges them. */

@@ -20,7 +20,7 @@ const MAX_PATH_BYTES = 64 * 1024
 /**
  * Whether a move loses commits: whether its branch is at something that does not lead to where it is to be.
  *
- * @throws GitError BUSY, TIMEOUT
+ * @throws GitError NOT_FOUND when one end of it is no commit; BUSY, TIMEOUT
  */
 export async function losesCommits(
   repositories: Repositories,

@@ -114,7 +114,8 @@ function readQuestion(text: string): PushQuestion | undefined {
     const equals = entry.indexOf('=')
     return [entry.slice(0, equals), entry.slice(equals + 1)] as const
   })
-  const updates = text.slice(end, -1).trimEnd().split('\n').map(readUpdate)
+  // Names of refs may end in any white space that is not ASCII.
+  const updates = text.slice(end, -1).replace(/\n$/, '').split('\n').map(readUpdate)
   return {
     hook,
     updates,

@@ -58,7 +58,13 @@ export async function readRef(repositories: Repositories, id: number, name: stri
 }
 
 async function lookUp(repository: Repository, name: string): Promise<string | undefined> {
-  return (await found(nodegit.Reference.nameToId(repository, name)))?.toString()
+  try {
+    return (await found(nodegit.Reference.nameToId(repository, name)))?.toString()
+  } catch (error) {
+    // Nothing has such a name. A push may ask to delete it all the same.
+    if (error instanceof GitError && error.kind === 'INVALID_NAME') return undefined
+    throw error
+  }
 }
 
 /** Names that are looked up one by one: beyond that, reading all refs is faster, however many there are. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
@@ -16,6 +17,9 @@ const FILE_FIELD = 'attachment'
 
 /** What a form may have beside the file: its boundaries, and fields that mean nothing here. */
 const MAX_FORM_BYTES = 1024 * 1024
+
+/** Far more than any page sends. Each costs as much as some thousand bytes of a file. */
+const MAX_PARTS = 100
 
 /**
  * Handles an upload: its first message says what it is about, and only when that is settled is the file read.
@@ -70,6 +74,7 @@ async function readForm(
 ): Promise<UploadedFile> {
   const form = openForm(contentType)
   let failure: unknown
+  let isFound = false
   async function* bounded() {
     let bytes = 0
     try {
@@ -85,8 +90,17 @@ async function readForm(
       throw error
     }
   }
+  form.on('partsLimit', () => {
+    form.destroy(new DomainError('INVALID_UPLOAD'))
+  })
+  // A form that ends before its first part is finished although its source is not, and is never closed.
+  const parsed = Promise.race([pipeline(bounded(), form, { signal }), once(form, 'finish')]).then(
+    () => {},
+    () => {
+      throw failure ?? new DomainError('INVALID_UPLOAD')
+    },
+  )
   return new Promise((resolve, reject) => {
-    let isFound = false
     form.on('file', (field, file, name) => {
       // What the form breaks off with is emitted on the file, whoever listens, and does not end it.
       file.on('error', (error) => file.destroyed || file.destroy(error))
@@ -95,10 +109,9 @@ async function readForm(
         return
       }
       isFound = true
+      // Nothing else ends it when its source breaks off.
+      parsed.catch((error) => file.destroy(error))
       resolve({ name: name ?? '', content: contentOf(file, parsed) })
-    })
-    const parsed = pipeline(bounded(), form, { signal }).catch(() => {
-      throw failure ?? new DomainError('INVALID_UPLOAD')
     })
     parsed.then(() => reject(new DomainError('INVALID_UPLOAD')), reject)
   })
@@ -107,7 +120,11 @@ async function readForm(
 function openForm(contentType: string) {
   try {
     // As a file no field is held in memory.
-    return new Busboy({ headers: { 'content-type': contentType }, isPartAFile: () => true })
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: () => true,
+      limits: { parts: MAX_PARTS },
+    })
   } catch {
     throw new DomainError('INVALID_UPLOAD')
   }

@@ -36,7 +36,14 @@ export function setFileHeaders(
   responseHeader.set('x-content-type-options', 'nosniff')
   responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
   responseHeader.set('cache-control', 'private, no-cache')
-  responseHeader.set('content-disposition', `${disposition}; filename*=UTF-8''${extendedValue(name)}`)
+  // Both forms: curl and others know the old one only (RFC 6266 appendix D).
+  const names = `filename="${plainValue(name)}"; filename*=UTF-8''${extendedValue(name)}`
+  responseHeader.set('content-disposition', `${disposition}; ${names}`)
+}
+
+/** What is not ASCII, ends the text, or might be decoded, becomes an underscore. */
+function plainValue(text: string): string {
+  return text.replace(/[^ -~]|["\\%]/gu, '_')
 }
 
 /** RFC 8187 section 3.2.1: some of what encodeURIComponent leaves alone has to be encoded. */

@@ -16,6 +16,8 @@ import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
@@ -56,6 +58,8 @@ import { gitHookService } from './git-hooks.ts'
 import { gitObjectService } from './git-objects.ts'
 import { gpgKeyService } from './gpg-keys.ts'
 import { identityProviderService } from './identity-providers.ts'
+import { issueCommentService } from './issue-comments.ts'
+import { issueService } from './issues.ts'
 import { labelService } from './labels.ts'
 import { linkedIdentityMethods } from './linked-identities.ts'
 import { memoService } from './memos.ts'
@@ -102,6 +106,8 @@ export function registerServices(router: ConnectRouter, app: App): void {
   router.service(GpgKeyService, gpgKeyService(app))
   router.service(ForkService, forkService(app))
   router.service(IdentityProviderService, identityProviderService(app))
+  router.service(IssueCommentService, issueCommentService(app))
+  router.service(IssueService, issueService(app))
   router.service(LabelService, labelService(app))
   router.service(MemoService, memoService(app))
   router.service(MilestoneService, milestoneService(app))

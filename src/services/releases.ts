@@ -141,11 +141,16 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
 
     async *getAttachment({ uuid }, context) {
       const { protocolName, requestHeader, requestMethod, responseHeader, values } = context
-      const rangeText = requestHeader.get('range') ?? undefined
-      const isCounted = requestMethod !== 'HEAD'
+      // A file never changes.
+      const entityTag = `"${uuid}"`
+      // RFC 9110 section 13.1.5: who has the beginning of something else gets the whole.
+      const isPartWanted = (requestHeader.get('if-range') ?? entityTag) === entityTag
+      const rangeText = isPartWanted ? (requestHeader.get('range') ?? undefined) : undefined
+      const isCounted = requestMethod !== 'HEAD' && !requestHeader.has('if-none-match')
       const { asset, range, chunks } = await download(app, callerOf(context), uuid, rangeText, isCounted)
       setFileHeaders(context, 'attachment', asset.name)
       responseHeader.set('accept-ranges', 'bytes')
+      responseHeader.set('etag', entityTag)
       const bytes = range ? range.last - range.first + 1 : asset.bytes
       // The RPC protocols frame what they send: there it would be the length of something else.
       if (protocolName === 'rest') responseHeader.set('content-length', String(bytes))

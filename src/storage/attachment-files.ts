@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, opendir, rm, stat } from 'node:fs/promises'
+import { createWriteStream, type Dirent } from 'node:fs'
+import { type FileHandle, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -19,16 +19,13 @@ export interface AttachmentFiles {
 /** Folders by the last two hexadecimal digits of the repository's id, so that none of them gets huge. */
 const SHARDS = 256
 
+/** Of a removal that finds a folder to be no longer empty. */
+const MAX_RETRIES = 3
+
 /** A file that was stored. */
 export interface AttachmentFile {
   readonly uuid: string
   readonly bytes: number
-}
-
-/** A part of a file: first and last byte, both of them in it. */
-export interface ByteRange {
-  readonly first: number
-  readonly last: number
 }
 
 /** More came than may be stored. */
@@ -36,6 +33,14 @@ export class AttachmentTooLargeError extends Error {
   constructor() {
     super('the attachment is too large')
     this.name = 'AttachmentTooLargeError'
+  }
+}
+
+/** Its repository's files were removed while it was being written. */
+export class AttachmentGoneError extends Error {
+  constructor() {
+    super('the attachment is gone')
+    this.name = 'AttachmentGoneError'
   }
 }
 
@@ -51,7 +56,7 @@ function repositoryFolder(repositoryId: number): string {
 /**
  * Stores what comes, holding no more of it in memory than a chunk. It is on disk when this resolves, and gone when this rejects.
  *
- * @throws AttachmentTooLargeError, and whatever the source throws.
+ * @throws AttachmentTooLargeError, AttachmentGoneError, and whatever the source throws.
  */
 export async function writeAttachment(
   { folder }: AttachmentFiles,
@@ -76,7 +81,7 @@ export async function writeAttachment(
     await syncFolders(folder, parent)
   } catch (error) {
     await rm(path, { force: true })
-    throw error
+    throw isMissing(error) ? new AttachmentGoneError() : error
   }
   return { uuid, bytes }
 }
@@ -90,21 +95,13 @@ async function syncFolders(...folders: string[]): Promise<void> {
   }
 }
 
-/**
- * The content of a file, or a part of it, read as it is asked for.
- *
- * @throws when the file is gone, before the first chunk.
- */
-export async function* readAttachment(
+/** A file, open for reading until whoever asked for it closes it, even if it is removed meanwhile; undefined when there is none. */
+export function openAttachment(
   { folder }: AttachmentFiles,
   repositoryId: number,
   uuid: string,
-  range?: ByteRange,
-): AsyncGenerator<Buffer, void, undefined> {
-  yield* createReadStream(
-    join(folder, attachmentPath(repositoryId, uuid)),
-    range && { start: range.first, end: range.last },
-  )
+): Promise<FileHandle | undefined> {
+  return unlessMissing(open(join(folder, attachmentPath(repositoryId, uuid))))
 }
 
 /** Size of a file; undefined when there is none. */
@@ -123,32 +120,41 @@ export async function removeAttachment({ folder }: AttachmentFiles, repositoryId
 
 /** Removes all files of a repository. */
 export async function removeAttachmentsOf({ folder }: AttachmentFiles, repositoryId: number): Promise<void> {
-  await rm(join(folder, repositoryFolder(repositoryId)), { recursive: true, force: true })
+  // An upload may put another file there meanwhile.
+  await rm(join(folder, repositoryFolder(repositoryId)), { recursive: true, force: true, maxRetries: MAX_RETRIES })
 }
 
-/** All files that there are, whether rows name them or not; in no order. */
+/** All files that there are, whether rows name them or not; in no order. What somebody else put between the folders is passed over. */
 export async function* storedAttachments({
   folder,
 }: AttachmentFiles): AsyncGenerator<{ readonly repositoryId: number; readonly uuid: string }, void, undefined> {
-  for await (const shard of namesIn(folder)) {
-    for await (const repository of namesIn(join(folder, shard))) {
-      for await (const uuid of namesIn(join(folder, shard, repository)))
-        yield { repositoryId: Number(repository), uuid }
+  for await (const shard of entriesOf(folder)) {
+    if (!shard.isDirectory()) continue
+    for await (const repository of entriesOf(join(folder, shard.name))) {
+      if (!repository.isDirectory() || !REPOSITORY.test(repository.name)) continue
+      for await (const { name } of entriesOf(join(folder, shard.name, repository.name)))
+        yield { repositoryId: Number(repository.name), uuid: name }
     }
   }
 }
 
-async function* namesIn(folder: string): AsyncGenerator<string, void, undefined> {
+/** Name of the folder of a repository. */
+const REPOSITORY = /^[1-9]\d{0,15}$/
+
+async function* entriesOf(folder: string): AsyncGenerator<Dirent, void, undefined> {
   const entries = await unlessMissing(opendir(folder))
-  if (!entries) return
-  for await (const { name } of entries) yield name
+  if (entries) yield* entries
 }
 
 async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (isMissing(error)) return undefined
     throw error
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

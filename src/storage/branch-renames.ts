@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
-import { prepareQuery } from './prepared.ts'
+import { prepareFirst } from './prepared.ts'
 
 /** What branches were called before, and are called now. */
 export interface BranchRenamesTable {
@@ -14,13 +14,18 @@ export interface BranchRenamesTable {
 
 export type BranchRename = Selectable<BranchRenamesTable>
 
-const renamesOf = prepareQuery((db, repositoryId: number) =>
-  db.selectFrom('branch_renames').selectAll().where('repository_id', '=', repositoryId),
+const renameOf = prepareFirst((db, repositoryId: number, oldName: string) =>
+  db.selectFrom('branch_renames').selectAll().where('repository_id', '=', repositoryId).where('old_name', '=', oldName),
 )
 
-/** All renames of a repository. */
-export function listBranchRenames(db: Db, repositoryId: number): Promise<BranchRename[]> {
-  return renamesOf(db, repositoryId)
+/** What became of a name, or is about to; undefined when nothing is known of it. */
+export function findBranchRename(db: Db, repositoryId: number, oldName: string): Promise<BranchRename | undefined> {
+  return renameOf(db, repositoryId, oldName)
+}
+
+/** The renames that belong to some notes. */
+export function listRenamesOf(db: Db, notes: readonly number[]): Promise<BranchRename[]> {
+  return db.selectFrom('branch_renames').selectAll().where('note_id', 'in', notes).execute()
 }
 
 /** Says that a branch is about to have another name, instead of whatever was known about its old one. */

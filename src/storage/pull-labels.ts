@@ -30,3 +30,21 @@ export async function replacePullLabels(tx: Tx, pullId: number, labelIds: readon
     .values(labelIds.map((label_id) => ({ pull_request_id: pullId, label_id })))
     .execute()
 }
+
+/** The same by their names. Of several by one name that of the repository is meant, and of those the oldest. */
+export async function findLabelsNamed(
+  db: Db,
+  { repository_id, organization_id }: LabelOwner,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (names.length === 0) return new Map()
+  const labels = await db
+    .selectFrom('labels')
+    .select(['id', 'name'])
+    .where('name', 'in', names)
+    .where((eb) => eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]))
+    .orderBy('organization_id', (order) => order.desc().nullsLast())
+    .orderBy('id', 'desc')
+    .execute()
+  return new Map(labels.map(({ id, name }) => [name, id]))
+}

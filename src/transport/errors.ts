@@ -30,7 +30,7 @@ interface Refusal {
   /** Whether the answer over REST has no body, as in compatible systems. For rows with a `restStatus`. */
   readonly isBodiless?: true
   /** Name and value of a header of the answer, metadata over gRPC. */
-  readonly header?: readonly [string, string]
+  readonly header?: readonly [string, string] | ((metadata: Metadata) => readonly [string, string])
 }
 
 /** Tells clients that read no reasons to ask for a one-time passcode and to send it in this header. */
@@ -742,6 +742,7 @@ const REFUSALS: Readonly<
     code: Code.OutOfRange,
     message: ({ bytes }) => `the file has ${bytes} bytes`,
     restStatus: 416,
+    header: ({ bytes }) => ['content-range', `bytes */${bytes}`],
   },
   RATE_LIMITED: {
     code: Code.ResourceExhausted,
@@ -1267,7 +1268,7 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
     error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, value) })
   }
   if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
-  if (header) error.metadata.set(...header)
+  if (header) error.metadata.set(...(typeof header === 'function' ? header(metadata) : header))
   return error
 }
 

@@ -86,17 +86,30 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(output).toMatch(/ 2 -> /)
   })
 
-  test('reads the repository and what is in quarantine, and adds to that alone', async () => {
+  test('reads the repository and what is in quarantine', async () => {
     const { run, repository } = await machine(kind)
     const quarantine = join(repository, 'objects', 'tmp_objdir-incoming-x')
     await mkdir(quarantine)
-    const script = `id=$(echo new | git hash-object -w --stdin) && git cat-file -p $id && test -f $GIT_QUARANTINE_PATH/$(echo $id | sed 's,^..,&/,') && pwd`
+    const env = { ...process.env, GIT_OBJECT_DIRECTORY: quarantine }
+    const write = ['-C', repository, 'hash-object', '-w', '--stdin']
+    const id = execFileSync('git', write, { env, input: 'new\n', encoding: 'utf8' }).trim()
+    const script = `git cat-file -p ${id} && test -f $GIT_QUARANTINE_PATH/${id.replace(/^../, '$&/')} && pwd`
     const { ending, output } = await run(script, { quarantine })
     expect([ending, output]).toEqual(['passed', 'new\n/repository.git\n'])
-    expect((await readdir(quarantine)).length).toBe(1)
     // Git itself lets nobody move refs from there.
-    const moved = await run('git update-ref refs/heads/x $(git hash-object -w -t tree /dev/null)', { quarantine })
+    const moved = await run(`git update-ref refs/heads/x ${id}`, { quarantine })
     expect(moved).toMatchObject({ ending: 'failed', output: expect.stringContaining('quarantine') })
+  })
+
+  testSandbox('leaves nothing in quarantine, where Git would follow it out of there', async () => {
+    const { run, repository } = await machine(kind)
+    const quarantine = join(repository, 'objects', 'tmp_objdir-incoming-x')
+    await mkdir(quarantine)
+    const script =
+      'ln -s ../../.. $GIT_QUARANTINE_PATH/loot; mkdir $GIT_QUARANTINE_PATH/info; : >$GIT_QUARANTINE_PATH/x'
+    const { output } = await run(script, { quarantine })
+    expect(output.match(/Read-only file system/g)).toHaveLength(3)
+    expect(await readdir(quarantine)).toEqual([])
   })
 
   test('leaves no files, and finds none that others have left', async () => {

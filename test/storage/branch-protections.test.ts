@@ -5,7 +5,7 @@ import {
   findListings,
   listBranchProtections,
 } from '../../src/storage/branch-protections.ts'
-import { listBranchRenames } from '../../src/storage/branch-renames.ts'
+import { findBranchRename, listRenamesOf } from '../../src/storage/branch-renames.ts'
 import { type Db, openDatabase } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { plansOf } from '../support/query-plan.ts'
@@ -25,9 +25,10 @@ describe('rules about branches', () => {
       await findBranchProtection(watched, 1, 'main')
       await findListed(watched, 1)
       await findListings(watched, 1, 1)
-      await listBranchRenames(watched, 1)
+      await findBranchRename(watched, 1, 'main')
+      await listRenamesOf(watched, [1, 2])
     })
-    expect(plans).toHaveLength(7)
+    expect(plans).toHaveLength(8)
     expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
     expect(plans[0]?.[0]).toContain('(repository_id=?)')
     expect(plans[1]?.[0]).toContain('(repository_id=? AND rule_name=?)')

@@ -387,7 +387,7 @@ describe('a branch that is renamed', () => {
   let made: ReturnType<typeof repository> | undefined
 
   it('has one of two names that are given to it at once, and so has a name one of two branches', async () => {
-    const { branches, git } = await repository('race-to-rename')
+    const { path, branches, git, rule } = await repository('race-to-rename')
     await git('push', '-q', 'origin', 'main:a', 'main:b')
     const rename = async (from: string, to: string) =>
       (await rest(cast.bob, 'PATCH', `${branches}/${from}`, { name: to })).status
@@ -396,10 +396,14 @@ describe('a branch that is renamed', () => {
     expect(toOne.filter((status) => status === 204)).toHaveLength(1)
     expect(toOne.every((status) => [204, 409, 422].includes(status))).toBe(true)
     expect((await names()).filter((name) => ['a', 'b', 'x'].includes(name))).toHaveLength(2)
+    await rule('x', { enable_push: true })
     const ofOne = await Promise.all([rename('x', 'y'), rename('x', 'z')])
     expect(ofOne.filter((status) => status === 204)).toHaveLength(1)
     expect(ofOne.every((status) => [204, 404, 409, 422].includes(status))).toBe(true)
-    expect((await names()).filter((name) => ['x', 'y', 'z'].includes(name))).toHaveLength(1)
+    const [renamed] = (await names()).filter((name) => ['x', 'y', 'z'].includes(name))
+    expect(renamed).toBe(ofOne[0] === 204 ? 'y' : 'z')
+    // The one who lost has not made the server forget what follows.
+    expect((await rest(cast.bob, 'GET', `${path}/branch_protections`)).body).toMatchObject([{ rule_name: renamed }])
     const open = server.app.db.selectFrom('branch_renames').selectAll().where('note_id', 'is not', null)
     expect(await open.execute()).toEqual([])
   })

@@ -77,6 +77,26 @@ async function repository(name: string) {
   }
 }
 
+const ZEROS = '0'.repeat(40)
+
+/** A pack of no objects (gitformat-pack(5)). */
+const NO_OBJECTS = Buffer.from('5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e', 'hex')
+
+/** Pushes what git itself would not, and returns what the server says to it. */
+async function receive(path: string, command: string): Promise<string> {
+  const length = (Buffer.byteLength(command) + 4).toString(16).padStart(4, '0')
+  const objects = command.includes(` ${ZEROS} refs/`) ? [] : [NO_OBJECTS]
+  const response = await fetch(`${server.url}/${path}.git/git-receive-pack`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${btoa(`bob:${PASSWORD}`)}`,
+      'content-type': 'application/x-git-receive-pack-request',
+    },
+    body: Buffer.concat([Buffer.from(`${length}${command}0000`), ...objects]),
+  })
+  return response.text()
+}
+
 const REFUSED = 'Not allowed to push to protected branch main'
 const OPEN = { enable_push: true }
 
@@ -150,6 +170,42 @@ describe('a push to a protected branch', () => {
     expect(await pushAs('carol', 'main:release/1/x')).toBe('ok')
     expect(await push('main:releases/1')).toBe('ok')
   })
+
+  it('is known by its whole name, whatever white space that ends in', async () => {
+    const { rule, push, path } = await repository('spaces')
+    await rule('wide-?')
+    expect(await push('main:wide-\u3000')).toMatch(/^Not allowed to push to protected branch wide-/)
+    expect(await push('main:narrow\u00A0')).toBe('ok')
+    const { body } = await rest(cast.bob, 'GET', `${path}/branches`)
+    expect(body.map((branch: { name: string }) => branch.name)).toEqual(['main', 'narrow\u00A0'])
+  })
+
+  it.each<[title: string, lie: { from?: string; to?: string; name?: string }, told: RegExp]>([
+    ['puts it at what is no commit', { to: 'main:README.md' }, /moves from the commit that it is at/],
+    ['claims that it is at what is nothing', { from: '1'.repeat(40) }, /moves from the commit that it is at/],
+    ['claims that it is at another commit', { from: 'main~1' }, /expected/],
+    ['claims that it is not there', { from: ZEROS }, /already exists/],
+    ['claims that it is not there to be deleted', { from: ZEROS, to: ZEROS }, /is protected from deletion/],
+    ['deletes it by a path', { name: 'refs/heads/./kept', to: ZEROS }, /funny refname/],
+  ])('is not fooled by a client that %s', async (_, lie, told) => {
+    lied ??= repository('lies').then(async (made) => {
+      const last = await made.commit('second')
+      await made.push('main', 'main:kept')
+      await made.rule('kept', OPEN)
+      return { ...made, last }
+    })
+    const { git, last } = await lied
+    const { from = 'main', to = 'main~1', name = 'refs/heads/kept' } = lie
+    const idOf = (text: string) => (/^[01]{40}$/.test(text) ? text : git('rev-parse', text))
+    const command = `${await idOf(from)} ${await idOf(to)} ${name}\0report-status side-band-64k`
+    const logged = server.logged.length
+    expect(await receive('bob/lies', command)).toMatch(told)
+    expect(await git('ls-remote', 'origin', 'refs/heads/kept')).toContain(last)
+    // A client that lies is no fault of the server.
+    expect(server.logged.slice(logged).filter(({ level }) => level === 'error')).toEqual([])
+    expect(await server.app.db.selectFrom('pending_ref_updates').selectAll().execute()).toEqual([])
+  })
+  let lied: Promise<Awaited<ReturnType<typeof repository>> & { last: string }> | undefined
 
   it('tells of five refs of different fate at once, and moves none', async () => {
     const { rule, push, commit, git, remote } = await repository('five')

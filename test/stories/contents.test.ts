@@ -180,7 +180,7 @@ describe('raw files', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
     expect(response.headers.get('content-disposition')).toMatch(
-      new RegExp(`^${disposition}; filename\\*=UTF-8''[\\w.%-]+$`),
+      new RegExp(`^${disposition}; filename="[\\w.%-]+"; filename\\*=UTF-8''[\\w.%-]+$`),
     )
     expect(await response.text()).toBe(text)
   })
@@ -226,7 +226,9 @@ describe('archives', () => {
   it('have all files of a commit in a folder', async () => {
     const response = await raw('/archive/feature/x.tar.gz')
     expect(response.headers.get('content-type')).toBe('application/gzip')
-    expect(response.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''engine-feature-x.tar.gz")
+    expect(response.headers.get('content-disposition')).toBe(
+      `attachment; filename="engine-feature-x.tar.gz"; filename*=UTF-8''engine-feature-x.tar.gz`,
+    )
     const names = list('tar', ['-tz'], Buffer.from(await response.arrayBuffer()))
     expect(names).toContain('engine/docs/guide/start.md')
     expect(names).toContain('engine/strange')

@@ -125,8 +125,35 @@ describe('an edit', () => {
     expect(await dateOf({ due_date: '2026-02-29T00:00:00Z' })).toBe(422)
     expect(await dateOf({ due_date: 'tomorrow' })).toBe(422)
     expect(await dateOf({ due_date: '0001-01-01T00:00:00Z' })).toBe(null)
+    expect(await dateOf({ due_date: '2028-02-28T00:00:00Z' })).toBe('2028-02-28T23:59:59Z')
+    expect(await dateOf({ due_date: '9999-12-31T00:00:00-12:00' })).toBe(null)
     expect(await dateOf({ due_date: '2028-02-29T00:00:00Z' })).toBe('2028-02-29T23:59:59Z')
     expect(await dateOf({ remove_deadline: true, deadline: '2026-06-02T00:00:00Z' })).toBe(null)
+  })
+
+  it('is told to those who watch the repository, by the course that the pull request takes', async () => {
+    const { edit, id } = await proposed('watched')
+    await edit('eve', { title: 'other', base: 'next' })
+    await edit('eve', { title: 'other', state: 'closed' })
+    await edit('carol', { state: 'open', base: 'main' })
+    await edit('eve', { body: 'more' })
+    // What changes nothing is not told.
+    await edit('eve', { body: 'more' })
+    const events = await server.app.db
+      .selectFrom('repository_events')
+      .select(['type', 'subject'])
+      .where('repository_id', '=', id)
+      .where('type', 'like', 'PULL_REQUEST_%')
+      .orderBy('id')
+      .execute()
+    expect(events.map(({ type, subject }) => [type.slice('PULL_REQUEST_'.length), JSON.parse(subject)[1]])).toEqual([
+      ['OPENED', 'main'],
+      ['RETARGETED', 'next'],
+      ['CLOSED', 'next'],
+      ['REOPENED', 'main'],
+      ['RETARGETED', 'main'],
+      ['EDITED', 'main'],
+    ])
   })
 
   it('closes, and opens again with what the branch holds by then', async () => {

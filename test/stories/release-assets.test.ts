@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
@@ -106,7 +107,7 @@ describe('a file of a release', () => {
     expect([status, bytes.equals(content)]).toEqual([200, true])
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'application/octet-stream',
-      'content-disposition': "attachment; filename*=UTF-8''engine%20%C3%BC.tar.gz",
+      'content-disposition': `attachment; filename="engine _.tar.gz"; filename*=UTF-8''engine%20%C3%BC.tar.gz`,
       'x-content-type-options': 'nosniff',
       'content-security-policy': "default-src 'none'; sandbox",
       'accept-ranges': 'bytes',
@@ -161,7 +162,35 @@ describe('a file of a release', () => {
   it.each(['bytes=10-', 'bytes=-0', 'bytes=10-12'])('has nothing at %s', async (range) => {
     const path = await release(`beyond-${range.replaceAll(/[^a-z0-9]/g, '-')}`)
     const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
-    expect((await download(undefined, body.browser_download_url, { range })).status).toBe(416)
+    const { status, headers } = await download(undefined, body.browser_download_url, { range })
+    expect([status, headers.get('content-range')]).toEqual([416, 'bytes */10'])
+  })
+
+  it('is named so that no name ends the header or begins another one', async () => {
+    const path = await release('named')
+    const { body } = await upload(cast.bob, `${path}?name=${encodeURIComponent('a";x=\u0027%22*(😀).html')}`, '<b>')
+    const { headers } = await download(undefined, body.browser_download_url)
+    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
+      'application/octet-stream',
+      `attachment; filename="a_;x='_22*(_).html"; filename*=UTF-8''a%22%3Bx%3D%27%2522%2A%28%F0%9F%98%80%29.html`,
+    ])
+  })
+
+  it('is gone on with by its tag, and not sent to who has it', async () => {
+    const path = await release('tagged')
+    const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
+    const url = body.browser_download_url
+    const tag = (await download(undefined, url)).headers.get('etag') ?? ''
+    const part = { range: 'bytes=4-' }
+    expect((await download(undefined, url, { ...part, 'if-range': tag })).bytes.toString()).toBe('456789')
+    expect((await download(undefined, url, { ...part, 'if-range': '"other"' })).bytes.toString()).toBe('0123456789')
+    for (const headers of [{}, part]) {
+      const known = await download(undefined, url, { ...headers, 'if-none-match': `"other", ${tag}` })
+      expect([known.status, known.bytes.length, known.headers.get('etag')]).toEqual([304, 0, tag])
+      expect(known.headers.has('content-range')).toBe(false)
+    }
+    expect((await download(undefined, url, { 'if-none-match': '"other"' })).bytes.toString()).toBe('0123456789')
+    expect((await rest(undefined, 'GET', `${path}/${body.id}`)).body.download_count).toBe(2)
   })
 
   it.each<[name: string, status: number, message: string]>([
@@ -279,6 +308,7 @@ describe('a file in a form', () => {
   })
 
   const BOUNDARY = 'multipart/form-data; boundary=edge'
+  const PARTS = '--edge\r\nX: y\r\n\r\nz\r\n'.repeat(100)
   const HEAD = '--edge\r\nContent-Disposition: form-data; name="attachment"; filename="x"\r\n\r\n'
   it.each<[what: string, content: string, type: string, status: number]>([
     ['without the field', '--edge\r\nContent-Disposition: form-data; name="x"\r\n\r\nx\r\n--edge--\r\n', BOUNDARY, 400],
@@ -287,6 +317,9 @@ describe('a file in a form', () => {
     ['without content and its end', HEAD, BOUNDARY, 400],
     ['without a boundary', `${HEAD}x\r\n--edge--\r\n`, 'multipart/form-data', 400],
     ['of something else', 'nonsense', BOUNDARY, 400],
+    ['with its end before the file', `--edge--\r\n${HEAD}x\r\n--edge--\r\n`, BOUNDARY, 400],
+    ['of many parts', `${PARTS}${HEAD}x\r\n--edge--\r\n`, BOUNDARY, 400],
+    ['of many parts behind the file', `${HEAD}x\r\n${PARTS}--edge--\r\n`, BOUNDARY, 400],
     [
       'with too much beside the file',
       `--edge\r\nContent-Disposition: form-data; name="x"\r\n\r\n${'x'.repeat(2 * MAX_BYTES)}`,
@@ -340,6 +373,38 @@ describe('a backup', () => {
   })
 })
 
+describe('a backup beside a server that goes on', () => {
+  it('has the files that are deleted while it is at them, or not, and is whole', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
+    const path = await release('deleted-meanwhile')
+    const others = await storedFiles()
+    for (const name of ['one', 'two', 'three']) await upload(cast.bob, `${path}?name=${name}`, randomBytes(100_000))
+    const mine = (await storedFiles()).filter((file) => !others.includes(file))
+    const parts: Buffer[] = []
+    // As soon as the archive has the head of a file, that file goes.
+    const output = new Writable({
+      write(chunk: Buffer, _, done) {
+        parts.push(chunk)
+        const file = join(server.data, chunk.toString('latin1', 0, 100).replace(/\0.*/s, ''))
+        if (mine.includes(file)) rmSync(file)
+        done()
+      },
+    })
+    const options = { snapshotFile: join(folder, 'snapshot.db'), version: '1.2.3' }
+    await writeBackup(server.app, output, options)
+    const data = join(folder, 'restored')
+    await restoreBackup(Readable.from([Buffer.concat(parts)]), data)
+    const restored = await startTestServer({ data })
+    const { body } = await restAt(restored.url)(undefined, 'GET', path)
+    for (const { uuid, size } of body) {
+      expect((await download(undefined, `${restored.url}/attachments/${uuid}`)).bytes.length).toBe(size)
+    }
+    await restored.stop()
+    await rm(folder, { recursive: true })
+    await rest(cast.bob, 'DELETE', path.replace('/assets', ''))
+  })
+})
+
 describe('who may download', () => {
   it.each<[who: string, fields: object, settings: object, status: number]>([
     ['nobody', {}, {}, 200],
@@ -385,12 +450,19 @@ describe('what is left of a file', () => {
     expect(await storedFiles()).toEqual(files)
   })
 
-  it('is nothing when whoever sends it goes away in the middle', async () => {
-    const path = await release('cut-off')
+  it.each<[what: string, type: string, head: string]>([
+    ['as it is', 'application/octet-stream', ''],
+    [
+      'in a form',
+      'multipart/form-data; boundary=edge',
+      '--edge\r\nContent-Disposition: form-data; name="attachment"; filename="x"\r\n\r\n',
+    ],
+  ])('is nothing when whoever sends it %s goes away in the middle', async (what, type, head) => {
+    const path = await release(`cut-off-${what.replaceAll(' ', '-')}`)
     const files = await storedFiles()
     const aborting = new AbortController()
     const half = new ReadableStream({
-      start: (controller) => controller.enqueue(new Uint8Array(10_000)),
+      start: (controller) => controller.enqueue(Buffer.concat([Buffer.from(head), Buffer.alloc(10_000)])),
       pull: async () => {
         while ((await storedFiles()).length === files.length) await new Promise(setImmediate)
         aborting.abort()
@@ -398,7 +470,7 @@ describe('what is left of a file', () => {
     })
     const sent = fetch(`${server.url}/api/v1${path}?name=x`, {
       method: 'POST',
-      headers: { authorization: cast.bob.authorization, 'content-type': 'application/octet-stream' },
+      headers: { authorization: cast.bob.authorization, 'content-type': type },
       body: half,
       signal: aborting.signal,
       ...{ duplex: 'half' },
@@ -426,6 +498,22 @@ describe('what is left of a file', () => {
     expect(await storedFiles()).toEqual(files)
   })
 
+  it('is nothing when its repository is deleted before its end', async () => {
+    const path = await release('vanishing')
+    const files = await storedFiles()
+    const slow = new ReadableStream({
+      start: (controller) => controller.enqueue(new Uint8Array(10_000)),
+      pull: async (controller) => {
+        while ((await storedFiles()).length === files.length) await new Promise(setImmediate)
+        await rest(cast.bob, 'DELETE', '/repos/bob/vanishing')
+        controller.close()
+      },
+    })
+    const refused = await upload(cast.bob, `${path}?name=x`, slow)
+    expect([refused.status, refused.body.message]).toEqual([404, 'not found'])
+    expect(await storedFiles()).toEqual(files)
+  })
+
   it('is found by the doctor: a file without a row is removed, a row without its file is reported', async () => {
     const path = await release('examined')
     const { body } = await upload(cast.bob, `${path}?name=x`, 'x')
@@ -433,6 +521,10 @@ describe('what is left of a file', () => {
     // As a kill between file and row leaves it.
     const orphan = join(file, '..', 'orphan')
     await writeFile(orphan, 'x')
+    // Nobody's business: what operators and file systems put there.
+    await mkdir(join(server.data, 'attachments', 'lost+found', 'x'), { recursive: true })
+    await writeFile(join(server.data, 'attachments', '.keep'), '')
+    await writeFile(join(server.data, 'attachments', 'lost+found', 'x', 'y'), '')
     const told = async (fix: boolean) => {
       const findings = []
       for await (const finding of examine(server.app, { fsck: false, fix })) findings.push(finding)

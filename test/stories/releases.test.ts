@@ -182,8 +182,8 @@ describe('a release', () => {
     const { publish, releases } = await repository('wordy')
     const made = await publish({ tag_name: 'v1', name: '😀'.repeat(256) })
     expect(made.name).toBe(`${'😀'.repeat(254)}…`)
-    const refused = await rest(cast.bob, 'POST', releases, { tag_name: 'v2', body: 'x'.repeat(1024 * 1024 + 1) })
-    expect([refused.status, refused.body.message]).toEqual([422, 'body is longer than 1048576 bytes'])
+    const refused = await rest(cast.bob, 'POST', releases, { tag_name: 'v2', body: 'x'.repeat(128 * 1024 + 1) })
+    expect([refused.status, refused.body.message]).toEqual([422, 'body is longer than 131072 bytes'])
   })
 })
 
@@ -553,6 +553,26 @@ describe('the tag of a release', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
     expect(tagsOf(await rest(undefined, 'GET', releases))).toEqual(['v1'])
     expect((await remoteTags()).split('\n')).toHaveLength(1)
+  })
+})
+
+describe('a draft that is published while others edit it', () => {
+  it('is published, and stays so', async () => {
+    const { publish, releases } = await repository('edited-at-once')
+    const { id } = await publish({ tag_name: 'v1', draft: true })
+    const path = `${releases}/${id}`
+    let isPublished = false
+    const editors = Array.from({ length: 8 }, async (_, i) => {
+      for (let edit = 0; !isPublished; edit++) {
+        expect((await rest(cast.bob, 'PATCH', path, { name: `title ${i} ${edit}` })).status).toBe(200)
+      }
+    })
+    const published = await rest(cast.bob, 'PATCH', path, { draft: false, prerelease: true })
+    isPublished = true
+    await Promise.all(editors)
+    expect([published.status, published.body.draft]).toEqual([200, false])
+    const { body } = await rest(undefined, 'GET', path)
+    expect(body).toMatchObject({ draft: false, prerelease: true, name: expect.stringMatching(/^title /) })
   })
 })
 

@@ -252,7 +252,7 @@ export type CreateReleaseRequest = Message<"branchline.v1.CreateReleaseRequest">
   name: string;
 
   /**
-   * What is new, in Markdown, at most 1 MiB.
+   * What is new, in Markdown, at most 128 KiB.
    *
    * @generated from field: string body = 6;
    */
@@ -371,7 +371,7 @@ export type EditReleaseRequest = Message<"branchline.v1.EditReleaseRequest"> & {
   name: string;
 
   /**
-   * What is new, in Markdown, at most 1 MiB.
+   * What is new, in Markdown, at most 128 KiB.
    *
    * @generated from field: string body = 7;
    */
@@ -972,7 +972,7 @@ export const ReleaseService: GenService<{
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - RELEASE_NOT_FOUND, when there is none that the caller may see.
    * - INVALID_FIELD, when no file can have the name, or it is missing.
-   * - INVALID_UPLOAD, when the form cannot be read, or has no such field.
+   * - INVALID_UPLOAD, when the form cannot be read, has no such field, or more than 100 parts.
    * - ASSET_TOO_LARGE, when it is larger than this server takes.
    * - TOO_MANY_ASSETS, when the release has as many as it may have.
    *
@@ -1023,7 +1023,8 @@ export const ReleaseService: GenService<{
   /**
    * The content of a file that comes with a release.
    *
-   * Over REST one range of bytes may be asked for (RFC 9110 section 14.2).
+   * Over REST one range of bytes may be asked for (RFC 9110 section 14.2), and what a client has by its entity tag is not sent
+   * again.
    *
    * Fails with:
    * - ASSET_NOT_FOUND, when there is none that the caller may read.

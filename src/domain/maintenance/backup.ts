@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import { repositoryExists } from '../../git/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../git/repository-files.ts'
-import { attachmentBytes, attachmentPath } from '../../storage/attachment-files.ts'
+import { attachmentPath, openAttachment } from '../../storage/attachment-files.ts'
 import { type Db, openDatabase, transaction } from '../../storage/database.ts'
 import { allRepositoryIds, noteAllRepositories, snapshotDatabase } from '../../storage/maintenance.ts'
 import { schemaVersion } from '../../storage/migrate.ts'
@@ -128,16 +128,16 @@ async function addAttachments(archive: Pack, snapshot: Db, files: App['attachmen
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page = await pageOfAttachments(snapshot, after, ATTACHMENTS_AT_A_TIME)
     for (const { uuid, repository_id } of page) {
-      const size = await attachmentBytes(files, repository_id, uuid)
-      const path = attachmentPath(repository_id, uuid)
-      if (size === undefined) deleted.push(uuid)
-      else
-        await addFile(
-          archive,
-          { name: `${ATTACHMENTS_ENTRY}${path}`, size },
-          createReadStream(`${files.folder}/${path}`),
-        )
-      count += size === undefined ? 0 : 1
+      // Open, it is not lost if it is deleted now.
+      const file = await openAttachment(files, repository_id, uuid)
+      if (!file) {
+        deleted.push(uuid)
+        continue
+      }
+      const name = `${ATTACHMENTS_ENTRY}${attachmentPath(repository_id, uuid)}`
+      const { size } = await file.stat()
+      await addFile(archive, { name, size }, file.createReadStream())
+      count += 1
     }
     after = page.at(-1)?.uuid
   }

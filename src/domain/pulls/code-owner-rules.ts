@@ -36,8 +36,9 @@ export function parseCodeOwners(text: string): CodeOwnerRule[] {
 function compile(pattern: string): Matcher | undefined {
   if (pattern.length > MAX_PATTERN_CHARACTERS) return undefined
   const isTurned = pattern.startsWith('!')
-  const expression = compileExpression(isTurned ? pattern.slice(1) : pattern)
-  return expression && ((path) => expression.testExact(path) !== isTurned)
+  // However their accents are put together, file systems may take two names for the same.
+  const expression = compileExpression((isTurned ? pattern.slice(1) : pattern).normalize())
+  return expression && ((path) => expression.testExact(path.normalize()) !== isTurned)
 }
 
 function tokensOf(line: string): string[] {

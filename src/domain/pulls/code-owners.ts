@@ -3,7 +3,7 @@ import { diffPaths } from '../../git/diff.ts'
 import { readObject } from '../../git/objects.ts'
 import { findEntry } from '../../git/trees.ts'
 import type { Tx } from '../../storage/database.ts'
-import { listReviewerIds, type Review } from '../../storage/reviews.ts'
+import { listReviewerIds, listReviewRequests, type Review } from '../../storage/reviews.ts'
 import { findMembersOf } from '../../storage/team-members.ts'
 import { findTeamByName, type Team } from '../../storage/teams.ts'
 import type { User } from '../../storage/users.ts'
@@ -27,6 +27,9 @@ const MAX_FILE_BYTES = 64 * 1024
 
 /** Files of a pull request whose owners are looked for: who changes more changes something of everybody's. */
 const MAX_PATHS = 3_000
+
+/** Names looked up: several times those whom a pull request may wait for. */
+const MAX_NAMES = 500
 
 /** What a pull request is about. */
 export interface Proposed {
@@ -57,12 +60,14 @@ export async function findCodeOwners(app: App, open: OpenRepository, proposed: P
   )
   const users = new Map<number, User>()
   const teams = new Map<number, Team>()
-  for (const name of names) {
-    if (users.size + teams.size >= MAX_REVIEWERS) break
-    const user = name.includes('/') ? undefined : await findUserByUsername(app.db, name)
-    if (user && user.id !== proposed.posterId && (await mayReview(app, user, open))) users.set(user.id, user)
-    const team = name.includes('/') ? await findTeam(app, open, name) : undefined
-    if (team && (await teamReads(app.db, team, open.repository))) teams.set(team.id, team)
+  for (const name of names.slice(0, MAX_NAMES)) {
+    if (name.includes('/')) {
+      const team = await findTeam(app, open, name)
+      if (team && (await teamReads(app.db, team, open.repository))) teams.set(team.id, team)
+    } else {
+      const user = await findUserByUsername(app.db, name)
+      if (user && user.id !== proposed.posterId && (await mayReview(app, user, open))) users.set(user.id, user)
+    }
   }
   return { users: [...users.values()], teams: [...teams.values()] }
 }
@@ -89,10 +94,8 @@ async function readFile(app: App, { repository }: OpenRepository, branchName: st
 }
 
 /**
- * Asks those who are to look at what a pull request changes for reviews, in the transaction of something that has it touched. Who has
- * reviewed it already, or for which team somebody has, need not do so again.
- *
- * @throws TOO_MANY_REVIEWERS
+ * Asks those who are to look at what a pull request changes for reviews, in the transaction of something that has it touched: as many
+ * of them as it may wait for. Who has reviewed it already, or for which team somebody has, need not do so again.
  */
 export async function requestCodeOwners(
   app: App,
@@ -100,11 +103,14 @@ export async function requestCodeOwners(
   pull: PullRequest,
   { users, teams }: Reviewers,
 ): Promise<Review[]> {
+  if (users.length + teams.length === 0) return []
   const reviewerIds = await listReviewerIds(tx, pull.id)
+  const others = users.filter(({ id }) => !reviewerIds.includes(id))
   const waiting: Team[] = []
   for (const team of teams) {
     if ((await findMembersOf(tx, [team.id], reviewerIds)).size === 0) waiting.push(team)
   }
-  const others = users.filter(({ id }) => !reviewerIds.includes(id))
-  return requestReviews(app, tx, pull, { users: others, teams: waiting })
+  const places = MAX_REVIEWERS - (await listReviewRequests(tx, [pull.id])).length
+  const asked = { users: others.slice(0, places), teams: waiting.slice(0, Math.max(places - others.length, 0)) }
+  return requestReviews(app, tx, pull, asked)
 }

@@ -21,6 +21,9 @@ const MAX_COMMENTS = 1_000
 /** Comments that come at a time. Each may take a look at what lies between two commits. */
 const MAX_COMMENTS_AT_A_TIME = 100
 
+/** What all of these looks may take. */
+const MAX_PLACING_MS = 30_000
+
 /** In larger files lines that are in no hunk are not looked for: counting takes a while, and people read shorter ones. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
@@ -57,8 +60,12 @@ export async function placeComments(
 ): Promise<PlacedComment[]> {
   if (drafts.length > MAX_COMMENTS_AT_A_TIME) throw tooMany(MAX_COMMENTS_AT_A_TIME)
   for (const { body } of drafts) checkText('body', body)
+  const deadline = performance.now() + MAX_PLACING_MS
   const placed: PlacedComment[] = []
-  for (const draft of drafts) placed.push(await placeComment(app, repositoryId, commit, draft))
+  for (const draft of drafts) {
+    if (performance.now() > deadline) throw new DomainError('GIT_TIMEOUT')
+    placed.push(await placeComment(app, repositoryId, commit, draft))
+  }
   return placed
 }
 

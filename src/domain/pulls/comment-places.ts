@@ -5,8 +5,8 @@ import { transaction } from '../../storage/database.ts'
 import { moveReviewComment, type ReviewComment } from '../../storage/review-comments.ts'
 import type { App } from '../app.ts'
 import { reading } from '../repos/git-reading.ts'
-import { prepareHead } from './pull-heads.ts'
 import type { OpenPull } from './pull-requests.ts'
+import { isAvailable } from './review-states.ts'
 
 /** Files looked into at a time; comments on more stay where they were. */
 const MAX_FILES = 100
@@ -32,8 +32,8 @@ export async function followComments(
   const isBehind = ({ side, line, commit_id }: ReviewComment) =>
     side === 'new' && line > 0 && commit_id !== pull.head_commit
   const files = pull.state === 'OPEN' ? byFile(comments.filter(isBehind)).slice(0, MAX_FILES) : []
-  if (files.length === 0) return [...comments]
-  const head = await prepareHead(app, pull)
+  if (files.length === 0 || !(await isAvailable(app, pull))) return [...comments]
+  const head = pull.head_commit
   const places = await findPlaces(app, repository.id, files, head)
   const moved = comments.flatMap((comment) => {
     const line = places.get(comment.id)

@@ -1,5 +1,5 @@
 import { deleteAutoMerge, wakeAutoMerges } from '../../storage/auto-merges.ts'
-import { listBranchRenames } from '../../storage/branch-renames.ts'
+import { findBranchRename } from '../../storage/branch-renames.ts'
 import { findBranch } from '../../storage/branches.ts'
 import type { Tx } from '../../storage/database.ts'
 import * as rows from '../../storage/pull-heads.ts'
@@ -68,10 +68,12 @@ export function headsMoved(app: App, pulls: readonly PullRequest[]): void {
 
 /** Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that is settled. */
 async function withoutRenamed(tx: Tx, repositoryId: number, gone: readonly MovedBranch[]): Promise<MovedBranch[]> {
-  if (gone.length === 0) return []
-  const renames = await listBranchRenames(tx, repositoryId)
-  const renamed = new Set(renames.flatMap(({ old_name, note_id }) => (note_id === null ? [] : old_name)))
-  return gone.filter(({ branch }) => !renamed.has(branch))
+  const kept: MovedBranch[] = []
+  for (const moved of gone) {
+    const rename = await findBranchRename(tx, repositoryId, moved.branch)
+    if (!rename || rename.note_id === null) kept.push(moved)
+  }
+  return kept
 }
 
 async function followBases(

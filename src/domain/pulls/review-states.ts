@@ -26,8 +26,11 @@ import { officialVotes } from './review-rules.ts'
  * somebody asks after the head has moved. With another base all answers are forgotten, in the transaction in which it becomes that.
  */
 
-/** What was reviewed, compared at a time: nobody looks at more before more is reviewed. */
+/** Commits that were reviewed, the latest ones, compared at a time. Of the others it is not known whether they are still proposed. */
 const MAX_COMPARED = 50
+
+/** How long to go on with them before whoever waits gets an answer. */
+const MAX_COMPARING_MS = 20_000
 
 /**
  * Finds out which reviews of a pull request still say something of what its head proposes, as far as that is not known. Of those that
@@ -39,15 +42,17 @@ export async function compareReviews(app: App, pull: PullRequest): Promise<void>
   if (pull.state !== 'OPEN') return
   const uncompared = await rows.listUncompared(app.db, pull.id, pull.head_commit, MAX_COMPARED)
   if (uncompared.length === 0 || !(await isAvailable(app, pull))) return
+  const deadline = performance.now() + MAX_COMPARING_MS
   const mergeBase = await mergeBaseOf(app, pull, pull.head_commit)
   for (const reviewed of uncompared) {
+    if (performance.now() > deadline) return
     const isSame = mergeBase !== undefined && (await proposesSame(app, pull, reviewed, mergeBase))
     await recordComparison(app, pull, reviewed, !isSame)
   }
 }
 
 /** Whether the head of a pull request is where it can be looked at: its repository may have gone before anybody did. */
-async function isAvailable(app: App, pull: PullRequest): Promise<boolean> {
+export async function isAvailable(app: App, pull: PullRequest): Promise<boolean> {
   try {
     return (await prepareHead(app, pull)) === pull.head_commit
   } catch (error) {

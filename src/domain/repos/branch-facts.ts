@@ -51,7 +51,7 @@ const MAX_COMMIT_BYTES = 256 * 1024
 /**
  * Finds out about a move of a branch what a rule needs to know, in the order of its tests and no further than to one that will fail.
  *
- * @throws SERVER_BUSY, GIT_TIMEOUT
+ * @throws GitError NOT_FOUND when one end of the move is no commit; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function gatherFacts(
   source: FactSource,

@@ -1,4 +1,4 @@
-import { compileGlob, type Matcher } from './globs.ts'
+import { compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from './globs.ts'
 
 /** Patterns of one list of files. Every changed path is matched against each. */
 const MAX_FILE_PATTERNS = 100
@@ -37,8 +37,8 @@ export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
 })
 
 /**
- * What decides whether a list of patterns is about a path: globs between semicolons, in any case of letters, whose `*` stops at slashes
- * and dots. Those that make no sense are about nothing.
+ * What decides whether a list of patterns is about a path: globs between semicolons, whose `*` stops at slashes and dots. Those that
+ * make no sense are about nothing. Names that are one to a file system that folds case and Unicode are one here.
  *
  * @returns undefined when there is no pattern in the list.
  */
@@ -48,20 +48,25 @@ export const fileMatcher = kept((patterns: string): { readonly matches: Matcher 
   if (globs.length === 0) return { matches: undefined }
   return {
     matches: (path) => {
-      const key = path.toLowerCase()
+      const key = folded(path)
       return matchers.some((matches) => matches(key))
     },
   }
 })
 
-/** Whether a list of patterns has no more than may be. */
+/** Whether a list of patterns has no more, and no longer ones, than may be: those would protect nothing, and nobody would know. */
 export function isFileList(patterns: string): boolean {
-  return fileGlobs(patterns).length <= MAX_FILE_PATTERNS
+  const globs = fileGlobs(patterns)
+  return globs.length <= MAX_FILE_PATTERNS && globs.every(({ length }) => length <= MAX_PATTERN_CHARACTERS)
 }
 
 function fileGlobs(patterns: string): string[] {
   return patterns
     .split(';')
-    .map((glob) => glob.trim().toLowerCase())
+    .map((glob) => folded(glob.trim()))
     .filter((glob) => glob !== '')
+}
+
+function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase()
 }

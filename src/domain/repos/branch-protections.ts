@@ -14,6 +14,7 @@ import type { Caller } from '../access.ts'
 import { checkLength } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { takeTurns } from '../turns.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { MAX_PATTERN_CHARACTERS } from './globs.ts'
 import {
@@ -261,9 +262,14 @@ async function usersWith(
   isEnough: (units: UnitAccess) => boolean,
 ): Promise<ReadonlySet<number>> {
   const found = new Set<number>()
+  const turns = takeTurns()
   for (let start = 0; start < ids.length; start += BATCH) {
     const users = await findUsersByIds(app.db, ids.slice(start, start + BATCH))
-    for (const [id, user] of users) if (isEnough(await accessOfUser(app, user, repository, owner))) found.add(id)
+    for (const [id, user] of users) {
+      if (isEnough(await accessOfUser(app, user, repository, owner))) found.add(id)
+      const pause = turns.yield()
+      if (pause) await pause
+    }
   }
   return found
 }

@@ -3,7 +3,8 @@ import { renameBranchProtection } from '../../storage/branch-protections.ts'
 import {
   type BranchRename,
   deleteBranchRename,
-  listBranchRenames,
+  findBranchRename,
+  listRenamesOf,
   settleBranchRename,
 } from '../../storage/branch-renames.ts'
 import type { Tx } from '../../storage/database.ts'
@@ -29,8 +30,7 @@ const HEADS = 'refs/heads/'
 /** The renames that belong to notes of a repository whose work has ended. */
 export async function endedRenames(app: App, repositoryId: number, notes: readonly number[]): Promise<EndedRename[]> {
   if (notes.length === 0) return []
-  const renames = await listBranchRenames(app.db, repositoryId)
-  const ended = renames.filter(({ note_id }) => note_id !== null && notes.includes(note_id))
+  const ended = await listRenamesOf(app.db, notes)
   return Promise.all(
     ended.map(async (rename) => {
       const [oldRef, newRef] = [`${HEADS}${rename.old_name}`, `${HEADS}${rename.new_name}`]
@@ -72,8 +72,7 @@ export async function settleRenames(
 
 /** What a branch that is not there any more is called now; undefined when nobody has renamed it, or that is gone too. */
 export async function findRenamed(app: App, repositoryId: number, name: string): Promise<string | undefined> {
-  const renames = await listBranchRenames(app.db, repositoryId)
-  const rename = renames.find(({ old_name }) => old_name === name)
+  const rename = await findBranchRename(app.db, repositoryId, name)
   if (!rename || (await readRef(app.git, repositoryId, `${HEADS}${rename.new_name}`)) === undefined) return undefined
   return rename.new_name
 }

@@ -1,3 +1,4 @@
+import { GitError } from '../../git/errors.ts'
 import type { RefUpdate } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
@@ -68,7 +69,12 @@ export function branchJudge(
     const needed = inForce && factsNeeded(inForce, change)
     let facts = NO_FACTS
     if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
-      facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
+      try {
+        facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
+      } catch (error) {
+        if (!(error instanceof GitError && error.kind === 'NOT_FOUND')) throw error
+        return { text: `branch ${branch} moves from the commit that it is at, and to a commit`, reason: 'REF_REFUSED' }
+      }
     }
     const text = judgeChange(inForce, change, facts)
     if (text === undefined) return undefined

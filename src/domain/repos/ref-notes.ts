@@ -45,22 +45,24 @@ function underWayIn({ db }: App): Map<number, Work> {
  * @param also writes other rows that belong to the note. What it throws is thrown, and nothing is noted.
  * @param push what is about to move, where it is known and somebody does it.
  */
-export function noteUpdates(
+export async function noteUpdates(
   app: App,
   repositoryId: number,
   also?: (tx: Tx, note: number) => Promise<void>,
   push?: NotedPush,
 ): Promise<number> {
-  return transaction(app.db, async (tx) => {
-    const note = await noteUpdatesIn(app, tx, repositoryId, push)
-    try {
+  let noted: number | undefined
+  try {
+    return await transaction(app.db, async (tx) => {
+      const note = await noteUpdatesIn(app, tx, repositoryId, push)
+      noted = note
       await also?.(tx, note)
-    } catch (error) {
-      forgetNote(app, note)
-      throw error
-    }
-    return note
-  })
+      return note
+    })
+  } catch (error) {
+    if (noted !== undefined) forgetNote(app, noted)
+    throw error
+  }
 }
 
 /** The same together with other rows. */
@@ -94,10 +96,15 @@ export function forgetNote(app: App, note: number): void {
   underWayIn(app).delete(note)
 }
 
+/** Whether somebody in this process works on what a note is about. */
+export function isUnderWay(app: App, note: number): boolean {
+  return underWayIn(app).has(note)
+}
+
 /** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */
 export async function leftoverNotes(app: App, repositoryId: number): Promise<PendingRefUpdate[]> {
   const notes = await pendingRefUpdatesOf(app.db, repositoryId)
-  return notes.length === 0 ? notes : notes.filter(({ id }) => !underWayIn(app).has(id))
+  return notes.length === 0 ? notes : notes.filter(({ id }) => !isUnderWay(app, id))
 }
 
 /** Whether a leftover note is done with when the refs have been read once more. */

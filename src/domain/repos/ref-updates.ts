@@ -1,6 +1,6 @@
 import { GitError } from '../../git/errors.ts'
 import { type RefUpdate, updateRefs } from '../../git/refs.ts'
-import { putBranchRename } from '../../storage/branch-renames.ts'
+import { findBranchRename, putBranchRename } from '../../storage/branch-renames.ts'
 import type { Tx } from '../../storage/database.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
@@ -9,7 +9,7 @@ import { checkByGitHook, runGitHook } from './hook-runs.ts'
 import type { Unit } from './permissions.ts'
 import type { PullPush } from './pull-pushes.ts'
 import { recordRefs } from './ref-index.ts'
-import { forgetNote, noteUpdates } from './ref-notes.ts'
+import { forgetNote, isUnderWay, noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
 
 /**
@@ -81,7 +81,8 @@ interface Origin {
  * Moves refs: all of them or none. Their objects have to be stored before.
  *
  * @param origin undefined for what the server does on its own account.
- * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; what writing down throws, before anything moves.
+ * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; REF_CHANGED when somebody else is renaming the branch; what
+ *   writing down throws, before anything moves.
  */
 export async function applyUpdates(
   app: App,
@@ -89,7 +90,7 @@ export async function applyUpdates(
   updates: readonly RefUpdate[],
   origin?: Origin,
 ): Promise<void> {
-  const also = origin?.rename ? noteRename(repositoryId, origin.rename) : origin?.note
+  const also = origin?.rename ? noteRename(app, repositoryId, origin.rename) : origin?.note
   const push = origin && { pusherId: origin.pusherId, updates }
   const note = await noteUpdates(app, repositoryId, also, push)
   try {
@@ -100,10 +101,18 @@ export async function applyUpdates(
   }
 }
 
-/** What goes with the name of a branch follows when it is recorded, by whoever records it. */
-function noteRename(repositoryId: number, { oldName, newName }: RenamedBranch) {
-  return (tx: Tx, note: number) =>
-    putBranchRename(tx, { repository_id: repositoryId, old_name: oldName, new_name: newName, note_id: note })
+/**
+ * What goes with the name of a branch follows when it is recorded, by whoever records it. Of two who give it another name at once the
+ * first is not forgotten for the second, who fails here if not in Git.
+ */
+function noteRename(app: App, repositoryId: number, { oldName, newName }: RenamedBranch) {
+  return async (tx: Tx, note: number) => {
+    const known = await findBranchRename(tx, repositoryId, oldName)
+    if (known && known.note_id !== null && isUnderWay(app, known.note_id)) {
+      throw new DomainError('REF_CHANGED', { ref: `refs/heads/${oldName}` })
+    }
+    await putBranchRename(tx, { repository_id: repositoryId, old_name: oldName, new_name: newName, note_id: note })
+  }
 }
 
 /** Records what Git made of updates, as far as it made anything of them, and removes their note. */

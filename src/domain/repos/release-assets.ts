@@ -1,8 +1,7 @@
 import {
+  AttachmentGoneError,
   AttachmentTooLargeError,
-  attachmentBytes,
-  type ByteRange,
-  readAttachment,
+  openAttachment,
   removeAttachment,
   writeAttachment,
 } from '../../storage/attachment-files.ts'
@@ -34,11 +33,18 @@ const MAX_NAME_BYTES = 255
 /** A name that is a file of its own, wherever it is saved. */
 const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u
 
+/** A part of a file: first and last byte, both of them in it. */
+export interface ByteRange {
+  readonly first: number
+  readonly last: number
+}
+
 /** A file that somebody downloads, or a part of it. */
 export interface Download {
   readonly asset: ReleaseAsset
   /** Undefined for the whole. */
   readonly range: ByteRange | undefined
+  /** Of a file that stays open until this is read to its end, or given up. */
   readonly chunks: AsyncIterable<Buffer>
 }
 
@@ -133,8 +139,12 @@ async function storeFile(app: App, repositoryId: number, content: AsyncIterable<
   try {
     return await writeAttachment(app.attachments, repositoryId, content, maxAssetBytes)
   } catch (error) {
-    if (!(error instanceof AttachmentTooLargeError)) throw error
-    throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxAssetBytes) })
+    if (error instanceof AttachmentTooLargeError) {
+      throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxAssetBytes) })
+    }
+    // Whoever deletes a repository takes its folder, too.
+    if (error instanceof AttachmentGoneError) throw new DomainError('RELEASE_NOT_FOUND')
+    throw error
   }
 }
 
@@ -231,14 +241,13 @@ export async function download(
   // To strangers it is missing, whatever it is that they may not read.
   const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(notFoundInstead)
   if (draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
-  // A download that began a moment before the release was deleted.
-  if ((await attachmentBytes(app.attachments, repository_id, uuid)) === undefined) {
-    throw new DomainError('ASSET_NOT_FOUND')
-  }
   const range = rangeText === undefined ? undefined : readRange(rangeText, asset.bytes)
   // Clients that go on where they were cut off have been counted.
   if (isCounted && (range === undefined || range.first === 0)) await rows.countDownload(app.db, asset.id)
-  return { asset, range, chunks: readAttachment(app.attachments, repository_id, uuid, range) }
+  const file = await openAttachment(app.attachments, repository_id, uuid)
+  // The release was deleted a moment ago.
+  if (!file) throw new DomainError('ASSET_NOT_FOUND')
+  return { asset, range, chunks: file.createReadStream(range && { start: range.first, end: range.last }) }
 }
 
 /**

@@ -30,8 +30,8 @@ export type { Release } from '../../storage/releases.ts'
 /** Beyond that lists would cut it anyway. */
 const MAX_TITLE_CHARACTERS = 255
 
-/** As long a text as anybody reads. Lists of 50 carry it. */
-const MAX_NOTE_BYTES = 1024 * 1024
+/** About as much as elsewhere. A list of 30 has them all, and clients of gRPC take 4 MiB unless told otherwise. */
+const MAX_NOTE_BYTES = 128 * 1024
 
 /** Far more than any branch or tag has. */
 const MAX_TARGET_CHARACTERS = 1024
@@ -215,8 +215,23 @@ export async function editRelease(
   edit: ReleaseEdit,
 ): Promise<ReleaseView> {
   const open = await openForWriting(app, caller, ownerName, name)
+  for (;;) {
+    const before = visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id))
+    const stored = await attemptEdit(app, caller, open, before, edit)
+    if (stored) return viewRelease(app, open, stored)
+  }
+}
+
+/** @returns undefined when the release was published, withdrawn or given another tag meanwhile: then its tag has to be looked at anew. */
+async function attemptEdit(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  before: Release,
+  edit: ReleaseEdit,
+): Promise<Release | undefined> {
   const { repository } = open
-  const before = visibleRelease(caller, open, await rows.findRelease(app.db, repository.id, id))
+  const { id } = before
   const wanted = edit.tagName || before.tag_name
   const tag = await readTagInAnyCase(app, repository, wanted)
   const tagName = tag?.name ?? wanted
@@ -233,8 +248,9 @@ export async function editRelease(
     const commitId = await resolveTarget(app, repository, texts.target || before.target)
     await makeTag(app, caller, repository.id, { name: tagName, message: '', commitId }, 'releases')
   }
-  const stored = await changeWatched(app, async (tx) => {
-    const present = visibleRelease(caller, open, await rows.findRelease(tx, repository.id, id))
+  return changeWatched(app, async (tx) => {
+    const present = await rows.findRelease(tx, repository.id, id)
+    if (present?.draft !== before.draft || present.tag_name !== before.tag_name) return undefined
     const changes = {
       repository_id: repository.id,
       tag_name: tagName,
@@ -251,7 +267,6 @@ export async function editRelease(
     await recordReleaseChange(app, tx, caller, present, edited)
     return edited
   })
-  return viewRelease(app, open, stored)
 }
 
 /**

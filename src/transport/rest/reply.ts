@@ -186,7 +186,8 @@ function weakTag(body: string | Uint8Array): string {
 /** Metadata of content that is not sent (RFC 9110 15.4.5). */
 const contentMetadata = new Set(['content-disposition', 'content-language', 'content-range', 'last-modified'])
 
-function notModified(headers: HeaderList): Reply {
+/** The answer to a client that has the content. */
+export function notModified(headers: HeaderList): Reply {
   const kept: HeaderList = []
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = headers.slice(i, i + 2)

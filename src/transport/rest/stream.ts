@@ -9,11 +9,11 @@ import { encodeStatus, toConnectError } from './errors.ts'
 import type { HeaderList } from './header-list.ts'
 import { grpcMessage } from './header-list.ts'
 import { OCTET_STREAM } from './http-body.ts'
-import { wantsEvents, wantsTrailers } from './negotiate.ts'
+import { tagMatches, wantsEvents, wantsTrailers } from './negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from './node.ts'
 import { addDefaults, hasNoContent, writeHead } from './node.ts'
 import type { Content } from './reply.ts'
-import { checkSize, metadataOf, statusOf } from './reply.ts'
+import { checkSize, metadataOf, notModified, statusOf } from './reply.ts'
 
 /** A server-streaming call that is being answered. */
 export interface StreamCall {
@@ -31,7 +31,7 @@ export interface StreamCall {
 /**
  * Answers with a stream of messages, each sent as soon as it is there and pulled only when the one before is on its way.
  * Rejects with what the call throws before its first message, when nothing is sent yet; never afterwards. Resolves to
- * an answer that the caller has to send for a stream without messages.
+ * an answer that the caller has to send, for a stream without messages and for raw content that the client has by its ETag.
  */
 export async function sendStream(call: StreamCall, messages: AsyncIterable<Message>): Promise<Reply | undefined> {
   const { cancellation, context, request, response, endpoint } = call
@@ -47,6 +47,7 @@ export async function sendStream(call: StreamCall, messages: AsyncIterable<Messa
       if (item.done) break
       content = contentOf(endpoint, item.value)
     }
+    if (framing === raw && hasIt(request, context)) return notModified(metadataOf(context.responseHeader))
     const headers = headOf(context, framing, content)
     addDefaults(headers, call.defaults, undefined)
     writeHead(response, statusOf(context, endpoint.binding.successStatus), headers)
@@ -57,6 +58,12 @@ export async function sendStream(call: StreamCall, messages: AsyncIterable<Messa
     // Not awaited: a generator that is busy with a cancelled call answers when it gets round to it.
     iterator.return?.().catch(() => {})
   }
+}
+
+/** Whether the client has the content, by the tag that the call set. */
+function hasIt({ method, headers }: NodeServerRequest, { responseHeader }: RestContext): boolean {
+  const [tag, known] = [responseHeader.get('etag'), headers['if-none-match']]
+  return (method === 'GET' || method === 'HEAD') && tag !== null && known !== undefined && tagMatches(known, tag)
 }
 
 async function writeAll(

@@ -21,6 +21,7 @@ describe('a file CODEOWNERS', () => {
     ['may be wrong in places', '( @bob\na @carol', ['a'], ['carol']],
     ['may be too expensive in places', `${'(a{1,100}){1,100}'} @bob\na @carol`, ['a'], ['carol']],
     ['may be empty', '', ['a'], []],
+    ['is about the same names in other characters', 'caf\u00e9 @bob', ['cafe\u0301'], ['bob']],
   ])('%s', async (_, text, paths, names) => {
     expect(await owners(text, ...paths)).toEqual(names)
   })

@@ -48,6 +48,9 @@ describe('a list of patterns of files', () => {
     ['.github/**', ['.github/workflows/ci.yml'], ['github/x']],
     [' a ; ;; B;c[ ', ['a', 'b', 'B'], ['c[', 'c', '']],
     ['größe.txt', ['Größe.txt', 'GRÖßE.TXT'], ['grösse.txt']],
+    // As one who checks this out where names are composed gets another file of the same name.
+    ['größe.txt', ['Gro\u0308ße.txt'], ['gr\u0308öße.txt']],
+    ['o\u0308?', ['öx'], ['ö']],
   ])('%s names some and not others', (patterns, fits, not) => {
     const matches = fileMatcher(patterns).matches ?? (() => false)
     expect(fits.filter((path) => !matches(path))).toEqual([])
@@ -58,9 +61,13 @@ describe('a list of patterns of files', () => {
     expect(fileMatcher(patterns).matches).toBeUndefined()
   })
 
-  it('has a hundred at most', () => {
+  it('has a hundred at most, none of them too long to be matched', () => {
     expect(isFileList('a;'.repeat(100))).toBe(true)
     expect(isFileList('a;'.repeat(101))).toBe(false)
+    const longest = `a;${'b'.repeat(255)}`
+    expect(isFileList(longest)).toBe(true)
+    expect(fileMatcher(longest).matches?.('b'.repeat(255))).toBe(true)
+    expect(isFileList(`${longest}b`)).toBe(false)
   })
 })
 

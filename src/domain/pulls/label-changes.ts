@@ -1,0 +1,112 @@
+import type { Label } from '../../storage/labels.ts'
+import { findLabelsFor, findLabelsNamed } from '../../storage/pull-labels.ts'
+import { labelsOfPulls, touchPull } from '../../storage/pull-requests.ts'
+import type { Caller, SignedIn } from '../access.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { DomainError } from '../errors.ts'
+import { changeWatched, recordPullChange } from '../repos/repository-events.ts'
+import { checkLabelCount, isLabelHere, labelOwnersFor, setPullLabels } from './pull-labels.ts'
+import { type OpenPull, openPull } from './pull-requests.ts'
+import { reread } from './review-changes.ts'
+
+/** The labels of a pull request, by name, and where that is. */
+export interface LabelledPull {
+  readonly open: OpenPull
+  readonly labels: readonly Label[]
+}
+
+/** A label as a client names it: by its number, or by its name. */
+export type LabelReference = number | string
+
+/** @throws what `openPull` throws. */
+export async function listLabelsOfPull(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+): Promise<LabelledPull> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const labels = await labelsOfPulls(app.db, [open.pull.id])
+  return { open, labels: (labels.get(open.pull.id) ?? []).filter((label) => isLabelHere(label, open)) }
+}
+
+/**
+ * Gives a pull request labels, beside those that it has or in their place. Those that there are not are ignored, as they are where a
+ * pull request is edited.
+ *
+ * @throws what `openPull` throws for 'write'; INVALID_FIELD when there are too many.
+ */
+export async function labelPull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  references: readonly LabelReference[],
+  keeps: 'all others' | 'none',
+): Promise<LabelledPull> {
+  checkLabelCount(references)
+  const open = await openPull(app, caller, ownerName, name, number, 'write')
+  const given = await idsOf(app, caller, open, references)
+  return changeLabels(app, caller, open, (present) => [...(keeps === 'none' ? [] : present), ...given])
+}
+
+/**
+ * Takes a label from a pull request, should it have that.
+ *
+ * @throws what `openPull` throws for 'write'; LABEL_NOT_FOUND
+ */
+export async function unlabelPull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  labelId: number,
+): Promise<void> {
+  const open = await openPull(app, caller, ownerName, name, number, 'write')
+  const owners = await labelOwnersFor(app, caller, open)
+  if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId)) throw new DomainError('LABEL_NOT_FOUND')
+  await changeLabels(app, caller, open, (present) => present.filter((id) => id !== labelId))
+}
+
+/** Ids of the labels that a client names, as far as there are such. */
+async function idsOf(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  references: readonly LabelReference[],
+): Promise<number[]> {
+  const names = references.filter((reference) => typeof reference === 'string')
+  const named = await findLabelsNamed(app.db, await labelOwnersFor(app, caller, open), names)
+  return references.flatMap((reference) => (typeof reference === 'number' ? reference : (named.get(reference) ?? [])))
+}
+
+/** @param idsFrom which labels it is to have, from those that it has. */
+async function changeLabels(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  idsFrom: (present: readonly number[]) => readonly number[],
+): Promise<LabelledPull> {
+  const owners = await labelOwnersFor(app, caller, open)
+  const { id } = open.pull
+  const labels = await changeWatched(app, async (tx) => {
+    const pull = await reread(tx, open.pull)
+    const before = (await labelsOfPulls(tx, [id])).get(id) ?? []
+    const ids = idsFrom(before.map((label) => label.id))
+    checkLabelCount(ids)
+    await setPullLabels(tx, id, owners, ids)
+    const after = (await labelsOfPulls(tx, [id])).get(id) ?? []
+    if (isSame(before, after)) return after
+    await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
+    await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')
+    return after
+  })
+  return { open, labels }
+}
+
+function isSame(some: readonly Label[], others: readonly Label[]): boolean {
+  return some.length === others.length && some.every(({ id }, i) => id === others[i]?.id)
+}
