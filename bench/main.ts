@@ -9,6 +9,7 @@ import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups
 import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
+import { measureMerges } from './merges.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { pullFileLists } from './pull-files.ts'
 import { pullLists } from './pull-lists.ts'
@@ -58,7 +59,8 @@ async function bench(): Promise<void> {
   const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
   const sections: string[] = []
   const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
-  const subjects: Subject[] = [...groups.map(requestsOf), ...repositoriesOf(servers), pushes, gitOf(servers)]
+  const merges = { name: 'merges', measure: () => measureMerges(servers, join(folder, 'merges')) }
+  const subjects: Subject[] = [...groups.map(requestsOf), ...repositoriesOf(servers), pushes, merges, gitOf(servers)]
   for (const { name, measure } of selectSubjects(subjects)) {
     process.stderr.write(`${name} …\n`)
     sections.push(await measure())

@@ -23,6 +23,8 @@ import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
@@ -114,6 +116,8 @@ const SERVICES = [
   GpgKeyService,
   ForkService,
   IdentityProviderService,
+  IssueCommentService,
+  IssueService,
   LabelService,
   MemoService,
   MilestoneService,

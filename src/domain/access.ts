@@ -45,6 +45,11 @@ export function signedIn(caller: Caller): SignedIn {
   return caller
 }
 
+/** An account as the caller that it was when it left something to be done later. */
+export function onBehalfOf(user: User): SignedIn {
+  return { kind: 'user', user, credential: { kind: 'order' }, peer: { address: '', loopback: true } }
+}
+
 /** Whether the caller acts with the powers of an administrator: by role, and by scope where a token is used. */
 export function actsAsAdministrator(caller: Caller, level: 'read' | 'write'): boolean {
   return caller.kind === 'user' && caller.user.role === 'ADMIN' && holdsScope(caller, `${level}:admin`)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, open, rename, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { GitError } from './errors.ts'
 import { entriesOf } from './folders.ts'
@@ -39,7 +39,7 @@ const SUBFOLDER = /^[0-9a-f]{2}$/
 const FLUSHES_AT_ONCE = 16
 
 /**
- * Takes loose objects from a folder into a repository. Those that it has already are no error.
+ * Takes the loose objects of a folder into a repository. Those that it has already are no error.
  *
  * As when Git stores them, each is flushed before it gets its name, and its name is safe by the time that a ref leads there, for
  * which the journal is flushed.
@@ -59,6 +59,8 @@ export async function takeObjects(repositories: Repositories, id: number, folder
   for (let i = 0; i < moves.length; i += FLUSHES_AT_ONCE) {
     await Promise.all(moves.slice(i, i + FLUSHES_AT_ONCE).map(([from, to]) => moveFlushed(from, to)))
   }
+  // Git makes them again when it needs them; until then nobody need look into them.
+  await Promise.all([...new Set(moves.map(([from]) => dirname(from)))].map((subfolder) => rmdir(subfolder)))
 }
 
 /** Not with the folders above it: those of a repository that is gone must not come back. */

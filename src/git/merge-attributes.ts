@@ -11,17 +11,25 @@ import { treePath } from './trees.ts'
  * Their contents by path.
  *
  * `git merge` reads them from its work tree, where our side is checked out. Here is none, and in a bare repository Git reads none. So
- * where they matter it is given a work tree that has these files and nothing else.
+ * where they matter it is given a work tree that has these files and nothing else: those at the top, and those above files that both
+ * sides have changed. (Attributes of binary files also decide how line ends count when Git looks for what has moved; to that only the
+ * file at the top contributes.)
  */
 export type MergeAttributes = ReadonlyMap<string, Buffer>
 
 const NAME = '.gitattributes'
 
-/** Git ignores files beyond 100 MiB (attr.c). No one that is written by hand is as long as this. */
-const MAX_FILE_BYTES = 1024 * 1024
+/** Longer files are as if they were not there; to Git that is so beyond 100 MiB (attr.c). None is as long that is written by hand. */
+const MAX_FILE_BYTES = 256 * 1024
+
+/** Of all of them together. */
+const MAX_BYTES = 16 * 1024 * 1024
 
 /** Says something about merges, or defines a name for saying it. */
 const ABOUT_MERGES = /merge|diff|binary|\[attr\]|conflict-marker-size/
+
+/** Others want libuv's threads, too. */
+const READS_AT_ONCE = 64
 
 const FORMAT_BITS = 0o170000
 const REGULAR_FILE = 0o100000
@@ -43,10 +51,16 @@ export async function readMergeAttributes(
     const paths = [...directories].flatMap(
       (directory) => treePath(directory === '' ? NAME : `${directory}/${NAME}`) ?? [],
     )
-    const contents = await Promise.all(paths.map((path) => readFile(repository, tree, path)))
-    const files = paths.flatMap((path, i) => (contents[i] ? [[path, contents[i]] as const] : []))
-    const areAboutMerges = files.some(([, content]) => ABOUT_MERGES.test(content.toString('latin1')))
-    return new Map(areAboutMerges ? files : [])
+    const files = new Map<string, Buffer>()
+    let bytes = 0
+    for (let i = 0; i < paths.length && bytes < MAX_BYTES; i += READS_AT_ONCE) {
+      const some = paths.slice(i, i + READS_AT_ONCE)
+      const contents = await Promise.all(some.map((path) => readFile(repository, tree, path)))
+      for (const [j, path] of some.entries()) if (contents[j]) files.set(path, contents[j])
+      for (const content of contents) bytes += content?.length ?? 0
+    }
+    const areAboutMerges = [...files.values()].some((content) => ABOUT_MERGES.test(content.toString('latin1')))
+    return areAboutMerges ? files : new Map()
   })
 }
 

@@ -86,6 +86,9 @@ export async function mergeCommits(
   })
 }
 
+/** Looked into for attributes: more than have files that anybody changes on both sides. */
+const MAX_DIRECTORIES = 10_000
+
 /** What becomes of two commits that have something in common. */
 export type RelatedMerge = Exclude<Merge, { readonly outcome: 'unrelated' }>
 
@@ -121,7 +124,9 @@ export class Merges {
     for (let attributes = await read(); ; ) {
       const process = await this.#processWith(attributes)
       const verdict = await process.merge(ours.id, theirs)
-      for (const path of verdict.touched) for (const directory of directoriesAbove(path)) directories.add(directory)
+      for (const directory of [...verdict.touched].flatMap(directoriesAbove)) {
+        if (directories.size < MAX_DIRECTORIES) directories.add(directory)
+      }
       // Whose attributes count is known now. Where there are others than those that Git had, it was in vain.
       const found = verdict.touched.size > 0 ? await read() : attributes
       if (areSameAttributes(attributes, found)) return this.#conclude(ours.id, verdict)
@@ -133,7 +138,8 @@ export class Merges {
   async end(): Promise<void> {
     await this.#process?.end()
     this.#process = undefined
-    await rm(this.#scratch, { recursive: true, force: true })
+    // A git that was stopped in the middle of its work may write for a moment still.
+    await rm(this.#scratch, { recursive: true, force: true, maxRetries: 3 })
   }
 
   async #conclude(ours: string, { isClean, treeId, paths, texts }: MergeVerdict): Promise<RelatedMerge> {

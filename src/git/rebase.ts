@@ -64,8 +64,8 @@ export async function rebaseCommits(
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout
   const scratch = scratchPath(repositories)
-  const reading = { signal, timeoutMs: TIMEOUT_MS, quarantine: scratch }
-  const merges = new Merges(repositories, id, reading)
+  const reading = { signal, timeoutMs: TIMEOUT_MS }
+  const merges = new Merges(repositories, id, { ...reading, quarantine: scratch })
   try {
     const picks = await readPicks(repositories, id, rebase, reading)
     if (!picks) return { outcome: 'too-many' }
@@ -195,7 +195,11 @@ async function replayPicks(
     }
     last = { original, on }
   }
-  if (rebase.lastMessage !== undefined && last) tip = make(last.original, last.on, tip.treeId, rebase.lastMessage)
+  if (rebase.lastMessage !== undefined && last) {
+    // Nobody needs what it was made into before.
+    if (tip !== last.original) contents.pop()
+    tip = make(last.original, last.on, tip.treeId, rebase.lastMessage)
+  }
   return { outcome: 'clean', commitId: tip.id, treeId: tip.treeId, contents }
 }
 

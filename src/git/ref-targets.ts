@@ -1,5 +1,6 @@
 import { ByteReader } from './byte-reader.ts'
 import { runGit, spawnGit } from './child-process.ts'
+import { readCommit } from './commits.ts'
 import { parseCommit, parseTag } from './raw-objects.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
@@ -18,6 +19,9 @@ export interface RefTarget {
 /** Kept of a message. A list shows fifty of them. */
 const MAX_MESSAGE_BYTES = 64 * 1024
 
+/** Objects that are looked up one by one, which a process takes longer for: most moves are of one branch. */
+const MAX_LOOKED_UP = 4
+
 /** Read of an object: headers, with a signature or two, and the message. */
 const MAX_CONTENT_BYTES = MAX_MESSAGE_BYTES + 32 * 1024
 
@@ -35,7 +39,9 @@ export async function readRefTargets(
 ): Promise<ReadonlyMap<string, RefTarget>> {
   const repository = repositoryPath(repositories, id)
   const targets = new Map<string, RefTarget>()
-  for await (const { objectId, type, content } of readContents(repository, [...new Set(ids)])) {
+  if (ids.length <= MAX_LOOKED_UP) await lookUp(repositories, id, ids, targets)
+  const others = [...new Set(ids)].filter((objectId) => !targets.has(objectId))
+  for await (const { objectId, type, content } of readContents(repository, others)) {
     if (type === 'commit')
       targets.set(objectId, { isAnnotated: false, commitId: objectId, ...commitOf(objectId, content) })
     if (type === 'tag') targets.set(objectId, { isAnnotated: true, commitId: undefined, ...tagOf(objectId, content) })
@@ -45,6 +51,25 @@ export async function readRefTargets(
     if (target) targets.set(tagId, { ...target, commitId })
   }
   return targets
+}
+
+/** Adds the commits among some objects, as far as there is nothing odd about them. */
+async function lookUp(
+  repositories: Repositories,
+  id: number,
+  ids: readonly string[],
+  targets: Map<string, RefTarget>,
+): Promise<void> {
+  const commits = await Promise.all(
+    ids.map((commitId) => readCommit(repositories, id, commitId).catch(() => undefined)),
+  )
+  for (const commit of commits) {
+    // In another encoding than UTF-8.
+    if (!commit || commit.message.includes('\ufffd')) continue
+    const { committer, message } = commit
+    const described = { time: committer.time, message: cut(message).trim() }
+    targets.set(commit.id, { isAnnotated: false, commitId: commit.id, ...described })
+  }
 }
 
 function tagOf(id: string, content: Buffer): Pick<RefTarget, 'time' | 'message'> {

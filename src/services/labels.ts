@@ -14,6 +14,7 @@ import {
   openOrganizationLabels,
   openRepositoryLabels,
 } from '../domain/repos/labels.ts'
+import type { OpenRepository } from '../domain/repos/permissions.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
 
@@ -83,8 +84,20 @@ async function list(app: App, home: LabelHome, request: { page: number; limit: n
   return { labels: labels.map((label) => labelMessage(app, home, label)), total: BigInt(total), limit }
 }
 
+/** Labels of a thing in a repository: those of the repository, and those of the organisation that owns it. */
+export function labelMessagesIn(
+  app: App,
+  { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,
+  labels: readonly Label[],
+): LabelMessage[] {
+  const paths = { own: `repos/${owner.name}/${repository.name}`, shared: `orgs/${owner.name}` }
+  return labels.map((label) =>
+    labelMessage(app, { path: label.repository_id === null ? paths.shared : paths.own }, label),
+  )
+}
+
 /** A label of a repository or organisation. */
-export function labelMessage(app: App, { path }: Pick<LabelHome, 'path'>, label: Label): LabelMessage {
+function labelMessage(app: App, { path }: Pick<LabelHome, 'path'>, label: Label): LabelMessage {
   return create(LabelSchema, {
     id: BigInt(label.id),
     name: label.name,

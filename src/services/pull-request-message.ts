@@ -13,7 +13,7 @@ import type { PullSide, PullView } from '../domain/pulls/pull-views.ts'
 import type { RepositoryView } from '../domain/repos/repository-views.ts'
 import { accountMessage } from './accounts.ts'
 import { gitUrls } from './git-urls.ts'
-import { labelMessage } from './labels.ts'
+import { labelMessagesIn } from './labels.ts'
 import { milestoneMessage } from './milestones.ts'
 import { repositoryMessage } from './repository-message.ts'
 import { teamMessage } from './teams.ts'
@@ -98,13 +98,9 @@ function peopleOf(app: App, viewer: Caller, view: PullView): Fields {
   }
 }
 
-function planningOf(app: App, { labels, milestone, base: { repository } }: PullView): Fields {
-  const { owner } = repository
-  const paths = { own: `repos/${owner.name}/${repository.repository.name}`, shared: `orgs/${owner.name}` }
+function planningOf(app: App, { labels, milestone, base }: PullView): Fields {
   return {
-    labels: labels.map((label) =>
-      labelMessage(app, { path: label.repository_id === null ? paths.shared : paths.own }, label),
-    ),
+    labels: labelMessagesIn(app, base.repository, labels),
     ...(milestone && { milestone: milestoneMessage(milestone) }),
   }
 }

@@ -1,4 +1,4 @@
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type {
   CreatePullRequestRequest,
   EditPullRequestRequest,
@@ -9,7 +9,7 @@ import type { App } from '../domain/app.ts'
 import { createPull, type PullDraft } from '../domain/pulls/create-pull.ts'
 import { editPull, type PullEdit } from '../domain/pulls/edit-pull.ts'
 import { listPulls } from '../domain/pulls/pull-lists.ts'
-import { getPull, getPullBetween } from '../domain/pulls/pull-requests.ts'
+import { getPull, getPullBetween, type PullLook } from '../domain/pulls/pull-requests.ts'
 import { callerOf } from './call.ts'
 import { numbersOf, textsOf } from './list-values.ts'
 import { dueTimeOf } from './milestones.ts'
@@ -30,12 +30,16 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
 
     async getPullRequest({ owner, repo, index }, context) {
       const caller = callerOf(context)
-      return pullRequestMessage(app, caller, await getPull(app, caller, owner, repo, Number(index)))
+      return pullRequestMessage(app, caller, await getPull(app, caller, owner, repo, Number(index), lookOf(context)))
     },
 
     async getPullRequestByBranches({ owner, repo, base, head }, context) {
       const caller = callerOf(context)
-      return pullRequestMessage(app, caller, await getPullBetween(app, caller, owner, repo, base, head))
+      return pullRequestMessage(
+        app,
+        caller,
+        await getPullBetween(app, caller, owner, repo, base, head, lookOf(context)),
+      )
     },
 
     async createPullRequest(request, context) {
@@ -50,6 +54,11 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       return pullRequestMessage(app, caller, await editPull(app, caller, owner, repo, Number(index), editOf(request)))
     },
   }
+}
+
+/** Nobody sees what HEAD leaves out. */
+export function lookOf({ requestMethod }: Pick<HandlerContext, 'requestMethod'>): PullLook {
+  return requestMethod === 'HEAD' ? 'asks' : 'reads'
 }
 
 function draftOf(request: CreatePullRequestRequest): PullDraft {

@@ -27,6 +27,7 @@ import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import type { PublicKeysTable } from './public-keys.ts'
 import type { PullCommentsTable } from './pull-comments.ts'
 import type { PullMergeAttemptsTable } from './pull-merge-attempts.ts'
+import type { PullMessagesTable } from './pull-messages.ts'
 import type { PullParticipantsTable } from './pull-participants.ts'
 import type { PullRequestAssigneesTable, PullRequestLabelsTable, PullRequestsTable } from './pull-requests.ts'
 import { openReader, type Reader } from './reader.ts'
@@ -98,6 +99,7 @@ export interface Schema {
   public_keys: PublicKeysTable
   pull_comments: PullCommentsTable
   pull_merge_attempts: PullMergeAttemptsTable
+  pull_messages: PullMessagesTable
   pull_participants: PullParticipantsTable
   pull_request_assignees: PullRequestAssigneesTable
   pull_request_labels: PullRequestLabelsTable

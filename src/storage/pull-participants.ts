@@ -18,6 +18,36 @@ export async function insertParticipants(tx: Tx, pullId: number, userIds: readon
     .execute()
 }
 
+/** Makes somebody who does something a participant, who has seen what there is; whoever is one already stays as they are. */
+export async function insertActor(tx: Tx, pullId: number, userId: number): Promise<void> {
+  await tx
+    .insertInto('pull_participants')
+    .columns(['pull_request_id', 'user_id', 'seen'])
+    .expression((eb) =>
+      eb
+        .selectFrom('pull_requests')
+        .select((pull) => ['id', pull.val(userId).as('user_id'), 'change_count'])
+        .where('id', '=', pullId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Makes somebody a participant who has seen all so far; whoever is one already stays as they are. */
+export async function joinPull(tx: Tx, pullId: number, userId: number): Promise<void> {
+  await tx
+    .insertInto('pull_participants')
+    .columns(['pull_request_id', 'user_id', 'seen'])
+    .expression((eb) =>
+      eb
+        .selectFrom('pull_requests')
+        .select(['id', eb.val(userId).as('user_id'), 'change_count'])
+        .where('id', '=', pullId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
 /** Notes that a participant has seen all of a pull request as it is now. Of others nothing is noted. */
 export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<void> {
   await tx
@@ -25,6 +55,17 @@ export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<
     .set((eb) => ({ seen: eb.selectFrom('pull_requests').select('change_count').where('id', '=', pullId).$asScalar() }))
     .where('pull_request_id', '=', pullId)
     .where('user_id', '=', userId)
+    .execute()
+}
+
+/** Notes that a participant has seen a pull request as it was after so many changes; whoever has seen more already stays so. */
+export async function markSeenUpTo(db: Db, pullId: number, userId: number, changeCount: number): Promise<void> {
+  await db
+    .updateTable('pull_participants')
+    .set({ seen: changeCount })
+    .where('pull_request_id', '=', pullId)
+    .where('user_id', '=', userId)
+    .where('seen', '<', changeCount)
     .execute()
 }
 

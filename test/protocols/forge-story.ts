@@ -13,6 +13,8 @@ import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
@@ -58,6 +60,8 @@ const pulls = PullRequestService.method
 const pullFiles = PullFileService.method
 const pullMerges = PullMergeService.method
 const reviews = ReviewService.method
+const issues = IssueService.method
+const issueComments = IssueCommentService.method
 const mirrors = MirrorService.method
 const topics = TopicService.method
 
@@ -347,6 +351,21 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(reviews.undismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/undismissals'),
   bob(reviews.getReview, 'GET /repos/guild/engine/pulls/1/reviews/4'),
   bob(reviews.listReviews, 'GET /repos/guild/engine/pulls/1/reviews'),
+  bob(labels.createRepositoryLabel, 'POST /repos/guild/engine/labels', { name: 'kind/plan', color: '#0f0' }),
+  bob(issues.addIssueLabels, 'POST /repos/guild/engine/issues/1/labels', { labels: ['kind/plan'] }),
+  bob(issues.replaceIssueLabels, 'PUT /repos/guild/engine/issues/1/labels', { labels: [3] }),
+  bob(issues.listIssueLabels, 'GET /repos/guild/engine/issues/1/labels'),
+  bob(issues.removeIssueLabel, 'DELETE /repos/guild/engine/issues/1/labels/3'),
+  bob(issues.clearIssueLabels, 'DELETE /repos/guild/engine/issues/1/labels'),
+  bob(issues.editIssue, 'PATCH /repos/guild/engine/issues/1', { title: 'Make one plan' }),
+  bob(issues.getIssue, 'GET /repos/guild/engine/issues/1'),
+  by('carol', issueComments.createIssueComment, 'POST /repos/guild/engine/issues/1/comments', { body: 'Why not two?' }),
+  by('carol', issueComments.editIssueComment, 'PATCH /repos/guild/engine/issues/comments/1', {
+    body: 'Why not three?',
+  }),
+  bob(issueComments.getIssueComment, 'GET /repos/guild/engine/issues/comments/1'),
+  bob(issueComments.listIssueComments, 'GET /repos/guild/engine/issues/1/comments'),
+  by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', { merge_when_checks_succeed: true }),
   bob(pullMerges.cancelAutoMerge, 'DELETE /repos/guild/engine/pulls/1/merge'),

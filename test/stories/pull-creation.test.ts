@@ -147,6 +147,21 @@ describe('a pull request that is opened', () => {
   })
 })
 
+describe('a pull request from a private fork', () => {
+  it('shows what it proposes and, to who may not read the fork, nothing else of it', async () => {
+    const { pulls, path, fork, theirs } = await forked('veiled-fork')
+    await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
+    const made = await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'main', title: 'x' })
+    expect(made.head).toMatchObject({ label: 'theirs', repo: { private: true } })
+    const seen = await forge.ask(cast.bob, 'GET', `${pulls}/1`)
+    expect(seen.head).toMatchObject({ repo: null, repo_id: -1, sha: theirs, ref: 'refs/pull/1/head' })
+    expect(await refsOf(path)).toContain(`${theirs}\trefs/pull/1/head`)
+    // There is no fork to ask about, or to open another one from.
+    const again = { head: 'eve:theirs', base: 'own', title: 'y' }
+    expect((await forge.rest(cast.bob, 'POST', pulls, again)).status).toBe(404)
+  })
+})
+
 describe('what cannot be opened', () => {
   type Case = [
     name: string,

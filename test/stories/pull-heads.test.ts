@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examine } from '../../src/domain/maintenance/doctor.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { transaction } from '../../src/storage/database.ts'
+import { noteAllRepositories } from '../../src/storage/maintenance.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
 import { invitePullCast, type PullCast, pullForge } from '../support/pull-forge.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
@@ -107,7 +108,7 @@ describe('the head of a pull request', () => {
   })
 
   it('outlives its branch, whose pull requests are closed then', async () => {
-    const { path, fork, git, forkGit, read, own, theirs } = await proposed('deleted')
+    const { id, path, fork, git, forkGit, read, own, theirs } = await proposed('deleted')
     await git('push', '-q', 'origin', ':own')
     await forge.ask(cast.eve, 'DELETE', `${fork.path}/branches/theirs`)
     for (const [number, commit] of [
@@ -122,10 +123,10 @@ describe('the head of a pull request', () => {
       expect(await held(path, `refs/pull/${number}/head`)).toBe(commit)
     }
     expect((await forge.ask(cast.bob, 'GET', path)).open_pr_counter).toBe(0)
-    // A branch of the same name has nothing to do with what is closed.
+    // A branch that gets the name of an old one has nothing to do with what is closed.
     await forkGit('commit', '-q', '--allow-empty', '-m', 'anew')
     await forkGit('push', '-q', 'origin', 'HEAD:theirs')
-    expect((await rowOf(server.app ? (await forge.ask(cast.bob, 'GET', path)).id : 0, 2)).head_commit).toBe(theirs)
+    expect((await rowOf(id, 2)).head_commit).toBe(theirs)
   })
 
   it('outlives its repository with what was pushed last, and says nothing of it any more', async () => {
@@ -207,7 +208,6 @@ describe('the base of a pull request', () => {
 })
 
 describe('after a crash', () => {
-  /** What is there once a server has been stopped, tampered with and started again on the same data. */
   it('refs follow the rows, whichever of the two it came before', async () => {
     const { id, path, theirs, forkGit } = await proposed('crashed')
     const folder = repositoryPath(server.app.git, id)
@@ -237,7 +237,7 @@ describe('after a crash', () => {
     expect((await rowOf(id, 2)).head_ref_commit).toBe(late)
   })
 
-  it('what a push has left unrecorded is recorded at the start, pull requests and all', async () => {
+  it('what a push or a backup has left unrecorded is recorded at the start, pull requests and all', async () => {
     const data = server.data
     const first = await startTestServer({ data: `${data}-again` })
     const own = pullForge(first)
@@ -250,9 +250,7 @@ describe('after a crash', () => {
     await first.close(0)
     // Git did what it was asked for, and the server was killed.
     const second = await startTestServer({ data: `${data}-again` })
-    await transaction(second.app.db, (tx) =>
-      tx.insertInto('pending_ref_updates').values({ repository_id: id, create_time: 0 }).execute(),
-    )
+    await transaction(second.app.db, noteAllRepositories)
     await second.close(0)
     const tree = await client.git('.', '-C', folder, 'rev-parse', `${before}^{tree}`)
     const moved = await client.git('.', '-C', folder, 'commit-tree', tree, '-p', before, '-m', 'next')

@@ -53,13 +53,13 @@ async function proposed({
   names += 1
   const name = `message${names}`
   const { path, pulls } = await forge.repository(cast.bob, name)
-  await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/<name>`, 'bob', PASSWORD), name)
+  await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   await git('checkout', '-q', '-b', 'topic')
   for (const [i, author] of authors.entries()) {
     await writeFile(join(client.home, name, `file${i}`), `${i}`)
     await git('add', '.')
-    await git('commit', '-q', '-m', `Change <i>`, '-m', 'Because.', `--author=${author}`)
+    await git('commit', '-q', '-m', `Change ${i}`, '-m', 'Because.', `--author=${author}`)
   }
   await git('push', '-q', 'origin', 'topic')
   for (const [file, content] of Object.entries({ base: 'base\n', ...templates })) {
@@ -137,8 +137,8 @@ describe('a template of the repository', () => {
       title: placed('Mend <BaseBranch>'),
       body: 'With care.',
     })
-    await forge.ask(cast.bob, 'PUT', `<path>/collaborators/carol`, { permission: 'write' })
-    await forge.ask(cast.carol, 'POST', `<pull>/reviews`, { event: 'APPROVED', body: '' })
+    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
     const name = path.split('/').at(-1)
     expect(await mergedBy({ Do: 'merge' })).toBe(
       [

@@ -184,7 +184,7 @@ describe('an update is refused', () => {
 
   it('to who may not push to the head', async () => {
     const { pull, open, fork } = await proposed()
-    await open()
+    await open({ allow_maintainer_edit: false })
     expect(await refusalOf(cast.bob, pull)).toEqual(DENIED)
     expect(await refusalOf(cast.carol, pull)).toEqual(DENIED)
     await forge.ask(cast.eve, 'POST', `${fork.path}/branch_protections`, { rule_name: 'topic', enable_push: true })

@@ -65,8 +65,16 @@ describe('a review', () => {
       expect([listed.body.length, listed.headers.get('x-total-count')]).toEqual([1, '1'])
       expect((await forge.rest(who, 'GET', `${pull.reviews}/${made.body.id}`)).body.body).toBe('*Fine.*')
     }
-    const changed = await forge.ask(cast.carol, 'GET', pull.pull)
-    expect(changed.updated_at >= made.body.updated_at).toBe(true)
+    // Who takes part is told, save for who did it.
+    for (const [who, unread] of [
+      [cast.carol, true],
+      [cast.bob, false],
+      [cast.eve, false],
+    ] as const) {
+      expect((await forge.ask(who, 'GET', pull.pull)).unread).toBe(unread)
+    }
+    await forge.review(cast.carol, pull, 'COMMENT')
+    expect((await forge.ask(cast.bob, 'GET', pull.pull)).unread).toBe(true)
   })
 
   it('is the same by gRPC, in all that can be done with it', async () => {
@@ -89,6 +97,19 @@ describe('a review', () => {
     })
     const { comments } = await eve.listReviewComments({ ...key, id: begun.id })
     expect(comments).toMatchObject([{ path: 'topic.txt', position: 2n, originalPosition: 0n, user: { login: 'bob' } }])
+    const [{ id: comment } = { id: 0n }] = comments
+    const reply = await eve.replyToReviewComment({ ...key, comment, body: 'Why?' })
+    expect(reply).toMatchObject({ pullRequestReviewId: begun.id, position: 2n, user: { login: 'eve' } })
+    const more = { path: 'topic.txt', body: 'And that.', newPosition: 1n }
+    const added = await bob.createReviewComment({ ...key, id: begun.id, ...more })
+    expect(await bob.getReviewComment({ ...key, id: begun.id, comment: added.id })).toEqual(added)
+    const place = { owner: 'bob', repo: name, comment }
+    await bob.resolveReviewComment(place)
+    expect((await eve.getReviewComment({ ...key, id: begun.id, comment })).resolver?.login).toBe('bob')
+    await bob.unresolveReviewComment(place)
+    expect((await eve.getReviewComment({ ...key, id: begun.id, comment })).resolver).toBeUndefined()
+    await bob.deleteReviewComment({ ...key, id: begun.id, comment: added.id })
+    expect((await eve.getReview({ ...key, id: begun.id })).commentsCount).toBe(2n)
     const dismissed = await bob.dismissReview({ ...key, id: begun.id, message: 'Never mind.' })
     expect(dismissed).toMatchObject({ dismissed: true, dismissalMessage: 'Never mind.' })
     expect(await bob.undismissReview({ ...key, id: begun.id })).toMatchObject({
@@ -105,6 +126,8 @@ describe('a review', () => {
   it('is nobody else’s business while it is pending', async () => {
     const pull = await forge.pull('pending')
     const before = await forge.ask(cast.carol, 'GET', pull.pull)
+    const events = () => server.app.db.selectFrom('repository_events').select('type').orderBy('id').execute()
+    const told = (await events()).length
     const begun = await forge.review(cast.eve, pull, 'PENDING', 'Secret.', {
       comments: [{ path: 'topic.txt', new_position: 1, body: 'First.' }],
     })
@@ -133,7 +156,9 @@ describe('a review', () => {
       comments: [{ path: 'topic.txt', new_position: 2, body: 'Second.' }],
     })
     expect(more).toMatchObject({ id: begun.id, comments_count: 2, body: 'Still secret.' })
+    expect(await events()).toHaveLength(told)
     const out = await forge.review(cast.eve, pull, 'COMMENT', '')
+    expect((await events()).slice(told)).toEqual([{ type: 'PULL_REQUEST_REVIEWED' }])
     expect(out).toMatchObject({ id: begun.id, state: 'COMMENT', comments_count: 2, official: false })
     expect(await forge.seen(cast.bob, pull)).toEqual(['COMMENT eve'])
     expect((await forge.ask(cast.bob, 'GET', pull.pull)).review_comments).toBe(2)

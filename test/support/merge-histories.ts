@@ -145,7 +145,8 @@ class Writer {
   /** A change that fits what is there. */
   draw(tree: Tree): Edit {
     const random = this.#random
-    const paths = [...tree.keys()]
+    // Git finds fault with attributes in a link, or a folder of their name.
+    const paths = [...tree.keys()].filter((path) => !path.endsWith('.gitattributes'))
     const kinds = random.below(3) < 2 ? USUAL_CHANGES : Object.keys(CHANGES)
     const kind = kinds[random.below(kinds.length)] ?? ''
     const draw = {

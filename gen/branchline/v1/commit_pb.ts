@@ -298,15 +298,15 @@ export const CommitStatsSchema: GenMessage<CommitStats> = /*@__PURE__*/
 export type Verification = Message<"branchline.v1.Verification"> & {
   /**
    * Whether it is signed by a key of the account that the committer's address, or the tagger's, belongs to, as far as
-   * that can be said today.
+   * that can be said today; or by that of the server (GetSigningKey), which signs the commits that it makes itself.
    *
    * @generated from field: bool verified = 1;
    */
   verified: boolean;
 
   /**
-   * `username / key` if it is verified. Why not otherwise, for programs: `gpg.error.not_signed_commit`,
-   * `gpg.error.extract_sign` for a signature that cannot be read, `gpg.error.no_committer_account`,
+   * `username / key` if it is verified, `Branchline / key` if by the server. Why not otherwise, for programs:
+   * `gpg.error.not_signed_commit`, `gpg.error.extract_sign` for a signature that cannot be read, `gpg.error.no_committer_account`,
    * `gpg.error.no_gpg_keys_found` when the account has no such key, `gpg.error.probable_bad_signature` when it has one
    * that did not sign this, or not at that time.
    *
@@ -364,7 +364,7 @@ export type VerificationSigner = Message<"branchline.v1.VerificationSigner"> & {
   email: string;
 
   /**
-   * Username of the account.
+   * Username of the account; empty for the server, which vouches for nobody but itself.
    *
    * @generated from field: string username = 3;
    */

@@ -299,7 +299,8 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   contentVersion: bigint;
 
   /**
-   * Whether the caller takes part in it and has not seen its last changes.
+   * Whether the caller takes part in it and has not seen its last changes. They have seen what they read as one pull request, and what
+   * they merge; the answer says how it was before. Lists, HEAD, and tokens that see public data only leave it as it is.
    *
    * @generated from field: bool unread = 39;
    */

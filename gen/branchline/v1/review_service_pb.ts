@@ -1020,6 +1020,7 @@ export const ReviewService: GenService<{
    * - INVALID_REVIEW_LINE, when a comment is about a file, or a line of one, that there is not.
    * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
    * - INVALID_FIELD, when a text is too long, or a comment has none.
+   * - REF_NOT_FOUND, when the head of the pull request is nowhere any more.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *
@@ -1219,6 +1220,7 @@ export const ReviewService: GenService<{
    * - INVALID_REVIEW_LINE, when a comment is about a file, or a line of one, that there is not.
    * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
    * - INVALID_FIELD, when the text is too long, or there is none.
+   * - REF_NOT_FOUND, when the head of the pull request is nowhere any more.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *

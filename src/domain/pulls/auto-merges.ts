@@ -154,8 +154,3 @@ function orderOf({ style, title, message, delete_branch }: rows.AutoMerge): Omit
     whenChecksSucceed: false,
   }
 }
-
-/** Somebody as the caller that they were when they ordered something. */
-function onBehalfOf(user: User): SignedIn {
-  return { kind: 'user', user, credential: { kind: 'order' }, peer: { address: '', loopback: true } }
-}

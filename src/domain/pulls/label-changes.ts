@@ -5,8 +5,9 @@ import type { Caller, SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { changeWatched, recordPullChange } from '../repos/repository-events.ts'
-import { checkLabelCount, isLabelHere, labelOwnersFor, setPullLabels } from './pull-labels.ts'
+import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
 import { type OpenPull, openPull } from './pull-requests.ts'
+import { isLabelHere } from './pull-views.ts'
 import { reread } from './review-changes.ts'
 
 /** The labels of a pull request, by name, and where that is. */
@@ -78,19 +79,25 @@ async function idsOf(
   open: OpenPull,
   references: readonly LabelReference[],
 ): Promise<number[]> {
+  const owners = await labelOwnersFor(app, caller, open)
+  const numbers = references.filter((reference) => typeof reference === 'number')
   const names = references.filter((reference) => typeof reference === 'string')
-  const named = await findLabelsNamed(app.db, await labelOwnersFor(app, caller, open), names)
-  return references.flatMap((reference) => (typeof reference === 'number' ? reference : (named.get(reference) ?? [])))
+  const numbered = await findLabelsFor(app.db, owners, numbers)
+  const named = await findLabelsNamed(app.db, owners, names)
+  return references.flatMap((reference) =>
+    typeof reference === 'string' ? (named.get(reference) ?? []) : numbered.has(reference) ? reference : [],
+  )
 }
 
 /** @param idsFrom which labels it is to have, from those that it has. */
 async function changeLabels(
   app: App,
   caller: SignedIn,
-  open: OpenPull,
+  { repository, owner, ...open }: OpenPull,
   idsFrom: (present: readonly number[]) => readonly number[],
 ): Promise<LabelledPull> {
-  const owners = await labelOwnersFor(app, caller, open)
+  // Those that hide from the caller stay.
+  const owners = { repository_id: repository.id, organization_id: owner.kind === 'ORGANIZATION' ? owner.id : null }
   const { id } = open.pull
   const labels = await changeWatched(app, async (tx) => {
     const pull = await reread(tx, open.pull)
@@ -104,7 +111,7 @@ async function changeLabels(
     await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')
     return after
   })
-  return { open, labels }
+  return { open: { ...open, repository, owner }, labels }
 }
 
 function isSame(some: readonly Label[], others: readonly Label[]): boolean {

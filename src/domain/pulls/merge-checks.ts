@@ -1,4 +1,5 @@
 import { findMergeBase } from '../../git/history.ts'
+import { mergeCommits } from '../../git/merge.ts'
 import { readRef } from '../../git/refs.ts'
 import type { MergeStyle, Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
@@ -70,6 +71,8 @@ export async function findMergeTips(app: App, { repository, pull }: OpenPull): P
   if (known === 'CONFLICT' || known === 'ERROR' || known === 'ANCESTOR') throw notMergeable(known)
   const head = await prepareHead(app, pull)
   if (head !== pull.head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
+  // Asked at the same time: the merge that follows finds the answer. What is wrong with it, it says by itself.
+  if (known === 'CHECKING') mergeCommits(app.git, repository.id, base, head).catch(() => {})
   const mergeBase = (await reading(findMergeBase(app.git, repository.id, base, head))) ?? ''
   if (mergeBase === head) throw notMergeable('ANCESTOR')
   return { pull, base, head, mergeBase }

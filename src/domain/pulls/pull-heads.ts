@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { GitError } from '../../git/errors.ts'
 import { fetchCommit } from '../../git/forks.ts'
 import { inspectObject } from '../../git/objects.ts'
@@ -34,6 +35,9 @@ const MAX_SKIPPED = 500
 
 /** Brought up to date before a fetch is served. The worker sees to the rest. */
 const MAX_BEFORE_FETCH = 20
+
+/** What that may take of the time of who fetches: a fork may hold gibibytes that are new. */
+const MAX_PATIENCE_MS = 2_000
 
 /** Name of the ref of a pull request within the repository that it goes to. */
 export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
@@ -131,7 +135,16 @@ async function settleLost(app: App, { id, head_commit }: PullRequest, held: stri
 /** Brings the refs of pull requests into a repository up to date before somebody fetches it, as far as that is soon done. */
 export async function prepareHeadsOf(app: App, repositoryId: number): Promise<void> {
   const behind = await rows.pullsBehind(app.db, repositoryId, MAX_BEFORE_FETCH)
-  for (const pull of behind) await prepareHead(app, pull).catch((err: unknown) => notFollowed(app, pull, err))
+  if (behind.length === 0) return
+  const work = prepareAll(app, behind)
+  app.background.run('refs of pull requests', () => work)
+  const patience = new AbortController()
+  await Promise.race([work, pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})])
+  patience.abort()
+}
+
+async function prepareAll(app: App, pulls: readonly PullRequest[]): Promise<void> {
+  for (const pull of pulls) await prepareHead(app, pull).catch((err: unknown) => notFollowed(app, pull, err))
 }
 
 /**
@@ -139,9 +152,7 @@ export async function prepareHeadsOf(app: App, repositoryId: number): Promise<vo
  * nothing in here needs.
  */
 export async function rescueHeadsFrom(app: App, repositoryId: number): Promise<void> {
-  for (const pull of await rows.pullsBehindHead(app.db, repositoryId)) {
-    await prepareHead(app, pull).catch((err: unknown) => notFollowed(app, pull, err))
-  }
+  await prepareAll(app, await rows.pullsBehindHead(app.db, repositoryId))
 }
 
 function notFollowed(app: App, { id }: PullRequest, err: unknown): void {

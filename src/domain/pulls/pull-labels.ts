@@ -24,8 +24,8 @@ export async function labelOwnersFor(
 }
 
 /** @throws INVALID_FIELD when there are more of them than anything has. */
-export function checkLabelCount(ids: readonly number[]): void {
-  if (ids.length > MAX_LABELS) throw new DomainError('INVALID_FIELD', { field: 'labels' })
+export function checkLabelCount(labels: readonly unknown[]): void {
+  if (labels.length > MAX_LABELS) throw new DomainError('INVALID_FIELD', { field: 'labels' })
 }
 
 /**

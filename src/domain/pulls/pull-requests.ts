@@ -1,5 +1,6 @@
+import { markSeenUpTo } from '../../storage/pull-participants.ts'
 import { findPullRequest, findPullRequestBetween, type PullRequest } from '../../storage/pull-requests.ts'
-import type { Caller } from '../access.ts'
+import { type Caller, seesPublicDataOnly } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkNotArchived, type OpenRepository, openRepository, suffices } from '../repos/permissions.ts'
@@ -68,6 +69,9 @@ export function isPoster(caller: Caller, { poster_id }: Pick<PullRequest, 'poste
   return caller.kind === 'user' && caller.user.id === poster_id
 }
 
+/** Whether somebody reads a pull request, or asks what an answer would be like. */
+export type PullLook = 'reads' | 'asks'
+
 /**
  * One pull request by its number.
  *
@@ -79,9 +83,10 @@ export async function getPull(
   ownerName: string,
   name: string,
   number: number,
+  look: PullLook,
 ): Promise<PullView> {
   const { pull, ...open } = await openPull(app, caller, ownerName, name, number, 'read')
-  return readPull(app, caller, open, pull)
+  return readPull(app, caller, open, pull, look)
 }
 
 /**
@@ -98,6 +103,7 @@ export async function getPullBetween(
   name: string,
   base: string,
   head: string,
+  look: PullLook,
 ): Promise<PullView> {
   const open = await openPulls(app, caller, ownerName, name)
   const headName = parseHeadName(head)
@@ -111,12 +117,28 @@ export async function getPullBetween(
       base_branch: base,
     }))
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
-  return readPull(app, caller, open, pull)
+  return readPull(app, caller, open, pull, look)
 }
 
-/** A pull request that somebody looks at, who will want to know whether it can be merged. */
-async function readPull(app: App, caller: Caller, open: OpenRepository, pull: PullRequest): Promise<PullView> {
+/** A pull request that somebody looks at, who will want to know whether it can be merged, and has seen it from then on. */
+async function readPull(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+  pull: PullRequest,
+  look: PullLook,
+): Promise<PullView> {
   const view = await viewPull(app, caller, open, pull)
   if (view.mergeability === 'CHECKING') startCheck(app, pull)
+  if (view.isUnread && look === 'reads') noteSeen(app, caller, pull)
   return view
+}
+
+/**
+ * Notes that a caller has seen what they are shown: a change that comes meanwhile they have not. What works for them with a token that
+ * sees public data only is not taken for them.
+ */
+function noteSeen(app: App, caller: Caller, { id, change_count }: PullRequest): void {
+  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return
+  app.background.run('mark a pull request as seen', () => markSeenUpTo(app.db, id, caller.user.id, change_count))
 }

@@ -100,7 +100,7 @@ export async function viewPulls(
     return {
       pull,
       poster: owners.get(pull.poster_id ?? 0) ?? GHOST,
-      labels: (labels.get(pull.id) ?? []).filter((label) => isHere(label, open)),
+      labels: (labels.get(pull.id) ?? []).filter((label) => isLabelHere(label, open)),
       milestone: milestones.get(pull.milestone_id ?? 0),
       assignees: (assignees.get(pull.id) ?? []).map((id) => owners.get(id) ?? GHOST),
       requestedReviewers: requests.get(pull.id)?.users ?? [],
@@ -124,7 +124,10 @@ export async function viewPull(app: App, caller: Caller, open: OpenRepository, p
 }
 
 /** Whether a label is not one that its repository had from an organisation which it has left. */
-function isHere({ repository_id, organization_id }: Label, { repository, owner }: OpenRepository): boolean {
+export function isLabelHere(
+  { repository_id, organization_id }: Label,
+  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
+): boolean {
   return repository_id === repository.id || organization_id === owner.id
 }
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../../storage/database.ts'
-import { insertParticipants } from '../../storage/pull-participants.ts'
+import { insertActor } from '../../storage/pull-participants.ts'
 import { findPullRequestById, type PullRequest, touchPull } from '../../storage/pull-requests.ts'
 import { blockExists } from '../../storage/user-blocks.ts'
 import type { SignedIn } from '../access.ts'
@@ -29,7 +29,7 @@ export async function changeReviews<T>(
   return changeWatched(app, async (tx) => {
     const present = await reread(tx, pull)
     const result = await work(tx, present, now)
-    await insertParticipants(tx, pull.id, [caller.user.id])
+    await insertActor(tx, pull.id, caller.user.id)
     await touchPull(tx, pull.id, now, caller.user.id)
     await recordPullChange(app, tx, caller.user.id, present, type)
     return result

@@ -78,7 +78,7 @@ export async function getReviewComment(
  * Adds a comment to a review, on behalf of its reviewer.
  *
  * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD, INVALID_REVIEW_LINE,
- *   TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
+ *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReviewComment(
   app: App,

@@ -21,7 +21,8 @@ export interface ReviewedCommit {
  * The commit of a pull request that a reviewer names: its head, or another one that would come with it.
  *
  * @param text an id in full; the head when empty.
- * @throws REVIEW_COMMIT_UNKNOWN when it is not one of them, or not any more; SERVER_BUSY, GIT_TIMEOUT
+ * @throws REVIEW_COMMIT_UNKNOWN when it is not one of them, or not any more; REF_NOT_FOUND when the head is nowhere; SERVER_BUSY,
+ *   GIT_TIMEOUT
  */
 export async function reviewedCommit(app: App, pull: PullRequest, text: string): Promise<ReviewedCommit> {
   const head = await prepareHead(app, pull)

@@ -105,7 +105,8 @@ export async function findReview(app: App, caller: Caller, open: OpenPull, id: n
  * Reviews a pull request, on behalf of whoever may read it. What the caller has begun to say of it before is a part of it.
  *
  * @throws what `openPull` throws; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
- *   REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
+ *   REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY,
+ *   GIT_TIMEOUT
  */
 export async function createReview(
   app: App,

@@ -12,6 +12,7 @@ export async function up(db: Tx): Promise<void> {
   await createPlanning(db)
   await createReviews(db)
   await createMerging(db)
+  await createMessages(db)
 }
 
 async function createPullRequests(db: Tx): Promise<void> {
@@ -285,8 +286,19 @@ async function createMerging(db: Tx): Promise<void> {
   await db.schema.createIndex('pull_merge_attempts_note').on('pull_merge_attempts').column('note_id').execute()
 }
 
+async function createMessages(db: Tx): Promise<void> {
+  await db.schema
+    .createTable('pull_messages')
+    .addColumn('message_id', 'integer', (c) => c.primaryKey().references('webhook_messages.id').onDelete('cascade'))
+    // Ids never come back: nothing has to be done when what they are of is deleted.
+    .addColumn('pull_request_id', 'integer', (c) => c.notNull())
+    .addColumn('actor_id', 'integer')
+    .execute()
+}
+
 export async function down(db: Tx): Promise<void> {
   for (const table of [
+    'pull_messages',
     'pull_merge_attempts',
     'auto_merges',
     'review_comments',

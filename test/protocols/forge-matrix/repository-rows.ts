@@ -9,6 +9,8 @@ import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
@@ -81,6 +83,13 @@ const mergers: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('write'
 const pullUpdaters: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') } }
 const reviewSeekers: RepositoryNeeds = { ...participants, ofPull: { of: ofPulls('write', 'REVIEW_REQUEST_DENIED') } }
 const dismissers: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('admin', 'REVIEW_DISMISSAL_DENIED') } }
+const issueReaders: RepositoryNeeds = { ...pullReaders, scopes: ['read:issue'] }
+const issueEditors: RepositoryNeeds = { ...pullEditors, scopes: ['write:issue'] }
+const commenters: RepositoryNeeds = { ...participants, scopes: ['write:issue'] }
+const labellers: RepositoryNeeds = {
+  ...commenters,
+  ofPull: { of: ofPulls('write', 'REPOSITORY_ACCESS_DENIED'), first: true },
+}
 const planReaders: RepositoryNeeds = { ...readers, scopes: ['read:issue'], unit: 'planning' }
 const planners: RepositoryNeeds = { ...writers, scopes: ['write:issue'], unit: 'planning' }
 
@@ -95,6 +104,8 @@ const deployKeys = DeployKeyService.method
 const forks = ForkService.method
 const hooks = GitHookService.method
 const objects = GitObjectService.method
+const issues = IssueService.method
+const issueComments = IssueCommentService.method
 const labels = LabelService.method
 const milestones = MilestoneService.method
 const mirrors = MirrorService.method
@@ -241,6 +252,22 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // Which pull request it would be about nobody knows.
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
   row(reviews.unresolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
+
+  row(issues.getIssue, issueReaders, { index: PULL }),
+  // Of a text that nobody knows.
+  row(issues.editIssue, issueEditors, { index: PULL, contentVersion: NO_NUMBER }),
+  row(issues.listIssueLabels, issueReaders, { index: PULL }),
+  row(issues.addIssueLabels, labellers, { index: PULL }),
+  row(issues.replaceIssueLabels, labellers, { index: PULL }),
+  row(issues.clearIssueLabels, labellers, { index: PULL }),
+  row(issues.removeIssueLabel, labellers, { index: PULL, id: NO_NUMBER }),
+  row(issueComments.listIssueComments, issueReaders, { index: PULL }),
+  row(issueComments.getIssueComment, issueReaders, { id: NO_NUMBER }),
+  // Without a word.
+  row(issueComments.createIssueComment, commenters, { index: PULL }),
+  // Which pull request it would be on nobody knows.
+  row(issueComments.editIssueComment, { ...commenters, writes: false }, { id: NO_NUMBER }),
+  row(issueComments.deleteIssueComment, { ...commenters, writes: false }, { id: NO_NUMBER }),
 
   row(deployKeys.listDeployKeys, administratorsWhoLook),
   row(deployKeys.getDeployKey, administratorsWhoLook, { id: NO_NUMBER }),

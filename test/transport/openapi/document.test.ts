@@ -115,6 +115,8 @@ describe('the document', () => {
       'GitObjectService',
       'GpgKeyService',
       'IdentityProviderService',
+      'IssueCommentService',
+      'IssueService',
       'LabelService',
       'MemoService',
       'MilestoneService',

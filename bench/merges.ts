@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createRepository, git, gitReading } from './git.ts'
+import type { Servers } from './groups.ts'
+import { http1 } from './http1-load.ts'
+import { median } from './measure.ts'
+import { table } from './report.ts'
+import { postJson } from './requests.ts'
+
+const run = promisify(execFile)
+
+/** Merges of each repository. The first one warms up. */
+const ROUNDS = 16
+
+/** What is merged is the same in both, three files of it. */
+const FEW_FILES = 50
+const MANY_FILES = 50_000
+const CHANGED_FILES = 3
+const FILES_OF_DIRECTORY = 10
+
+/** Merges one behind the other, by Branchline and by a shell. */
+const MERGES = 200
+const MERGES_AT_A_TIME = 50
+
+const PERSON = 'Bench <bench@example.org> 1700000000 +0000'
+
+/** What the server keeps its repositories by: what it has said yes to is on the disk. */
+const DURABLE = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_0: 'core.fsync', GIT_CONFIG_VALUE_0: 'committed' }
+const BATCHED = { GIT_CONFIG_KEY_1: 'core.fsyncMethod', GIT_CONFIG_VALUE_1: 'batch' }
+
+/** Merges the branches that come on stdin to `main`, each by a process for each step. */
+const SHELL_LOOP = `
+while read -r branch; do
+  tree=$(git merge-tree --write-tree main "$branch") || exit 1
+  commit=$(git commit-tree "$tree" -p main -p "$branch" -m "Merge $branch") || exit 1
+  git update-ref refs/heads/main "$commit" || exit 1
+done`
+
+/** A repository of Branchline, and where it was pushed from. */
+interface Source {
+  readonly name: string
+  readonly folder: string
+}
+
+/**
+ * Opens pull requests and merges them: in a large repository and in a small one, in turns; and as many as there are, against a shell
+ * that does the same in a repository of its own, in turns too.
+ *
+ * @param folder for what is pushed.
+ */
+export async function measureMerges(servers: Servers, folder: string): Promise<string> {
+  await mkdir(folder)
+  return [await compareSizes(servers, folder), await compareWithShell(servers, folder)].join('\n\n')
+}
+
+/** Opening one includes the check whether it can be merged, which is the most of it. */
+async function compareSizes(servers: Servers, folder: string): Promise<string> {
+  const few = await prepare(servers, folder, `merges-${FEW_FILES}`, { files: FEW_FILES, branches: ROUNDS })
+  const many = await prepare(servers, folder, `merges-${MANY_FILES}`, { files: MANY_FILES, branches: ROUNDS })
+  const rounds: Readonly<Record<'opened' | 'merged', readonly [number, number]>>[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const opened = [
+      await timed(() => open(servers, few, round)),
+      await timed(() => open(servers, many, round)),
+    ] as const
+    const merged = [
+      await timed(() => merge(servers, few, round)),
+      await timed(() => merge(servers, many, round)),
+    ] as const
+    if (round > 0) rounds.push({ opened, merged })
+  }
+  const rowsOf = (what: 'opened' | 'merged', name: string) => {
+    const [fewMs, manyMs] = [0, 1].map((i) => median(rounds.map((round) => round[what][i] ?? 0)))
+    const ratio = median(rounds.map(({ [what]: [first, second] }) => second / first))
+    const fewName = `${name}, ${FEW_FILES} files`
+    return [
+      [fewName, (fewMs ?? 0).toFixed(1), '', ''],
+      [`${name}, 50,000 files`, (manyMs ?? 0).toFixed(1), ratio.toFixed(2), fewName],
+    ]
+  }
+  const title = `Pull request of ${CHANGED_FILES} files`
+  return table([title, 'ms', 'ratio', 'of'], [...rowsOf('opened', 'opened and checked'), ...rowsOf('merged', 'merged')])
+}
+
+async function compareWithShell(servers: Servers, folder: string): Promise<string> {
+  const source = await prepare(servers, folder, 'merges', { files: MERGES * CHANGED_FILES, branches: MERGES })
+  for (let i = 0; i < MERGES; i++) await open(servers, source, i)
+  const shell = join(folder, 'shell')
+  await git(folder, 'clone', '-q', '--mirror', source.folder, shell)
+  const rounds: [number, number][] = []
+  for (let start = 0; start < MERGES; start += MERGES_AT_A_TIME) {
+    const indexes = Array.from({ length: MERGES_AT_A_TIME }, (_, i) => start + i)
+    const shellMs = await timed(() => mergeByShell(shell, indexes.map(branchOf)))
+    const ownMs = await timed(async () => {
+      for (const index of indexes) await merge(servers, source, index)
+    })
+    if (start > 0) rounds.push([shellMs, ownMs])
+  }
+  const rate = (side: 0 | 1) => (1000 * MERGES_AT_A_TIME) / median(rounds.map((round) => round[side]))
+  const ratio = median(rounds.map(([shellMs, ownMs]) => shellMs / ownMs))
+  const rows = [
+    ['git merge-tree, commit-tree, update-ref', rate(0).toFixed(1), '', ''],
+    ['Branchline', rate(1).toFixed(1), ratio.toFixed(2), 'git merge-tree, commit-tree, update-ref'],
+  ]
+  return table(['Merges one behind the other', 'per s', 'ratio', 'of'], rows)
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now()
+  await work()
+  return performance.now() - startedMs
+}
+
+/** Makes a repository of some files, and branches that each change as many of them as fit no other one's way. */
+async function prepare(
+  { branchline, credentials }: Servers,
+  folder: string,
+  name: string,
+  { files, branches }: { readonly files: number; readonly branches: number },
+): Promise<Source> {
+  const url = await createRepository(branchline, credentials.personalAccessToken, name)
+  const path = join(folder, name)
+  await mkdir(path)
+  await git(path, 'init', '-q', '--bare', '-b', 'main')
+  const commit = (ref: string, from: string) => `commit ${ref}\ncommitter ${PERSON}\ndata 4\nwork${from}\n`
+  const file = (index: number, content: string) =>
+    `M 100644 inline ${pathOf(index)}\ndata ${content.length}\n${content}\n`
+  const script = [
+    commit('refs/heads/main', ''),
+    ...Array.from({ length: files }, (_, i) => file(i, `file ${i}`)),
+    ...Array.from({ length: branches }, (_, branch) => [
+      commit(`refs/heads/${branchOf(branch)}`, '\nfrom refs/heads/main'),
+      ...Array.from({ length: CHANGED_FILES }, (_, i) => {
+        const index = branch * CHANGED_FILES + i
+        return file(index, `changed ${index}`)
+      }),
+    ]).flat(),
+  ]
+  await gitReading(script.join(''), path, 'fast-import', '--quiet')
+  await git(path, 'push', '-q', url, 'refs/heads/*')
+  return { name, folder: path }
+}
+
+function branchOf(index: number): string {
+  return `branch-${index}`
+}
+
+function pathOf(index: number): string {
+  return `directory-${Math.floor(index / FILES_OF_DIRECTORY)}/file-${index % FILES_OF_DIRECTORY}`
+}
+
+async function ask(
+  { branchline, credentials }: Servers,
+  path: string,
+  body: object,
+  expected: number,
+): Promise<string> {
+  const headers = { authorization: `Bearer ${credentials.personalAccessToken}` }
+  const answer = await http1.ask(branchline.url, postJson(`/api/v1/repos/ada/${path}`, body, headers))
+  if (answer.status !== expected) throw new Error(`${path} is answered ${answer.status}: ${answer.body}`)
+  return answer.body.toString()
+}
+
+async function open(servers: Servers, { name }: Source, index: number): Promise<void> {
+  const branch = branchOf(index)
+  const made = JSON.parse(await ask(servers, `${name}/pulls`, { head: branch, base: 'main', title: branch }, 201))
+  if (made.number !== index + 1 || made.mergeable !== true) throw new Error(`${branch} is no pull request to merge`)
+}
+
+async function merge(servers: Servers, { name }: Source, index: number): Promise<void> {
+  await ask(servers, `${name}/pulls/${index + 1}/merge`, { Do: 'merge' }, 200)
+}
+
+async function mergeByShell(folder: string, branches: readonly string[]): Promise<void> {
+  const [name, email] = ['Bench', 'bench@example.org']
+  const person = {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  }
+  const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', ...person, ...DURABLE, ...BATCHED }
+  const running = run('/bin/sh', ['-c', SHELL_LOOP], { cwd: folder, env })
+  running.child.stdin?.end(branches.map((branch) => `${branch}\n`).join(''))
+  await running
+}
