@@ -74,7 +74,6 @@ import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
-import { memoPayload } from './services/memos.ts'
 import type { DataLock } from './storage/data-lock.ts'
 import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
@@ -92,6 +91,7 @@ import { type Listener, listen } from './transport/listener.ts'
 import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
 import { operatorPages } from './transport/operator-pages.ts'
+import { createPayloads } from './transport/payloads.ts'
 import { createProxySignIn } from './transport/proxy-sign-in.ts'
 import { registerReflection } from './transport/reflection.ts'
 import { createRest } from './transport/rest/index.ts'
@@ -204,7 +204,7 @@ export async function createApp(
     },
     copies: createCopyPlaces(),
     signatureChecks: createSignatureChecks(),
-    payloads: { memo: memoPayload },
+    payloads: createPayloads(),
     resetRequests: createResetRequests(),
     oauth2: createOAuth2Client({ outbound: outside.outbound, userAgent: `branchline/${VERSION}` }),
     ...outside,

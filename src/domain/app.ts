@@ -2,7 +2,9 @@ import type { Logger } from 'pino'
 import type { Repositories } from '../git/repositories.ts'
 import type { AttachmentFiles } from '../storage/attachment-files.ts'
 import type { Db } from '../storage/database.ts'
+import type { Owner } from '../storage/owners.ts'
 import type { MergeStyle } from '../storage/repositories.ts'
+import type { Caller } from './access.ts'
 import type { GuessLimits } from './accounts/guess-limits.ts'
 import type { InstanceKeys } from './accounts/instance-keys.ts'
 import type { OAuth2Client } from './accounts/oauth2.ts'
@@ -12,6 +14,7 @@ import type { Background } from './background.ts'
 import type { MailTransport } from './mail.ts'
 import type { MemoView } from './memos/memo-view.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import type { PullView } from './pulls/pull-views.ts'
 import type { CommitSigning } from './repos/commit-signing.ts'
 import type { SignatureChecks } from './repos/commit-verification.ts'
 import type { CopyPlaces } from './repos/copy-places.ts'
@@ -59,10 +62,14 @@ export interface Signals {
   readonly repositoryEvents: Signal
 }
 
-/** Resources in the form that clients get them in, for bodies that are stored before they are sent. */
+/** Resources in the form that clients get them in, as JSON, for what is sent to webhooks. */
 export interface Payloads {
-  /** A memo as proto3 JSON text, as its creator sees it. */
+  /** A memo as proto3 JSON, as its creator sees it. */
   memo(view: MemoView): string
+  /** A pull request as REST answers it to a viewer in lists. */
+  pullRequest(app: App, viewer: Caller, view: PullView): string
+  /** An account as REST answers it to a viewer. */
+  account(app: App, viewer: Caller, account: Owner): string
 }
 
 /** Time, so that tests can set it. */

@@ -46,7 +46,10 @@ export function listWebhooksAbout(
             .where('poster_id', 'is not', null),
         )
         .union(
-          eb.selectFrom('pull_request_assignees').select('user_id as concerned_id').where('pull_request_id', '=', id),
+          eb
+            .selectFrom('pull_request_assignees')
+            .select('pull_request_assignees.user_id as concerned_id')
+            .where('pull_request_id', '=', id),
         )
         .union(
           eb

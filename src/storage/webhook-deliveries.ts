@@ -1,7 +1,7 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
 import type { UserWebhook } from './user-webhooks.ts'
-import type { User } from './users.ts'
+import { findUserById, type User } from './users.ts'
 
 /** What is said about one event, the same to every webhook that is told. Goes with its last delivery, by a trigger. */
 export interface WebhookMessagesTable {
@@ -49,7 +49,7 @@ export interface DueDelivery {
     UserWebhook,
     'id' | 'url' | 'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'
   >
-  readonly ownerState: User['state']
+  readonly owner: User
 }
 
 /** The ids of an account's webhooks that are told of events. */
@@ -215,15 +215,21 @@ export async function findDueDelivery(db: Db, webhookId: number, now: number): P
     .executeTakeFirst()
   const owned = await db
     .selectFrom('user_webhooks as webhook')
-    .innerJoin('users', 'users.id', 'webhook.user_id')
     .select(['webhook.id', 'webhook.url', 'webhook.signing_secret'])
     .select(['webhook.previous_signing_secret', 'webhook.previous_secret_expire_time'])
-    .select('users.state as owner_state')
+    .select('webhook.user_id')
     .where('webhook.id', '=', webhookId)
     .executeTakeFirst()
-  if (!delivery || !owned) return undefined
-  const { owner_state: ownerState, ...webhook } = owned
-  return { delivery, webhook, ownerState }
+  const owner = owned && (await findUserById(db, owned.user_id))
+  if (!delivery || !owner) return undefined
+  const { user_id: _, ...webhook } = owned
+  return { delivery, webhook, owner }
+}
+
+/** Takes back a delivery. */
+export async function deleteDelivery(tx: Tx, webhookId: number, id: number): Promise<void> {
+  await tx.deleteFrom('webhook_deliveries').where('id', '=', id).execute()
+  await refreshDueTime(tx, webhookId)
 }
 
 function selectDeliveries(db: Db) {

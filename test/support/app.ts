@@ -15,10 +15,10 @@ import { createSignatureChecks } from '../../src/domain/repos/commit-verificatio
 import { createCopyPlaces } from '../../src/domain/repos/copy-places.ts'
 import { createSignal } from '../../src/domain/signal.ts'
 import { repositoriesIn } from '../../src/git/repositories.ts'
-import { memoPayload } from '../../src/services/memos.ts'
 import { openDatabase, transaction } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { claimNames, insertUser, type NewUser } from '../../src/storage/users.ts'
+import { createPayloads } from '../../src/transport/payloads.ts'
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
@@ -89,7 +89,7 @@ export async function testApp(
     },
     copies: createCopyPlaces(),
     signatureChecks: createSignatureChecks(),
-    payloads: { memo: memoPayload },
+    payloads: createPayloads(),
     outbound,
     oauth2: createOAuth2Client({ outbound, userAgent: 'branchline/test' }),
     mail: undefined,

@@ -424,7 +424,8 @@ export const BranchService: GenService<{
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it, nor could merge a pull request of the branch whose poster lets
+   *   them.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - INVALID_FIELD, when no commit is named.
    * - REPOSITORY_EMPTY, when it has no branch.

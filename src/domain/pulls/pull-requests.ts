@@ -1,9 +1,21 @@
 import { markSeenUpTo } from '../../storage/pull-participants.ts'
-import { findPullRequest, findPullRequestBetween, type PullRequest } from '../../storage/pull-requests.ts'
+import {
+  findPullRequest,
+  findPullRequestBetween,
+  findPullRequestById,
+  type PullRequest,
+} from '../../storage/pull-requests.ts'
+import { findRepositoryById } from '../../storage/repositories.ts'
 import { type Caller, seesPublicDataOnly } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
-import { checkNotArchived, type OpenRepository, openRepository, suffices } from '../repos/permissions.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepositories,
+  openRepository,
+  suffices,
+} from '../repos/permissions.ts'
 import { openHead, parseHeadName } from './head-names.ts'
 import { startCheck } from './mergeability.ts'
 import { type PullView, viewPull } from './pull-views.ts'
@@ -53,6 +65,15 @@ export async function openPull(
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkNeed(caller, open, pull, needed)
   return { ...open, pull }
+}
+
+/** The pull request with an id, if a caller may read it. */
+export async function findReadablePull(app: App, caller: Caller, id: number): Promise<OpenPull | undefined> {
+  const pull = await findPullRequestById(app.db, id)
+  const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
+  const [open] = repository ? await openRepositories(app, caller, [repository], 'pulls') : []
+  if (!pull || !open) return undefined
+  return suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read') ? { ...open, pull } : undefined
 }
 
 function checkNeed(caller: Caller, { repository, access }: OpenRepository, pull: PullRequest, needed: PullNeed): void {

@@ -28,7 +28,7 @@ import { endedMerges, settleMerges } from '../pulls/merge-attempts.ts'
 import { followBranches, headsMoved } from '../pulls/pull-branches.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { findPushers, isSettled, leftoverNotes } from './ref-notes.ts'
-import { type MovedRef, recordMovedRefs, recordRepositoryChange } from './repository-events.ts'
+import { type MovedRef, recordMovedRefs, recordRepositoryChange, wakeWatchers } from './repository-events.ts'
 import { measureLater } from './repository-size.ts'
 
 /**
@@ -140,7 +140,7 @@ async function record(
       await endRecord(tx, id, settled, isChanged ? stateOf(app, defaultBranch) : undefined)
     })
   }
-  app.signals.repositoryEvents.notify()
+  wakeWatchers(app)
   headsMoved(app, followed)
   return changes.length
 }

@@ -1,6 +1,5 @@
 import { isForeignKeyViolation, type Tx, transaction } from '../../storage/database.ts'
 import { findOwnersByIds, type Owner } from '../../storage/owners.ts'
-import type { PullRequest } from '../../storage/pull-requests.ts'
 import type { Release } from '../../storage/releases.ts'
 import type { RepositoryEvent } from '../../storage/repository-events.ts'
 import * as rows from '../../storage/repository-events.ts'
@@ -15,6 +14,7 @@ import {
   pageOfEvents,
   startOfEvents,
 } from '../event-logs.ts'
+import { type PullMessageType, queuePullDeliveries, type ToldPull } from '../webhooks/pull-deliveries.ts'
 import { type OpenRepository, suffices } from './permissions.ts'
 import { seesDrafts } from './release-access.ts'
 
@@ -67,11 +67,17 @@ export interface MovedRefs {
   readonly count: number
 }
 
-/** Makes a change together with its events, and wakes those who watch, and merges that wait for it, once it is committed. */
+/** Wakes those who wait for what a commit left behind: those who watch, webhooks, and merges that are to be. */
+export function wakeWatchers({ signals }: App): void {
+  signals.repositoryEvents.notify()
+  signals.deliveries.notify()
+  signals.autoMerges.notify()
+}
+
+/** Makes a change together with its events, and wakes those who wait for such once it is committed. */
 export async function changeWatched<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, work)
-  app.signals.repositoryEvents.notify()
-  app.signals.autoMerges.notify()
+  wakeWatchers(app)
   return result
 }
 
@@ -213,11 +219,22 @@ export async function recordRepositoryChange(
   await record(app, tx, { repository_id: repositoryId, type, audience: 'any', actor_id: idOf(caller) })
 }
 
-/** A pull request as far as its events tell of it. */
-type NotedPull = Pick<PullRequest, 'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'>
+/** What webhooks are told of each event. */
+const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
+  PULL_REQUEST_OPENED: 'pull_request.opened',
+  PULL_REQUEST_EDITED: 'pull_request.edited',
+  PULL_REQUEST_CLOSED: 'pull_request.closed',
+  PULL_REQUEST_REOPENED: 'pull_request.reopened',
+  PULL_REQUEST_MERGED: 'pull_request.merged',
+  PULL_REQUEST_RETARGETED: 'pull_request.retargeted',
+  PULL_REQUEST_HEAD_MOVED: 'pull_request.synchronized',
+  PULL_REQUEST_REVIEW_REQUESTED: 'pull_request.review_requested',
+  PULL_REQUEST_REVIEWED: 'pull_request.reviewed',
+  PULL_REQUEST_COMMENTED: 'pull_request.commented',
+}
 
 /**
- * Records what became of a pull request.
+ * Records what became of a pull request, for those who watch its repository and for the webhooks of those whom it concerns.
  *
  * @param actorId undefined for the server.
  * @param pull as it is from then on.
@@ -226,7 +243,7 @@ export async function recordPullChange(
   app: App,
   tx: Tx,
   actorId: number | undefined,
-  pull: NotedPull,
+  pull: ToldPull,
   type: PullEventType,
 ): Promise<void> {
   await record(app, tx, {
@@ -237,6 +254,8 @@ export async function recordPullChange(
     subject_id: pull.id,
     subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
   })
+  const timeMs = app.clock.now()
+  await queuePullDeliveries(tx, { type: MESSAGE_TYPES[type], actorId: actorId ?? null, pull, timeMs })
 }
 
 /** What an event says of its pull request. */

@@ -6,7 +6,7 @@ import { findRepositoryById } from '../../storage/repositories.ts'
 import { findUsersByIds } from '../../storage/users.ts'
 import { insertDelivery, insertMessage } from '../../storage/webhook-deliveries.ts'
 import { accessOfUsers, suffices } from '../repos/permissions.ts'
-import { newUid } from './webhook-signing.ts'
+import { newDeliveryUid } from './webhook-deliveries.ts'
 
 /** What webhooks are told of pull requests. */
 export type PullMessageType =
@@ -57,7 +57,7 @@ export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs 
     create_time: timeMs,
   })
   await insertPullMessage(tx, { message_id: message.id, pull_request_id: pull.id, actor_id: actorId })
-  for (const { id } of webhooks) await insertDelivery(tx, id, message, newUid(), timeMs)
+  for (const { id } of webhooks) await insertDelivery(tx, id, message, newDeliveryUid(), timeMs)
 }
 
 /** Those of some webhooks whose owners may read pull requests of a repository: who was once concerned may be shut out by now. */

@@ -4,6 +4,7 @@ import { disableUserWebhook } from '../../storage/user-webhooks.ts'
 import * as rows from '../../storage/webhook-deliveries.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { OutboundError, type OutboundFailure } from '../outbound/errors.ts'
+import { messageBody } from './pull-messages.ts'
 import { signingSecretsOf } from './user-webhooks.ts'
 import { signatureOf } from './webhook-signing.ts'
 
@@ -60,7 +61,9 @@ export async function attemptDelivery(
   const due = await rows.findDueDelivery(app.db, webhookId, app.clock.now())
   if (!due) return
   const startMs = app.clock.now()
-  const outcome = due.ownerState === 'NORMAL' ? await send(app, userAgent, due, until) : 'archived'
+  const body = await messageBody(app, due.delivery, due.owner)
+  if (body === undefined) return withdraw(app, webhookId, due)
+  const outcome = due.owner.state === 'NORMAL' ? await send(app, userAgent, due, body, until) : 'archived'
   if (outcome === 'given up') return
   await transaction(app.db, async (tx) => {
     await rows.recordAttempt(tx, webhookId, due.delivery, await resultOf(app, tx, due, outcome))
@@ -71,13 +74,20 @@ export async function attemptDelivery(
   app.log.info({ delivery, ...facts }, 'webhook delivery attempted')
 }
 
+/** Takes a delivery back that tells of what its receiver may not know of any more: nothing stays that says there was anything. */
+async function withdraw(app: App, webhookId: number, { delivery }: rows.DueDelivery): Promise<void> {
+  await transaction(app.db, (tx) => rows.deleteDelivery(tx, webhookId, delivery.id))
+  app.log.info({ delivery: delivery.uid }, 'webhook delivery withdrawn')
+}
+
 async function send(
   app: App,
   userAgent: string,
   { delivery, webhook }: rows.DueDelivery,
+  body: string,
   until: AbortSignal,
 ): Promise<Outcome | 'given up'> {
-  const { uid: id, body } = delivery
+  const { uid: id } = delivery
   const timestamp = nowSeconds(app.clock)
   const headers = {
     'content-type': 'application/json',

@@ -97,7 +97,7 @@ export async function testWebhook(app: App, owner: User, webhook: UserWebhook, n
       body: JSON.stringify(body),
       create_time: now,
     })
-    return rows.insertDelivery(tx, webhook.id, message, newUid(), now)
+    return rows.insertDelivery(tx, webhook.id, message, newDeliveryUid(), now)
   })
   app.signals.deliveries.notify()
   return delivery
@@ -119,7 +119,7 @@ async function queueMemo(app: App, tx: Tx, owner: User, type: EventType, view: M
     }),
     create_time: timeMs,
   })
-  for (const id of webhookIds) await rows.insertDelivery(tx, id, message, newUid(), app.clock.now())
+  for (const id of webhookIds) await rows.insertDelivery(tx, id, message, newDeliveryUid(), app.clock.now())
 }
 
 /** Lets a webhook pass that is still there and switched on: it was read before the transaction. */
@@ -129,7 +129,8 @@ async function requireEnabled(tx: Tx, { user_id, uid }: UserWebhook, name: strin
   if (present.disabled) throw new DomainError('WEBHOOK_DISABLED', { name })
 }
 
-function newUid(): string {
+/** The id of a new delivery. */
+export function newDeliveryUid(): string {
   return `msg_${randomBytes(UID_BYTES).toString('hex')}`
 }
 
