@@ -8,7 +8,8 @@ import {
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
 import { readPasscodeHeader } from '../services/passcode-header.ts'
-import { PASSCODE_CHALLENGE, refusal } from './errors.ts'
+import { refusal } from './errors.ts'
+import { PASSCODE_CHALLENGE } from './refusals/credentials.ts'
 
 /**
  * Scheme and token68 (RFC 9110 section 11.4): two words, and so neither several headers, which arrive joined by commas,

@@ -7,7 +7,8 @@ import { Code, type ConnectError, type ConnectRouter } from '@connectrpc/connect
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
 import { begunKey } from './connection.ts'
-import { ERROR_DOMAIN, type TransportReason } from './errors.ts'
+import { ERROR_DOMAIN } from './errors.ts'
+import type { TransportReason } from './refusals/refusal.ts'
 
 type UniversalHandler = ConnectRouter['handlers'][number]
 type UniversalResponse = Awaited<ReturnType<UniversalHandler>>

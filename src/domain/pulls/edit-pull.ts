@@ -98,24 +98,25 @@ export async function editPull(
 ): Promise<PullView> {
   const reopen = () => openPull(app, caller, ownerName, name, number, 'poster or write')
   const open = await reopen()
-  const setsCourse = Boolean(edit.state) || edit.base !== ''
-  if (!setsCourse) return change(app, caller, open, edit)
   // A merge goes by its state and its base.
-  return oneAtATime(app, open.pull.id, async () => change(app, caller, await reopen(), edit))
+  const setsCourse = Boolean(edit.state) || edit.base !== ''
+  const edited = setsCourse
+    ? await oneAtATime(app, open.pull.id, async () => change(app, caller, await reopen(), edit))
+    : await change(app, caller, open, edit)
+  if (edited.base_branch !== open.pull.base_branch) compareReviewsSoon(app, edited.id)
+  return viewWritten(app, caller, open, edited)
 }
 
-async function change(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit): Promise<PullView> {
+async function change(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit): Promise<PullRequest> {
   checkVersion(edit, open.pull)
   const read = await readEdit(app, caller, open, edit)
   const headIsSeen = await seesHead(app, caller, open)
-  const edited = await changeWatched(app, (tx) => apply(app, tx, caller, open, edit, read)).catch(
-    async (error: unknown) => {
-      if (!isUniqueViolation(error)) throw error
-      throw (await findRival(app, open.pull, edit, headIsSeen)) ?? error
-    },
-  )
-  if (read.mergeBase !== undefined) compareReviewsSoon(app, edited.id)
-  return viewWritten(app, caller, open, edited)
+  try {
+    return await changeWatched(app, (tx) => apply(app, tx, caller, open, edit, read))
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw (await findRival(app, open.pull, edit, headIsSeen)) ?? error
+  }
 }
 
 /** @throws PULL_REQUEST_CHANGED */
@@ -245,7 +246,7 @@ async function apply(
   if (!pull || !repository) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkNotArchived(repository)
   if (read.milestoneId > 0) await requireMilestone(tx, open, read.milestoneId)
-  const changes: PullRequestChanges = {
+  const changes = differing(pull, {
     ...(read.title !== '' && { title: read.title }),
     ...changesOfBody(open.pull, pull, edit),
     ...(read.dueTime !== undefined && { due_time: read.dueTime }),
@@ -253,7 +254,7 @@ async function apply(
     ...(await changesOfState(app, tx, pull, read)),
     ...(await changesOfBase(tx, pull, edit, read)),
     ...(edit.allowMaintainerEdit !== undefined && { allow_maintainer_edit: Number(edit.allowMaintainerEdit) }),
-  }
+  })
   if (read.assigneeIds) {
     await replacePullAssignees(tx, id, read.assigneeIds)
     await insertParticipants(tx, id, read.assigneeIds)
@@ -271,6 +272,12 @@ async function apply(
   const edited = (await findPullRequestById(tx, id)) ?? pull
   for (const type of eventsOf(pull, edited)) await recordPullChange(app, tx, caller.user.id, edited, type)
   return edited
+}
+
+/** Changes without those that make of something what it is. */
+function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
+  const before = new Map<string, unknown>(Object.entries(pull))
+  return Object.fromEntries(Object.entries(changes).filter(([column, value]) => before.get(column) !== value))
 }
 
 /** What those who watch are told of: of the course that it takes, or else that it is another. */

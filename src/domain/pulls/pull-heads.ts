@@ -52,7 +52,10 @@ export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
  *   moves faster than that; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function prepareHead(app: App, pull: PullRequest): Promise<string> {
-  return isBehind(pull) ? follow(app, pull.id) : pull.head_commit
+  if (!isBehind(pull)) return pull.head_commit
+  const held = await follow(app, pull.id)
+  // What was under way already may have ended before the row became what the caller saw.
+  return held === pull.head_commit ? held : follow(app, pull.id)
 }
 
 function isBehind({ head_commit, head_ref_commit }: PullRequest): boolean {
@@ -101,14 +104,14 @@ async function bringObjects(
 ): Promise<boolean> {
   if (head_repository_id === repository_id) return true
   if (head_repository_id !== null) {
-    // What is there already Git finds out, and takes no more than a look then.
-    const failure = await fetchCommit(app.git, repository_id, head_repository_id, head_commit).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
-    if (failure === undefined) return true
-    // Deleted meanwhile: that has brought everything here before.
-    if (await findRepositoryById(app.db, head_repository_id)) return reading(Promise.reject(failure))
+    try {
+      // What is there already Git finds out, and takes no more than a look then.
+      await reading(fetchCommit(app.git, repository_id, head_repository_id, head_commit))
+      return true
+    } catch (error) {
+      // Unless it was deleted meanwhile, which has brought everything here before.
+      if (await findRepositoryById(app.db, head_repository_id)) throw error
+    }
   }
   return (await reading(inspectObject(app.git, repository_id, head_commit)))?.type === 'commit'
 }

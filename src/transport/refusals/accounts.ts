@@ -1,0 +1,66 @@
+import { Code } from '@connectrpc/connect'
+import type { Refusals } from './refusal.ts'
+
+/** Refusals about accounts. */
+export const ACCOUNTS = {
+  AVATAR_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  BLOCK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  CANNOT_BLOCK: {
+    code: Code.InvalidArgument,
+    message: 'nobody blocks themselves, and an organisation does not block its members',
+    restStatus: 400,
+  },
+  DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
+  EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
+  HAS_ASSOCIATED_DATA: {
+    code: Code.FailedPrecondition,
+    message: ({ name }) => `${name} owns content; delete with force`,
+  },
+  INVALID_AVATAR: {
+    code: Code.InvalidArgument,
+    message: 'an avatar is an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
+    field: 'user.avatar_url',
+  },
+  INVALID_EMAIL: { code: Code.InvalidArgument, message: 'this is not an e-mail address', field: 'user.email' },
+  INVALID_USERNAME: {
+    code: Code.InvalidArgument,
+    message: 'a username has up to 36 letters, digits and hyphens, starts and ends with no hyphen, and is not reserved',
+    field: 'user.username',
+  },
+  INVALID_USER_ID: {
+    code: Code.InvalidArgument,
+    message: 'an id has up to 36 lower-case letters, digits and hyphens, and is not reserved',
+    field: 'user_id',
+  },
+  LAST_ADMIN: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is the last active administrator` },
+  REGISTRATION_CLOSED: { code: Code.PermissionDenied, message: 'this instance is not open for registration' },
+  SETTING_NOT_UPDATABLE: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `${name} is changed through methods of its own`,
+  },
+  UNKNOWN_USER: {
+    code: Code.NotFound,
+    message: ({ username }) => `there is no user ${username}`,
+    restStatus: 422,
+  },
+  USERNAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change usernames here' },
+  USERNAME_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ username }) => `the username "${username}" is taken`,
+    field: 'user.username',
+  },
+  USER_BLOCKED: { code: Code.PermissionDenied, message: 'user is blocked' },
+  USER_ID_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ user_id }) => `the id "${user_id}" is taken`,
+    field: 'user_id',
+  },
+  USER_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
+  WEAK_PASSWORD: {
+    code: Code.InvalidArgument,
+    message: ({ min_length, max_bytes }) =>
+      `a password has at least ${min_length} characters and at most ${max_bytes} bytes, and is not the username`,
+    restStatus: 400,
+    field: 'user.password',
+  },
+} satisfies Refusals

@@ -1,0 +1,82 @@
+import { Code } from '@connectrpc/connect'
+import type { Refusals } from './refusal.ts'
+
+/** The name of a field as compatible systems have it in the texts about its form. */
+function pascalCase(field = ''): string {
+  return field.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()).replace(/Id$/, 'ID')
+}
+
+/** Refusals about requests as such, whatever they are about. */
+export const REQUESTS = {
+  CROSS_SITE_REQUEST: {
+    code: Code.PermissionDenied,
+    message: 'this request comes from another site and has no credentials of its own',
+  },
+  CURSOR_EXPIRED: {
+    code: Code.OutOfRange,
+    message: 'events behind the cursor have been forgotten; read the lists and start anew',
+    field: 'cursor',
+  },
+  DELETED_MEANWHILE: { code: Code.NotFound, message: 'not found' },
+  EMPTY_MASK: { code: Code.InvalidArgument, message: 'the update names no field to change', field: 'update_mask' },
+  INVALID_CURSOR: { code: Code.InvalidArgument, message: 'the cursor does not belong to this stream', field: 'cursor' },
+  INVALID_FIELD: {
+    code: Code.InvalidArgument,
+    message: ({ field, max_length, max_bytes, rule }) => {
+      if (rule !== undefined) return `[${pascalCase(field)}]: ${rule}`
+      if (max_length !== undefined) return `${field} is longer than ${max_length} characters`
+      if (max_bytes !== undefined) return `${field} is longer than ${max_bytes} bytes`
+      return `${field} is missing or not allowed`
+    },
+  },
+  INVALID_FILTER: {
+    code: Code.InvalidArgument,
+    message: 'the filter cannot be read, or says something that this list does not support',
+    field: 'filter',
+  },
+  INVALID_NAME: {
+    code: Code.InvalidArgument,
+    message: ({ name }) => `"${name}" is not a resource name of this method`,
+  },
+  INVALID_ORDER: { code: Code.InvalidArgument, message: 'the list cannot be ordered like this', field: 'order_by' },
+  INVALID_PAGE_SIZE: { code: Code.InvalidArgument, message: 'a page size is not negative', field: 'page_size' },
+  INVALID_PAGE_TOKEN: {
+    code: Code.InvalidArgument,
+    message: 'the page token does not belong to this list',
+    field: 'page_token',
+  },
+  INVALID_REQUEST_ID: {
+    code: Code.InvalidArgument,
+    message: 'a request id has up to 64 printable ASCII characters',
+    field: 'request_id',
+  },
+  MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
+  METHOD_NOT_ALLOWED: { code: Code.Unimplemented, message: 'this path is served for other methods', restStatus: 405 },
+  RANGE_NOT_SATISFIABLE: {
+    code: Code.OutOfRange,
+    message: ({ bytes }) => `the file has ${bytes} bytes`,
+    restStatus: 416,
+    header: ({ bytes }) => ['content-range', `bytes */${bytes}`],
+  },
+  RATE_LIMITED: {
+    code: Code.ResourceExhausted,
+    message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
+  },
+  REQUEST_ID_REUSED: {
+    code: Code.InvalidArgument,
+    message: 'this request id was used for a different request',
+    field: 'request_id',
+  },
+  REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, message: 'the request is too large', restStatus: 413 },
+  SERVER_BUSY: { code: Code.Unavailable, message: 'too much is being read at the moment; try again soon' },
+  TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
+  TOO_MANY_STREAMS: {
+    code: Code.ResourceExhausted,
+    message: ({ limit }) => `an account has at most ${limit} streams open`,
+  },
+  UNKNOWN_MASK_PATH: {
+    code: Code.InvalidArgument,
+    message: ({ path }) => `"${path}" is no field that this mask may name`,
+  },
+  UNKNOWN_PATH: { code: Code.NotFound, message: 'nothing is served at this path' },
+} satisfies Refusals
