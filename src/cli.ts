@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import type { Logger } from 'pino'
 import { backupCommand, restoreCommand } from './cli/backup.ts'
@@ -7,10 +8,14 @@ import { userCommand } from './cli/user.ts'
 import { dataOption, readConfig, type ServeFlags, serveOptions, unknownVariable } from './config.ts'
 import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/errors.ts'
+import { startGitStarter } from './git/git-starter.ts'
 import { createLog } from './log.ts'
 import { type Server, startServer } from './server.ts'
 import { refusal } from './transport/errors.ts'
 import { VERSION } from './version.ts'
+
+/** Beside the bundled server (`scripts/setup/bundle.mjs`). */
+const GIT_STARTER = fileURLToPath(new URL('./git-starter.js', import.meta.url))
 
 /** How long calls in flight may take to finish after SIGTERM; service managers commonly kill after 30 seconds. */
 const SHUTDOWN_GRACE_MS = 20_000
@@ -58,6 +63,9 @@ function serveCommand(): Command {
   return command.action(async (flags: ServeFlags) => {
     const config = readConfig(flags)
     const log = createLog(config.logLevel)
+    startGitStarter(GIT_STARTER, (reason) =>
+      log.warn({ reason }, 'the git starter has ended; the server starts git itself'),
+    )
     const server = await startServer(config, log)
     // Whoever reads that it listens may stop it.
     stopOnSignal(server, log)

@@ -34,7 +34,17 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['main.ts', ['cli.ts', 'config.ts', 'log.ts', 'server.ts']],
   [
     'cli',
-    ['cli', 'config.ts', 'data-folder.ts', 'log.ts', 'server.ts', 'version.ts', 'domain/', 'transport/errors.ts'],
+    [
+      'cli',
+      'config.ts',
+      'data-folder.ts',
+      'log.ts',
+      'server.ts',
+      'version.ts',
+      'domain/',
+      'git/git-starter.ts',
+      'transport/errors.ts',
+    ],
   ],
   ['data-folder.ts', ['storage/', 'git/repositories.ts']],
   ['config.ts', ['domain/app.ts', 'domain/outbound/allowed-hosts.ts', 'domain/repos/merge-styles.ts']],

@@ -12,12 +12,14 @@ import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { Scopes } from '../src/domain/accounts/scopes.ts'
 import { refusal, restStatusOf } from '../src/transport/errors.ts'
 import { parseRpcComment } from '../src/transport/openapi/failures.ts'
+import { dialectProblems } from '../src/transport/rest/dialect.ts'
 import { bindingsOf } from '../src/transport/rest/rules.ts'
 import { buildRouter } from '../src/transport/rest/table.ts'
 
 const files = await loadFiles('branchline/v1')
 const types = files.flatMap((file) => [...nestedTypes(file)])
-const methods = types.flatMap((type) => (type.kind === 'service' ? type.methods : []))
+const services = types.filter((type) => type.kind === 'service')
+const methods = services.flatMap((service) => service.methods)
 const reasonNames = new Set(ErrorReasonSchema.values.map(({ name }) => name))
 
 /** The descriptors of all files in a folder of gen/. */
@@ -96,7 +98,7 @@ describe('every method', () => {
 
   it('has a REST route without mistakes, and a GET route only if it has no side effects', () => {
     const found = mistakes((method) => {
-      const { bindings, problems } = bindingsOf(method)
+      const { bindings, problems } = bindingsOf(method, services)
       const isRead = method.idempotency === IdempotencyLevel.NO_SIDE_EFFECTS
       const unsafe = bindings.filter(({ httpMethod }) => !isRead && (httpMethod === 'GET' || httpMethod === 'HEAD'))
       return [
@@ -108,9 +110,13 @@ describe('every method', () => {
     expect(found).toEqual([])
   })
 
+  it('speaks a dialect without mistakes', () => {
+    expect(services.flatMap((service) => dialectProblems(service, services))).toEqual([])
+  })
+
   it('has its REST routes to itself', () => {
     const routes = methods
-      .flatMap((method) => bindingsOf(method).bindings)
+      .flatMap((method) => bindingsOf(method, services).bindings)
       .map((binding) => ({ binding, target: undefined }))
     expect(() => buildRouter(routes, [])).not.toThrow()
   })

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { AudienceSchema } from '#gen/branchline/access/v1/access_pb.ts'
 import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
+import { RepositoryEvent_TypeSchema } from '#gen/branchline/v1/repository_event_pb.ts'
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { program } from '../src/cli.ts'
 import { serveOptions } from '../src/config.ts'
@@ -18,8 +19,8 @@ const operations = readPage('docs/operations.md')
 
 /** The values of the enums that the pages speak of. */
 const declared = new Set(
-  [ErrorReasonSchema, CodeSchema, AudienceSchema, IdempotencyLevelSchema].flatMap(({ values }) =>
-    values.map(({ name }) => name),
+  [ErrorReasonSchema, CodeSchema, AudienceSchema, IdempotencyLevelSchema, RepositoryEvent_TypeSchema].flatMap(
+    ({ values }) => values.map(({ name }) => name),
   ),
 )
 

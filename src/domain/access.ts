@@ -31,8 +31,8 @@ export type Credential =
   | { readonly kind: 'password' }
   /** A reverse proxy that the operator trusts said so. */
   | { readonly kind: 'proxy' }
-  /** In a call before, which left something to be done later. */
-  | { readonly kind: 'order' }
+  /** In a call before, which left something to be done later: by a token with these scopes, if by one. */
+  | { readonly kind: 'order'; readonly scopes: Scopes | undefined }
   | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
 
 /**
@@ -45,9 +45,18 @@ export function signedIn(caller: Caller): SignedIn {
   return caller
 }
 
-/** An account as the caller that it was when it left something to be done later. */
-export function onBehalfOf(user: User): SignedIn {
-  return { kind: 'user', user, credential: { kind: 'order' }, peer: { address: '', loopback: true } }
+/**
+ * An account as the caller that it was when it left something to be done later.
+ *
+ * @param scopes what `scopesOf` gave then.
+ */
+export function onBehalfOf(user: User, scopes?: Scopes): SignedIn {
+  return { kind: 'user', user, credential: { kind: 'order', scopes }, peer: { address: '', loopback: true } }
+}
+
+/** What the credential is limited to; undefined for one without limits, as sessions and passwords are. */
+export function scopesOf({ credential }: SignedIn): Scopes | undefined {
+  return credential.kind === 'token' || credential.kind === 'order' ? credential.scopes : undefined
 }
 
 /** Whether the caller acts with the powers of an administrator: by role, and by scope where a token is used. */
@@ -55,14 +64,14 @@ export function actsAsAdministrator(caller: Caller, level: 'read' | 'write'): bo
   return caller.kind === 'user' && caller.user.role === 'ADMIN' && holdsScope(caller, `${level}:admin`)
 }
 
-/** Whether the credential carries a scope. Sessions and passwords carry all. */
+/** Whether the credential carries a scope. */
 export function holdsScope(caller: SignedIn, scope: string): boolean {
-  return caller.credential.kind !== 'token' || caller.credential.scopes.includes(scope)
+  return scopesOf(caller)?.includes(scope) ?? true
 }
 
 /** Whether the caller's credential is restricted to public data. */
 export function seesPublicDataOnly(caller: Caller): boolean {
-  return caller.kind === 'user' && caller.credential.kind === 'token' && caller.credential.scopes.publicOnly
+  return caller.kind === 'user' && scopesOf(caller)?.publicOnly === true
 }
 
 /**

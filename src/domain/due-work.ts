@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Busy, DuePiece, DueQueue } from '../storage/due-queue.ts'
 import type { App } from './app.ts'
 import type { Signal } from './signal.ts'
 
-/** Work that rows say is due, each piece of it about one thing of one account. */
-export interface DueWork {
+/** Work that rows say is due. */
+export interface DueWork extends DueQueue {
   /** For the log: what could not be done, when that is our own fault. */
   readonly failure: string
   /** Pieces under way at once. */
@@ -14,31 +15,11 @@ export interface DueWork {
   /** Given when there may be more to do. */
   readonly signal: Signal
   /**
-   * The piece that has been due longest, but for those that are left out.
-   *
-   * @param now Unix milliseconds.
-   */
-  next(now: number, except: Busy): Promise<DuePiece | undefined>
-  /** When the next piece falls due after `now`, both in Unix milliseconds; undefined when none will. */
-  nextTime(now: number): Promise<number | undefined>
-  /**
    * Does a piece and records what came of it.
    *
    * @param until gives it up as if it had not been begun.
    */
   run(id: number, until: AbortSignal): Promise<void>
-}
-
-/** What is under way already, and whose. */
-export interface Busy {
-  readonly ids: readonly number[]
-  /** Accounts that have all their places taken. */
-  readonly ownerIds: readonly number[]
-}
-
-export interface DuePiece {
-  readonly id: number
-  readonly ownerId: number
 }
 
 export interface DueWorker {

@@ -36,6 +36,7 @@ export type Reason =
   | 'CANNOT_BLOCK'
   | 'CHANGES_REQUESTED'
   | 'CLONE_FAILED'
+  | 'CLOSE_BLOCKED'
   | 'CODE_REFUSED'
   | 'COLLABORATION_REQUIRED'
   | 'COLLABORATOR_NOT_FOUND'
@@ -79,6 +80,7 @@ export type Reason =
   | 'INVALID_COMPARISON'
   | 'INVALID_CURSOR'
   | 'INVALID_DEFAULT_BRANCH'
+  | 'INVALID_DEPENDENCY'
   | 'INVALID_EMAIL'
   | 'INVALID_EXPIRY'
   | 'INVALID_FIELD'
@@ -136,6 +138,7 @@ export type Reason =
   | 'MEMO_ARCHIVED'
   | 'MEMO_ID_TAKEN'
   | 'MEMO_NOT_FOUND'
+  | 'MERGE_BLOCKED'
   | 'MERGE_CONFLICT'
   | 'MERGE_DENIED'
   | 'MERGE_FAST_FORWARD_IMPOSSIBLE'
@@ -323,6 +326,14 @@ export class DomainError extends Error {
 export function deletionBehind(error: unknown): DomainError | undefined {
   if (error instanceof GitError && error.kind === 'NO_REPOSITORY') return new DomainError('REPOSITORY_NOT_FOUND')
   return isForeignKeyViolation(error) ? new DomainError('DELETED_MEANWHILE') : undefined
+}
+
+/** As long as people need to see which text it was that they sent. */
+const MAX_SHOWN_CHARACTERS = 100
+
+/** Metadata that repeats what a client has sent, whatever its length. */
+export function metadataText(text: string): string {
+  return text.slice(0, MAX_SHOWN_CHARACTERS)
 }
 
 /** Kept of a text in a list. */

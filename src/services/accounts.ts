@@ -10,6 +10,7 @@ import type { User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
+import { atSecond } from './times.ts'
 import { avatarUrl } from './users.ts'
 
 /** The methods of AccountService that are about accounts themselves. */
@@ -54,7 +55,7 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
     htmlUrl: `${base}/${owner.name}`,
     isAdmin: seesAll && owner.role === 'ADMIN',
     lastLogin: NEVER,
-    created: timestampFromMs(owner.create_time * 1000),
+    created: atSecond(owner.create_time),
     restricted: owner.restricted === 1,
     active: seesAll && owner.state === 'NORMAL',
     prohibitLogin: seesAll && owner.state === 'ARCHIVED',

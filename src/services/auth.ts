@@ -1,4 +1,3 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AuthService, SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
 import { signedIn } from '../domain/access.ts'
@@ -19,6 +18,7 @@ import { callerOf, proxyUserOf, secureOf } from './call.ts'
 import { parseIdentityProviderName, parseUserName } from './names.ts'
 import { readPasscodeHeader } from './passcode-header.ts'
 import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from './refresh-cookie.ts'
+import { atSecond } from './times.ts'
 import { userMessage } from './users.ts'
 
 /** The sessions of people. */
@@ -36,7 +36,7 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
           credential: { kind: 'session', sessionId: session.sessionId },
         }),
         accessToken: session.accessToken,
-        accessTokenExpiresAt: timestampFromMs(session.accessTokenExpireTime * 1000),
+        accessTokenExpiresAt: atSecond(session.accessTokenExpireTime),
       }
     },
 
@@ -52,7 +52,7 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       setRefreshCookie(context, session)
       return {
         accessToken: session.accessToken,
-        expiresAt: timestampFromMs(session.accessTokenExpireTime * 1000),
+        expiresAt: atSecond(session.accessTokenExpireTime),
       }
     },
 
@@ -88,7 +88,7 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
     async createPasswordResetToken({ name }, context) {
       const user = await getUser(app, parseUserName(name))
       const { token, expireTime } = await createPasswordResetToken(app, signedIn(callerOf(context)), user)
-      return { token, expireTime: timestampFromMs(expireTime * 1000) }
+      return { token, expireTime: atSecond(expireTime) }
     },
   }
 }

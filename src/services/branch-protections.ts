@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { type ListValue, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type BranchProtection as BranchProtectionMessage,
@@ -22,8 +21,10 @@ import {
   type ProtectionEdit,
   reorderBranchProtections,
 } from '../domain/repos/branch-protections.ts'
+import type { NamedList } from '../domain/repos/protection-settings.ts'
 import { callerOf } from './call.ts'
 import { textsOf } from './list-values.ts'
+import { atSecond } from './times.ts'
 
 /** Implements BranchProtectionService. */
 export function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {
@@ -93,7 +94,6 @@ function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectio
 }
 
 function draftOf(request: CreateBranchProtectionRequest): ProtectionEdit {
-  const list = (field: string, names: readonly string[]) => ({ field, names })
   // Clients that send a zero, or a negative number, mean no place in particular.
   const settings = settingsOf(request)
   const approvers = [...request.approvalsWhitelistUsername, ...request.approvalsWhitelistUsernames]
@@ -101,43 +101,53 @@ function draftOf(request: CreateBranchProtectionRequest): ProtectionEdit {
     ...settings,
     priority: Math.max(settings.priority ?? 0, 0),
     statusCheckContexts: request.statusCheckContexts,
-    users: {
-      push: list('push_whitelist_usernames', request.pushWhitelistUsernames),
-      force_push: list('force_push_allowlist_usernames', request.forcePushAllowlistUsernames),
-      merge: list('merge_whitelist_usernames', request.mergeWhitelistUsernames),
-      bypass: list('bypass_allowlist_usernames', request.bypassAllowlistUsernames),
-      approvals: list('approvals_whitelist_username', approvers),
-    },
-    teams: {
-      push: list('push_whitelist_teams', request.pushWhitelistTeams),
-      force_push: list('force_push_allowlist_teams', request.forcePushAllowlistTeams),
-      merge: list('merge_whitelist_teams', request.mergeWhitelistTeams),
-      bypass: list('bypass_allowlist_teams', request.bypassAllowlistTeams),
-      approvals: list('approvals_whitelist_teams', request.approvalsWhitelistTeams),
-    },
+    ...listsOf(request, approvers, (field, names = []) => ({ field, names })),
   }
 }
 
 function editOf(request: EditBranchProtectionRequest): ProtectionEdit {
-  const list = (field: string, value: ListValue | undefined) => value && { field, names: textsOf(field, value) }
   const contexts = request.statusCheckContexts
   const approvers = request.approvalsWhitelistUsername ?? request.approvalsWhitelistUsernames
   return {
     ...settingsOf(request),
     statusCheckContexts: contexts && textsOf('status_check_contexts', contexts),
+    ...listsOf(request, approvers, (field, value) => value && { field, names: textsOf(field, value) }),
+  }
+}
+
+/** The lists of a request, each of which one permission is given by. */
+interface ListFields<List> {
+  readonly pushWhitelistUsernames?: List
+  readonly pushWhitelistTeams?: List
+  readonly forcePushAllowlistUsernames?: List
+  readonly forcePushAllowlistTeams?: List
+  readonly mergeWhitelistUsernames?: List
+  readonly mergeWhitelistTeams?: List
+  readonly bypassAllowlistUsernames?: List
+  readonly bypassAllowlistTeams?: List
+  readonly approvalsWhitelistTeams?: List
+}
+
+/** @param approvers the list that has two names. */
+function listsOf<List>(
+  request: ListFields<List>,
+  approvers: List | undefined,
+  read: (field: string, list: List | undefined) => NamedList | undefined,
+): Pick<ProtectionEdit, 'users' | 'teams'> {
+  return {
     users: {
-      push: list('push_whitelist_usernames', request.pushWhitelistUsernames),
-      force_push: list('force_push_allowlist_usernames', request.forcePushAllowlistUsernames),
-      merge: list('merge_whitelist_usernames', request.mergeWhitelistUsernames),
-      bypass: list('bypass_allowlist_usernames', request.bypassAllowlistUsernames),
-      approvals: list('approvals_whitelist_username', approvers),
+      push: read('push_whitelist_usernames', request.pushWhitelistUsernames),
+      force_push: read('force_push_allowlist_usernames', request.forcePushAllowlistUsernames),
+      merge: read('merge_whitelist_usernames', request.mergeWhitelistUsernames),
+      bypass: read('bypass_allowlist_usernames', request.bypassAllowlistUsernames),
+      approvals: read('approvals_whitelist_username', approvers),
     },
     teams: {
-      push: list('push_whitelist_teams', request.pushWhitelistTeams),
-      force_push: list('force_push_allowlist_teams', request.forcePushAllowlistTeams),
-      merge: list('merge_whitelist_teams', request.mergeWhitelistTeams),
-      bypass: list('bypass_allowlist_teams', request.bypassAllowlistTeams),
-      approvals: list('approvals_whitelist_teams', request.approvalsWhitelistTeams),
+      push: read('push_whitelist_teams', request.pushWhitelistTeams),
+      force_push: read('force_push_allowlist_teams', request.forcePushAllowlistTeams),
+      merge: read('merge_whitelist_teams', request.mergeWhitelistTeams),
+      bypass: read('bypass_allowlist_teams', request.bypassAllowlistTeams),
+      approvals: read('approvals_whitelist_teams', request.approvalsWhitelistTeams),
     },
   }
 }
@@ -179,7 +189,7 @@ function branchProtectionMessage({ rule, users, teams }: BranchProtectionView): 
     requireSignedCommits: rule.require_signed_commits,
     protectedFilePatterns: rule.protected_file_patterns,
     unprotectedFilePatterns: rule.unprotected_file_patterns,
-    createdAt: timestampFromMs(rule.create_time * 1000),
-    updatedAt: timestampFromMs(rule.update_time * 1000),
+    createdAt: atSecond(rule.create_time),
+    updatedAt: atSecond(rule.update_time),
   })
 }

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type CommitStatus as CommitStatusMessage, CommitStatusSchema } from '#gen/branchline/v1/commit_status_pb.ts'
 import type { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
@@ -17,6 +16,7 @@ import { accountMessage } from './accounts.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
 import { repositoryMessage } from './repository-message.ts'
+import { atSecond } from './times.ts'
 
 /** Implements CommitStatusService. */
 export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> {
@@ -72,7 +72,7 @@ function statusMessage(
   home: Home,
   { creator, ...status }: CommitStatusView,
 ): CommitStatusMessage {
-  const time = timestampFromMs(status.create_time * 1000)
+  const time = atSecond(status.create_time)
   return create(CommitStatusSchema, {
     id: BigInt(status.number),
     status: status.state,

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type CommitAffectedFile,
@@ -34,6 +34,7 @@ import { callerOf } from './call.ts'
 import { gitUrls } from './git-urls.ts'
 import { plainText } from './http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from './pages.ts'
+import { atSecond } from './times.ts'
 
 /** Commits of a comparison that did not ask for a page. */
 const MAX_COMPARED = 250
@@ -160,7 +161,7 @@ const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 /** A time from a commit, where anybody can write any number; the beginning of year 1 where it is not known. */
 export function gitTime(seconds: number | undefined): Timestamp {
   if (seconds === undefined) return NEVER
-  return timestampFromMs(withinYears(seconds) * 1000)
+  return atSecond(withinYears(seconds))
 }
 
 function withinYears(seconds: number): number {

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type DeployKey as DeployKeyMessage, DeployKeySchema } from '#gen/branchline/v1/deploy_key_pb.ts'
 import type { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
@@ -18,6 +17,7 @@ import { viewRepository } from '../domain/repos/repository-views.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
 import { repositoryMessage } from './repository-message.ts'
+import { atSecond } from './times.ts'
 
 /** Implements DeployKeyService. */
 export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService> {
@@ -61,7 +61,7 @@ function deployKeyMessage(key: DeployKey, repository: Repository): DeployKeyMess
     url: `${repository.url}/keys/${key.id}`,
     title: key.title,
     fingerprint: key.fingerprint,
-    createdAt: timestampFromMs(key.create_time * 1000),
+    createdAt: atSecond(key.create_time),
     readOnly: key.read_only === 1,
     repository,
   })

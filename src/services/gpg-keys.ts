@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { GpgKeyEmailSchema, type GpgKey as GpgKeyMessage, GpgKeySchema } from '#gen/branchline/v1/gpg_key_pb.ts'
 import type { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
@@ -20,6 +19,7 @@ import { KEY_FLAGS } from '../domain/accounts/openpgp-keys.ts'
 import type { App } from '../domain/app.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
+import { atSecond } from './times.ts'
 
 /** Implements GpgKeyService. */
 export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
@@ -82,7 +82,7 @@ function keyMessage(key: GpgKey, primaryKeyId: string): GpgKeyMessage {
     canEncryptStorage: may(KEY_FLAGS.encryptStorage),
     canCertify: may(KEY_FLAGS.certify),
     verified: key.verified === 1,
-    createdAt: timestampFromMs(key.create_time * 1000),
-    expiresAt: timestampFromMs((key.expire_time ?? 0) * 1000),
+    createdAt: atSecond(key.create_time),
+    expiresAt: atSecond(key.expire_time ?? 0),
   })
 }

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
 import type { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
@@ -17,6 +17,7 @@ import { accountMessage } from './accounts.ts'
 import { callerOf } from './call.ts'
 import { gitUrls } from './git-urls.ts'
 import { readNumberedPage } from './pages.ts'
+import { atSecond } from './times.ts'
 
 /** Most comments in one answer, for clients that do not ask for pages: they do not know that there are any. */
 const MAX_WHOLE_LIST = 1000
@@ -73,7 +74,7 @@ function commentMessage(app: App, viewer: Caller, { open, comment, poster }: Pul
     pullRequestUrl: page,
     user: accountMessage(app, viewer, poster),
     body: comment.body,
-    createdAt: timestampFromMs(comment.create_time * 1000),
-    updatedAt: timestampFromMs(comment.update_time * 1000),
+    createdAt: atSecond(comment.create_time),
+    updatedAt: atSecond(comment.update_time),
   })
 }

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Value } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Issue, IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
-import type { EditIssueRequest, IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import type { EditIssueRequest, IssueReference, IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { type Caller, signedIn } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -14,12 +14,19 @@ import {
   listLabelsOfPull,
   unlabelPull,
 } from '../domain/pulls/label-changes.ts'
+import {
+  addDependency,
+  type DependencyReference,
+  listDependencies,
+  removeDependency,
+} from '../domain/pulls/pull-dependencies.ts'
 import { getPull } from '../domain/pulls/pull-requests.ts'
 import type { PullView } from '../domain/pulls/pull-views.ts'
 import { callerOf } from './call.ts'
 import { gitUrls } from './git-urls.ts'
 import { labelMessagesIn } from './labels.ts'
 import { textsOf } from './list-values.ts'
+import { readNumberedPage } from './pages.ts'
 import { pullRequestMessage } from './pull-request-message.ts'
 import { lookOf } from './pull-requests.ts'
 
@@ -38,6 +45,7 @@ export function issueService(app: App): ServiceImpl<typeof IssueService> {
     },
 
     ...labelMethods(app),
+    ...dependencyMethods(app),
   }
 }
 
@@ -78,6 +86,38 @@ function labelMethods(app: App): LabelMethods {
       return {}
     },
   }
+}
+
+type DependencyMethods = Pick<
+  ServiceImpl<typeof IssueService>,
+  'listIssueDependencies' | 'addIssueDependency' | 'removeIssueDependency'
+>
+
+function dependencyMethods(app: App): DependencyMethods {
+  return {
+    async listIssueDependencies({ owner, repo, index, ...page }, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(page)
+      const { pulls, total } = await listDependencies(app, caller, owner, repo, Number(index), offset, limit)
+      return { issues: pulls.map((view) => issueMessage(app, caller, view)), total: BigInt(total), limit }
+    },
+
+    async addIssueDependency({ owner, repo, index, dependency }, context) {
+      const caller = signedIn(callerOf(context))
+      const other = dependencyOf(dependency)
+      return issueMessage(app, caller, await addDependency(app, caller, owner, repo, Number(index), other))
+    },
+
+    async removeIssueDependency({ owner, repo, index, dependency }, context) {
+      const caller = signedIn(callerOf(context))
+      const other = dependencyOf(dependency)
+      return issueMessage(app, caller, await removeDependency(app, caller, owner, repo, Number(index), other))
+    },
+  }
+}
+
+function dependencyOf(reference: IssueReference | undefined): DependencyReference {
+  return { owner: reference?.owner ?? '', repo: reference?.repo ?? '', number: Number(reference?.index ?? 0) }
 }
 
 /** @throws INVALID_FIELD */

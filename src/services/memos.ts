@@ -1,5 +1,5 @@
 import { create, toJsonString } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   Memo_PropertySchema,
@@ -25,6 +25,7 @@ import { callerOf } from './call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from './lists.ts'
 import { readUpdateMask, type UpdatableFields } from './masks.ts'
 import { invalidName, userName } from './names.ts'
+import { atSecond } from './times.ts'
 
 const MEMO_FIELDS: UpdatableFields<MemoField> = {
   mutable: ['content', 'visibility', 'pinned', 'state', 'create_time', 'update_time'],
@@ -109,8 +110,8 @@ export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
     name: memoName(memo),
     state: State[memo.state],
     creator: userName(creator),
-    createTime: timestampFromMs(memo.create_time * 1000),
-    updateTime: timestampFromMs(memo.update_time * 1000),
+    createTime: atSecond(memo.create_time),
+    updateTime: atSecond(memo.update_time),
     content: memo.content,
     visibility: Visibility[memo.visibility],
     tags: [...tags],

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Milestone as MilestoneMessage, MilestoneSchema } from '#gen/branchline/v1/milestone_pb.ts'
 import type { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
@@ -11,13 +11,12 @@ import {
   getMilestone,
   listMilestones,
   type Milestone,
+  NO_DATE_FROM_SECONDS,
   openMilestones,
 } from '../domain/repos/milestones.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
-
-/** The beginning of 9999: clients of compatible systems send a time of that year for no date. */
-const NO_DATE_FROM_SECONDS = Date.UTC(9999, 0) / 1000
+import { atSecond } from './times.ts'
 
 /** Implements MilestoneService. */
 export function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
@@ -75,9 +74,9 @@ export function milestoneMessage(milestone: Milestone): MilestoneMessage {
     state: milestone.state,
     openIssues: BigInt(milestone.open_issues),
     closedIssues: BigInt(milestone.closed_issues),
-    createdAt: timestampFromMs(milestone.create_time * 1000),
-    updatedAt: timestampFromMs(milestone.update_time * 1000),
-    ...(close_time !== null && { closedAt: timestampFromMs(close_time * 1000) }),
-    ...(due_time !== null && { dueOn: timestampFromMs(due_time * 1000) }),
+    createdAt: atSecond(milestone.create_time),
+    updatedAt: atSecond(milestone.update_time),
+    ...(close_time !== null && { closedAt: atSecond(close_time) }),
+    ...(due_time !== null && { dueOn: atSecond(due_time) }),
   })
 }

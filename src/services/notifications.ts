@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type UserNotification,
@@ -24,6 +23,7 @@ import { callerOf, ownerOf } from './call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from './lists.ts'
 import { readUpdateMask, type UpdatableFields } from './masks.ts'
 import { invalidName, parseOwnedName, userName } from './names.ts'
+import { atSecond } from './times.ts'
 import { userMessage, type Viewer } from './users.ts'
 
 const NOTIFICATION_FIELDS: UpdatableFields<'status'> = {
@@ -92,7 +92,7 @@ export function notificationMessage(receiver: User, view: NotificationView, view
     senderUser: userMessage(sender, viewer),
     status: UserNotification_Status[notification.status],
     type: UserNotification_Type[notification.type],
-    createTime: timestampFromMs(notification.create_time * 1000),
+    createTime: atSecond(notification.create_time),
     payload: payloadMessage(view),
   })
 }

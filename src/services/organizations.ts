@@ -3,14 +3,9 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type Organization as OrganizationMessage, OrganizationSchema } from '#gen/branchline/v1/organization_pb.ts'
 import type { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { type Caller, signedIn } from '../domain/access.ts'
+import type { NumberedUserPage } from '../domain/accounts/owners.ts'
 import type { App } from '../domain/app.ts'
-import {
-  checkMember,
-  listMembers,
-  type MemberPage,
-  removeMember,
-  showMembership,
-} from '../domain/organizations/members.ts'
+import { checkMember, listMembers, removeMember, showMembership } from '../domain/organizations/members.ts'
 import {
   createOrganization,
   deleteOrganization,
@@ -33,8 +28,8 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
     total: BigInt(total),
     limit,
   })
-  const membersMessage = (caller: Caller, { members, total }: MemberPage, limit: number) => ({
-    members: members.map((user) => userAccountMessage(app, caller, user)),
+  const membersMessage = (caller: Caller, { users, total }: NumberedUserPage, limit: number) => ({
+    members: users.map((user) => userAccountMessage(app, caller, user)),
     total: BigInt(total),
     limit,
   })

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import { type PublicKey as PublicKeyMessage, PublicKeySchema } from '#gen/branchline/v1/public_key_pb.ts'
@@ -17,6 +16,7 @@ import type { App } from '../domain/app.ts'
 import { accountMessage, NEVER } from './accounts.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
+import { atSecond } from './times.ts'
 
 /** Implements PublicKeyService. */
 export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
@@ -65,7 +65,7 @@ function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): 
     url: `${app.publicUrl()}/api/v1/user/keys/${key.id}`,
     title: key.title,
     fingerprint: key.fingerprint,
-    createdAt: timestampFromMs(key.create_time * 1000),
+    createdAt: atSecond(key.create_time),
     lastUsedAt: NEVER,
     ...(user && { user, readOnly: key.read_only === 1, keyType: 'user' }),
   })

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import {
   type PullRequestBranch,
   PullRequestBranchSchema,
@@ -17,6 +16,7 @@ import { labelMessagesIn } from './labels.ts'
 import { milestoneMessage } from './milestones.ts'
 import { repositoryMessage } from './repository-message.ts'
 import { teamMessage } from './teams.ts'
+import { atSecond } from './times.ts'
 
 type Fields = Exclude<MessageInitShape<typeof PullRequestSchema>, PullRequestMessage>
 
@@ -136,8 +136,4 @@ function branchMessage(
     repoId: repository ? BigInt(repository.repository.id) : NO_REPOSITORY_ID,
     ...(repository && { repo: ofRepository(repository) }),
   })
-}
-
-function atSecond(unixSeconds: number): Timestamp {
-  return timestampFromMs(unixSeconds * 1000)
 }

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import {
   type Attachment,
@@ -39,6 +38,7 @@ import { callerOf, restStatusKey } from './call.ts'
 import { encodePath, gitUrls } from './git-urls.ts'
 import { httpBodies, setFileHeaders } from './http-bodies.ts'
 import { readNumberedPage } from './pages.ts'
+import { atSecond } from './times.ts'
 
 /** Implements ReleaseService. */
 export function releaseService(app: App): ServiceImpl<typeof ReleaseService> {
@@ -195,7 +195,7 @@ export function releaseMessage(
   const urls = gitUrls(app, open)
   const url = urls.api(`/releases/${release.id}`)
   const archive = urls.html(`/archive/${encodeURIComponent(release.tag_name)}`)
-  const time = timestampFromMs(release.create_time * 1000)
+  const time = atSecond(release.create_time)
   return create(ReleaseSchema, {
     id: BigInt(release.id),
     tagName: release.tag_name,
@@ -222,7 +222,7 @@ function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
     name: asset.name,
     size: BigInt(asset.bytes),
     downloadCount: BigInt(asset.download_count),
-    createdAt: timestampFromMs(asset.create_time * 1000),
+    createdAt: atSecond(asset.create_time),
     uuid: asset.uuid,
     browserDownloadUrl: `${app.publicUrl()}/attachments/${asset.uuid}`,
   })

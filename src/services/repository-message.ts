@@ -1,5 +1,4 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Repository as RepositoryMessage, RepositorySchema } from '#gen/branchline/v1/repository_pb.ts'
 import type { Caller } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
@@ -7,6 +6,7 @@ import { formatInterval } from '../domain/repos/mirror-intervals.ts'
 import { suffices } from '../domain/repos/permissions.ts'
 import type { RepositoryView } from '../domain/repos/repository-views.ts'
 import { accountMessage, NEVER } from './accounts.ts'
+import { atSecond } from './times.ts'
 
 type Fields = Exclude<MessageInitShape<typeof RepositorySchema>, RepositoryMessage>
 
@@ -112,8 +112,4 @@ function pullSettingsOf({ repository }: RepositoryView): Fields {
 
 function transferOf(app: App, viewer: Caller, { doer, recipient }: NonNullable<RepositoryView['transfer']>) {
   return { doer: accountMessage(app, viewer, doer), recipient: accountMessage(app, viewer, recipient) }
-}
-
-function atSecond(unixSeconds: number): Timestamp {
-  return timestampFromMs(unixSeconds * 1000)
 }

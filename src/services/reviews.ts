@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type PullReview,
@@ -28,6 +27,7 @@ import { callerOf } from './call.ts'
 import { gitUrls } from './git-urls.ts'
 import { readNumberedPage } from './pages.ts'
 import { teamMessage } from './teams.ts'
+import { atSecond } from './times.ts'
 
 /** Most comments of a review in one answer, for clients that do not ask for pages: as many as one may have. */
 const MAX_WHOLE_LIST = 1000
@@ -184,8 +184,8 @@ function reviewMessage(app: App, viewer: Caller, { open, review, reviewer, team,
     official: review.official === 1,
     dismissed: review.dismissed === 1,
     commentsCount: BigInt(review.comments_count),
-    submittedAt: timestampFromMs(review.create_time * 1000),
-    updatedAt: timestampFromMs(review.update_time * 1000),
+    submittedAt: atSecond(review.create_time),
+    updatedAt: atSecond(review.update_time),
     htmlUrl: `${page}#review-${review.id}`,
     pullRequestUrl: page,
     dismissalMessage: review.dismissal_message,
@@ -206,8 +206,8 @@ function commentMessage(
     user: accountMessage(app, viewer, poster),
     ...(resolver && { resolver: accountMessage(app, viewer, resolver) }),
     pullRequestReviewId: BigInt(comment.review_id),
-    createdAt: timestampFromMs(comment.create_time * 1000),
-    updatedAt: timestampFromMs(comment.update_time * 1000),
+    createdAt: atSecond(comment.create_time),
+    updatedAt: atSecond(comment.update_time),
     path: comment.path,
     commitId: comment.commit_id,
     originalCommitId: comment.original_commit_id,

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { type ListValue, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type TagProtection as TagProtectionMessage,
@@ -7,7 +6,6 @@ import {
 } from '#gen/branchline/v1/tag_protection_pb.ts'
 import type { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import type { App } from '../domain/app.ts'
-import { DomainError } from '../domain/errors.ts'
 import {
   createTagProtection,
   deleteTagProtection,
@@ -17,6 +15,8 @@ import {
   type TagProtection,
 } from '../domain/repos/tag-protections.ts'
 import { callerOf } from './call.ts'
+import { textsOf } from './list-values.ts'
+import { atSecond } from './times.ts'
 
 /** Implements TagProtectionService. */
 export function tagProtectionService(app: App): ServiceImpl<typeof TagProtectionService> {
@@ -38,8 +38,8 @@ export function tagProtectionService(app: App): ServiceImpl<typeof TagProtection
     async editTagProtection({ owner, repo, id, namePattern, whitelistUsernames, whitelistTeams }, context) {
       const edit = {
         namePattern,
-        usernames: whitelistUsernames && namesOf('whitelist_usernames', whitelistUsernames),
-        teams: whitelistTeams && namesOf('whitelist_teams', whitelistTeams),
+        usernames: whitelistUsernames && textsOf('whitelist_usernames', whitelistUsernames),
+        teams: whitelistTeams && textsOf('whitelist_teams', whitelistTeams),
       }
       return tagProtectionMessage(await editTagProtection(app, callerOf(context), owner, repo, Number(id), edit))
     },
@@ -51,20 +51,13 @@ export function tagProtectionService(app: App): ServiceImpl<typeof TagProtection
   }
 }
 
-function namesOf(field: string, { values }: ListValue): string[] {
-  return values.map(({ kind }) => {
-    if (kind.case !== 'stringValue') throw new DomainError('INVALID_FIELD', { field })
-    return kind.value
-  })
-}
-
 function tagProtectionMessage(rule: TagProtection): TagProtectionMessage {
   return create(TagProtectionSchema, {
     id: BigInt(rule.id),
     namePattern: rule.name_pattern,
     whitelistUsernames: rule.users.map(({ name }) => name),
     whitelistTeams: rule.teams.map(({ name }) => name),
-    createdAt: timestampFromMs(rule.create_time * 1000),
-    updatedAt: timestampFromMs(rule.update_time * 1000),
+    createdAt: atSecond(rule.create_time),
+    updatedAt: atSecond(rule.update_time),
   })
 }

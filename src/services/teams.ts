@@ -105,8 +105,8 @@ function teamMemberMethods(app: App): TeamMemberMethods {
     async listTeamMembers({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(page)
-      const { members, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
-      return { members: members.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
+      const { users, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
+      return { members: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
     },
 
     async getTeamMember({ id, username }, context) {

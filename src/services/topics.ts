@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topic_pb.ts'
 import type { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
@@ -15,6 +14,7 @@ import {
 } from '../domain/repos/topics.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
+import { atSecond } from './times.ts'
 
 /** Implements TopicService. */
 export function topicService(app: App): ServiceImpl<typeof TopicService> {
@@ -54,7 +54,7 @@ function topicMessage({ id, name, public_count, create_time, update_time }: Topi
     id: BigInt(id),
     topicName: name,
     repoCount: BigInt(public_count),
-    created: timestampFromMs(create_time * 1000),
-    updated: timestampFromMs(update_time * 1000),
+    created: atSecond(create_time),
+    updated: atSecond(update_time),
   })
 }

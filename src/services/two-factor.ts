@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import {
   TwoFactor_State,
@@ -20,6 +19,7 @@ import type { User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
 import { callerOf, ownerOf } from './call.ts'
 import { invalidName, parseOwnedName, userName } from './names.ts'
+import { atSecond } from './times.ts'
 
 /** The second factors of accounts. */
 export function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService> {
@@ -72,8 +72,8 @@ function twoFactorMessage(owner: User, twoFactor: TwoFactor): TwoFactorMessage {
     recoveryCodesRemaining: twoFactor.recoveryCodesRemaining,
   })
   const { createTime, confirmTime, lastUsedTime } = twoFactor
-  if (createTime !== null) message.createTime = timestampFromMs(createTime * 1000)
-  if (confirmTime !== null) message.confirmTime = timestampFromMs(confirmTime * 1000)
-  if (lastUsedTime !== null) message.lastUsedTime = timestampFromMs(lastUsedTime * 1000)
+  if (createTime !== null) message.createTime = atSecond(createTime)
+  if (confirmTime !== null) message.confirmTime = atSecond(confirmTime)
+  if (lastUsedTime !== null) message.lastUsedTime = atSecond(lastUsedTime)
   return message
 }

@@ -32,6 +32,7 @@ import { ownerOf } from './call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from './lists.ts'
 import { readUpdateMask, type UpdatableFields } from './masks.ts'
 import { invalidName, parseOwnedName, parseUserName, userName } from './names.ts'
+import { atSecond } from './times.ts'
 
 /** What follows the owner in a webhook's name. Ids have 16 digits; others that could be one are not found. */
 const WEBHOOK_PATH = /^webhooks\/([\w-]{1,64})$/
@@ -151,8 +152,8 @@ function webhookMessage(owner: User, webhook: UserWebhook): WebhookMessage {
     name: webhookName(owner, webhook),
     url: webhook.url,
     displayName: webhook.display_name,
-    createTime: timestampFromMs(webhook.create_time * 1000),
-    updateTime: timestampFromMs(webhook.update_time * 1000),
+    createTime: atSecond(webhook.create_time),
+    updateTime: atSecond(webhook.update_time),
     signingSecretSet: true,
     disabled: webhook.disabled === 1,
   })

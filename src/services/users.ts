@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { clearField, create } from '@bufbuild/protobuf'
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
@@ -27,6 +26,7 @@ import { readPageSize, readPageToken, writePageToken } from './lists.ts'
 import { readReadMask, readUpdateMask, type UpdatableFields } from './masks.ts'
 import { invalidName, parseOwnedName, parseUserName, userName } from './names.ts'
 import { clearedRefreshCookie } from './refresh-cookie.ts'
+import { atSecond } from './times.ts'
 
 const USER_FIELDS: UpdatableFields<UserField> = {
   mutable: ['username', 'display_name', 'email', 'avatar_url', 'description', 'role', 'password', 'state'],
@@ -133,14 +133,10 @@ export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<str
   message.avatarUrl = avatarUrl(user)
   message.description = user.description
   message.state = State[user.state]
-  if (user.create_time > 0) message.createTime = timestamp(user.create_time)
-  if (user.update_time > 0) message.updateTime = timestamp(user.update_time)
+  if (user.create_time > 0) message.createTime = atSecond(user.create_time)
+  if (user.update_time > 0) message.updateTime = atSecond(user.update_time)
   if (fields) clearAllBut(fields, message)
   return message
-}
-
-function timestamp(seconds: number): Timestamp {
-  return timestampFromMs(seconds * 1000)
 }
 
 function clearAllBut(fields: ReadonlySet<string>, message: UserMessage): void {

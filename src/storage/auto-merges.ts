@@ -1,5 +1,6 @@
-import { type Selectable, sql } from 'kysely'
-import type { Db, Tx } from './database.ts'
+import { type ExpressionBuilder, type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Schema, Tx } from './database.ts'
+import { type DueQueue, dueQueue } from './due-queue.ts'
 import type { PullRequest } from './pull-requests.ts'
 
 /** Merges that are to happen once everything is ready for them. */
@@ -9,6 +10,8 @@ export interface AutoMergesTable {
   repository_id: number
   /** By whose rights it will be merged. */
   scheduler_id: number
+  /** Of the token that it was ordered with; null for a credential that is not limited. */
+  scopes: string | null
   /** As the merge was asked for: `merge` or another style. */
   style: string
   /** Of the commit; empty for the default. */
@@ -18,8 +21,10 @@ export interface AutoMergesTable {
   delete_branch: number | null
   /** Unix seconds. */
   create_time: number
-  /** When to look whether it can happen, in Unix milliseconds; null until something happens that it could depend on. */
-  due_time: number | null
+  /** When to look whether it can happen, in Unix milliseconds. */
+  due_time: number
+  /** How often it was made due: who has looked knows by it whether to look once more. */
+  wake_count: Generated<number>
 }
 
 export type AutoMerge = Selectable<AutoMergesTable>
@@ -30,7 +35,7 @@ export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undef
 }
 
 /** Stores a merge that is to happen. A second one for a pull request violates a PRIMARY KEY constraint. */
-export async function insertAutoMerge(tx: Tx, merge: AutoMerge): Promise<void> {
+export async function insertAutoMerge(tx: Tx, merge: Insertable<AutoMergesTable>): Promise<void> {
   await tx.insertInto('auto_merges').values(merge).execute()
 }
 
@@ -43,9 +48,27 @@ export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> 
   return numDeletedRows > 0n
 }
 
-/** Never what it was, so that who looks at this moment does not take it for what they have seen to. */
+/** Takes back that open pull requests are to be merged to a branch. */
+export async function deleteAutoMergesInto(tx: Tx, repositoryId: number, branch: string): Promise<void> {
+  await tx
+    .deleteFrom('auto_merges')
+    .where('pull_request_id', 'in', (eb) =>
+      eb
+        .selectFrom('pull_requests')
+        .select('id')
+        .where('repository_id', '=', repositoryId)
+        .where('base_branch', '=', branch)
+        .where('state', '=', sql.lit('OPEN' as const)),
+    )
+    .execute()
+}
+
+/** What makes a merge due; one that is due already keeps its place among the others. */
 function dueFrom(now: number) {
-  return { due_time: sql<number>`max(${now}, coalesce(due_time, 0) + 1)` }
+  return (eb: ExpressionBuilder<Schema, 'auto_merges'>) => ({
+    due_time: eb.case().when('due_time', '>', now).then(now).else(eb.ref('due_time')).end(),
+    wake_count: eb('wake_count', '+', 1),
+  })
 }
 
 /**
@@ -77,9 +100,25 @@ export async function wakeAutoMerges(
     .execute()
 }
 
-/** Makes the merge of one pull request due, if it is to have one. */
+/** Makes the merge of one pull request due, and those of the ones that wait for it, as far as they are to have one. */
 export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promise<void> {
-  await tx.updateTable('auto_merges').set(dueFrom(now)).where('pull_request_id', '=', pullId).execute()
+  await tx
+    .updateTable('auto_merges')
+    .set(dueFrom(now))
+    .where((eb) =>
+      eb.or([
+        eb('pull_request_id', '=', pullId),
+        eb(
+          'pull_request_id',
+          'in',
+          eb
+            .selectFrom('pull_dependencies')
+            .select('pull_dependencies.pull_request_id')
+            .where('depends_on_id', '=', pullId),
+        ),
+      ]),
+    )
+    .execute()
 }
 
 /** Makes every merge due: nobody knows what it has missed. */
@@ -88,50 +127,25 @@ export async function wakeAllAutoMerges(tx: Tx, now: number): Promise<void> {
 }
 
 /**
- * Says when to look at a merge again, unless it was made due since it was read.
+ * Says when to look at a merge again, unless it was made due since it was read, or is another one by now.
  *
  * @param read as it was.
- * @param dueTime Unix milliseconds; null for when something happens.
+ * @param dueTime Unix milliseconds: when to look if nothing happens before.
  */
-export async function restAutoMerge(tx: Tx, read: AutoMerge, dueTime: number | null): Promise<void> {
+export async function restAutoMerge(tx: Tx, read: AutoMerge, dueTime: number): Promise<void> {
   await tx
     .updateTable('auto_merges')
     .set({ due_time: dueTime })
     .where('pull_request_id', '=', read.pull_request_id)
-    .where('due_time', 'is', read.due_time)
+    .where('wake_count', '=', read.wake_count)
+    .where('create_time', '=', read.create_time)
     .execute()
 }
 
-/**
- * The merge that has been due longest, by its pull request.
- *
- * @param now Unix milliseconds.
- * @param except pull requests, and accounts that have enough merged for them at this moment.
- */
-export async function findDueAutoMerge(
-  db: Db,
-  now: number,
-  except: { readonly ids: readonly number[]; readonly ownerIds: readonly number[] },
-): Promise<{ readonly id: number; readonly ownerId: number } | undefined> {
-  return db
+/** Merges as they fall due, by their pull requests, and by whom they are made for. */
+export function autoMergeQueue(db: Db): DueQueue {
+  const merges = db
     .selectFrom('auto_merges')
-    .select(['pull_request_id as id', 'scheduler_id as ownerId'])
-    .where('due_time', '<=', now)
-    .$if(except.ids.length > 0, (query) => query.where('pull_request_id', 'not in', except.ids))
-    .$if(except.ownerIds.length > 0, (query) => query.where('scheduler_id', 'not in', except.ownerIds))
-    .orderBy('due_time')
-    .limit(1)
-    .executeTakeFirst()
-}
-
-/** When the next merge falls due after `now`, both in Unix milliseconds; undefined when none will. */
-export async function nextAutoMergeTime(db: Db, now: number): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('auto_merges')
-    .select('due_time')
-    .where('due_time', '>', now)
-    .orderBy('due_time')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.due_time ?? undefined
+    .select(['pull_request_id as id', 'scheduler_id as ownerId', 'due_time as dueTime'])
+  return dueQueue(db, merges)
 }

@@ -26,6 +26,7 @@ import type { PasswordResetsTable } from './password-resets.ts'
 import type { PersonalAccessTokensTable } from './personal-access-tokens.ts'
 import type { PublicKeysTable } from './public-keys.ts'
 import type { PullCommentsTable } from './pull-comments.ts'
+import type { PullDependenciesTable } from './pull-dependencies.ts'
 import type { PullMergeAttemptsTable } from './pull-merge-attempts.ts'
 import type { PullMessagesTable } from './pull-messages.ts'
 import type { PullParticipantsTable } from './pull-participants.ts'
@@ -98,6 +99,7 @@ export interface Schema {
   personal_access_tokens: PersonalAccessTokensTable
   public_keys: PublicKeysTable
   pull_comments: PullCommentsTable
+  pull_dependencies: PullDependenciesTable
   pull_merge_attempts: PullMergeAttemptsTable
   pull_messages: PullMessagesTable
   pull_participants: PullParticipantsTable

@@ -1,5 +1,6 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import type { KeyPage } from './public-keys.ts'
 
 export interface DeployKeysTable {
   id: Generated<number>
@@ -26,12 +27,6 @@ export interface DeployKeyFilter {
   readonly fingerprint: string
 }
 
-/** A part of a list, and how long the whole list is. */
-export interface DeployKeyPage {
-  readonly keys: readonly DeployKey[]
-  readonly total: number
-}
-
 /** Keys of a repository, in the order in which they were added. */
 export async function listDeployKeys(
   db: Db,
@@ -39,7 +34,7 @@ export async function listDeployKeys(
   { keyId, fingerprint }: DeployKeyFilter,
   offset: number,
   limit: number,
-): Promise<DeployKeyPage> {
+): Promise<KeyPage<DeployKey>> {
   const selected = selectDeployKeys(db, repositoryId)
     .$if(keyId !== 0, (query) => query.where('deploy_keys.key_id', '=', keyId))
     .$if(fingerprint !== '', (query) => query.where('public_keys.fingerprint', '=', fingerprint))

@@ -1,5 +1,6 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import type { KeyPage } from './public-keys.ts'
 
 export interface GpgKeysTable {
   id: Generated<number>
@@ -39,14 +40,13 @@ export interface GpgKeyWithSubkeys {
   readonly subkeys: readonly GpgKey[]
 }
 
-/** A part of a list, and how long the whole list is. */
-export interface GpgKeyPage {
-  readonly keys: readonly GpgKeyWithSubkeys[]
-  readonly total: number
-}
-
 /** Keys of an account, in the order in which they were added. */
-export async function listGpgKeys(db: Db, userId: number, offset: number, limit: number): Promise<GpgKeyPage> {
+export async function listGpgKeys(
+  db: Db,
+  userId: number,
+  offset: number,
+  limit: number,
+): Promise<KeyPage<GpgKeyWithSubkeys>> {
   const keys = await selectPrimaryKeys(db, userId).selectAll().orderBy('id').limit(limit).offset(offset).execute()
   return { keys: await withSubkeys(db, keys), total: await countGpgKeys(db, userId) }
 }

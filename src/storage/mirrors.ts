@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import { type DueQueue, dueQueue } from './due-queue.ts'
 
 /** Repositories that follow another one elsewhere. */
 export interface MirrorsTable {
@@ -69,39 +70,13 @@ export async function requestSync(tx: Tx, repositoryId: number, now: number): Pr
     .execute()
 }
 
-/**
- * The mirror that has been due longest.
- *
- * @param now Unix milliseconds.
- * @param except mirrors, by the ids of their repositories, and owners that have enough to do.
- */
-export async function findDueMirror(
-  db: Db,
-  now: number,
-  except: { readonly ids: readonly number[]; readonly ownerIds: readonly number[] },
-): Promise<{ readonly id: number; readonly ownerId: number } | undefined> {
-  return db
+/** Mirrors as they fall due, by the ids of their repositories. */
+export function mirrorQueue(db: Db): DueQueue {
+  const mirrors = db
     .selectFrom('mirrors')
     .innerJoin('repositories', 'repositories.id', 'mirrors.repository_id')
-    .select(['repositories.id', 'repositories.owner_id as ownerId'])
-    .where('mirrors.next_sync_time', '<=', now)
-    .$if(except.ids.length > 0, (query) => query.where('repositories.id', 'not in', except.ids))
-    .$if(except.ownerIds.length > 0, (query) => query.where('repositories.owner_id', 'not in', except.ownerIds))
-    .orderBy('mirrors.next_sync_time')
-    .limit(1)
-    .executeTakeFirst()
-}
-
-/** When the next mirror falls due after `now`, both in Unix milliseconds; undefined when none will. */
-export async function nextSyncTime(db: Db, now: number): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('mirrors')
-    .select('next_sync_time')
-    .where('next_sync_time', '>', now)
-    .orderBy('next_sync_time')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.next_sync_time ?? undefined
+    .select(['repositories.id', 'repositories.owner_id as ownerId', 'mirrors.next_sync_time as dueTime'])
+  return dueQueue(db, mirrors)
 }
 
 /** How a repository follows another one; undefined when it does not. */

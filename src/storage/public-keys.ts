@@ -23,9 +23,9 @@ export type StoredPublicKey = Selectable<PublicKeysTable>
 /** A key of an account. */
 export type PublicKey = StoredPublicKey & { readonly user_id: number }
 
-/** A part of a list, and how long the whole list is. */
-export interface PublicKeyPage {
-  readonly keys: readonly PublicKey[]
+/** A part of a list of keys, of whatever kind, and how long the whole list is. */
+export interface KeyPage<Key> {
+  readonly keys: readonly Key[]
   readonly total: number
 }
 
@@ -40,7 +40,7 @@ export async function listPublicKeys(
   fingerprint: string,
   offset: number,
   limit: number,
-): Promise<PublicKeyPage> {
+): Promise<KeyPage<PublicKey>> {
   const selected = db
     .selectFrom('public_keys')
     .where('user_id', '=', userId)

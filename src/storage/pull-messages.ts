@@ -21,7 +21,7 @@ export interface OwnedWebhook {
 
 /**
  * The webhooks of those whom a change of a pull request concerns, each once: of the owner of its repository, of whoever opened it, is
- * to see to it, or is asked for a review. Without those that are switched off, and those of accounts that are archived.
+ * to see to it, or is asked for a review. Without those that are switched off.
  */
 export function listWebhooksAbout(
   tx: Tx,
@@ -29,11 +29,9 @@ export function listWebhooksAbout(
 ): Promise<OwnedWebhook[]> {
   return tx
     .selectFrom('user_webhooks')
-    .innerJoin('users', 'users.id', 'user_webhooks.user_id')
-    .select(['user_webhooks.id', 'user_webhooks.user_id'])
-    .where('user_webhooks.disabled', '=', 0)
-    .where('users.state', '=', 'NORMAL')
-    .where('user_webhooks.user_id', 'in', (eb) =>
+    .select(['id', 'user_id'])
+    .where('disabled', '=', 0)
+    .where('user_id', 'in', (eb) =>
       eb
         .selectFrom('repositories')
         .select('owner_id as concerned_id')
@@ -61,7 +59,7 @@ export function listWebhooksAbout(
             .where('reviewer_id', 'is not', null),
         ),
     )
-    .orderBy('user_webhooks.id')
+    .orderBy('id')
     .execute()
 }
 

@@ -33,21 +33,6 @@ export async function insertActor(tx: Tx, pullId: number, userId: number): Promi
     .execute()
 }
 
-/** Makes somebody a participant who has seen all so far; whoever is one already stays as they are. */
-export async function joinPull(tx: Tx, pullId: number, userId: number): Promise<void> {
-  await tx
-    .insertInto('pull_participants')
-    .columns(['pull_request_id', 'user_id', 'seen'])
-    .expression((eb) =>
-      eb
-        .selectFrom('pull_requests')
-        .select(['id', eb.val(userId).as('user_id'), 'change_count'])
-        .where('id', '=', pullId),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
 /** Notes that a participant has seen all of a pull request as it is now. Of others nothing is noted. */
 export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<void> {
   await tx

@@ -255,15 +255,27 @@ export async function listReviewerIds(db: Db, pullId: number): Promise<number[]>
   return found.flatMap(({ reviewer_id }) => reviewer_id ?? [])
 }
 
-/** What was looked at, the latest first, of which it is not known whether a head still proposes the same. */
-export function listUncompared(db: Db, pullId: number, head: string, limit: number): Promise<Reviewed[]> {
+/**
+ * What was looked at, what counts before all else and the latest first, of which it is not known whether a head still proposes the same.
+ *
+ * @param reviews all of them, or those alone that count.
+ */
+export function listUncompared(
+  db: Db,
+  pullId: number,
+  head: string,
+  reviews: 'all' | 'official',
+  limit: number,
+): Promise<Reviewed[]> {
   return db
     .selectFrom('reviews')
     .select(['commit_id', 'merge_base'])
     .where('pull_request_id', '=', pullId)
     .where('state', 'in', SUBMITTED)
     .where('compared_head', '<>', head)
+    .$if(reviews === 'official', (query) => query.where('official', '=', 1))
     .groupBy(['commit_id', 'merge_base'])
+    .orderBy((eb) => eb.fn.max('official'), 'desc')
     .orderBy((eb) => eb.fn.max('id'), 'desc')
     .limit(limit)
     .execute()
@@ -326,13 +338,13 @@ export async function setOfficialRequest(tx: Tx, id: number, isOfficial: boolean
     .execute()
 }
 
-/** Dismisses what somebody said of a pull request up to some time, whichever way. */
+/** Dismisses what somebody said of a pull request up to one of their reviews, whichever way. */
 export async function dismissVotes(
   tx: Tx,
   pullId: number,
   reviewerId: number,
-  until: number,
-  changes: Pick<Review, 'dismissal_message' | 'update_time'>,
+  last: Pick<Review, 'id' | 'create_time'>,
+  changes: Pick<ReviewChanges, 'dismissal_message' | 'update_time'>,
 ): Promise<void> {
   await tx
     .updateTable('reviews')
@@ -340,7 +352,7 @@ export async function dismissVotes(
     .where('pull_request_id', '=', pullId)
     .where('reviewer_id', '=', reviewerId)
     .where('state', 'in', VOTES)
-    .where('create_time', '<=', until)
+    .where((eb) => eb(eb.refTuple('create_time', 'id'), '<=', eb.tuple(last.create_time, last.id)))
     .where('dismissed', '=', 0)
     .execute()
 }

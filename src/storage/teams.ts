@@ -141,20 +141,17 @@ function selectTeams(db: Db, { organizationId, viewer, search, repositoryId, nam
         return search?.inDescription ? eb.or([inName, containsSql(eb.ref('teams.description'), text)]) : inName
       }),
     )
-    .$if(repositoryId !== undefined, (query) =>
-      query.where((eb) =>
-        eb.or([
-          eb('includes_all_repositories', '=', 1),
-          eb.exists(
-            eb
-              .selectFrom('team_repositories')
-              .select('team_id')
-              .whereRef('team_id', '=', 'teams.id')
-              .where('repository_id', '=', repositoryId ?? 0),
-          ),
-        ]),
-      ),
-    )
+    .$if(repositoryId !== undefined, (query) => query.where((eb) => reachesRepository(eb, repositoryId ?? 0)))
+}
+
+/** Whether a team other than the owners' has a repository, which is one of its organisation. */
+function reachesRepository(eb: ExpressionBuilder<Schema, 'teams'>, repositoryId: number): Expression<SqlBool> {
+  const listed = eb
+    .selectFrom('team_repositories')
+    .select('team_id')
+    .whereRef('team_id', '=', 'teams.id')
+    .where('repository_id', '=', repositoryId)
+  return eb.or([eb('includes_all_repositories', '=', 1), eb.exists(listed)])
 }
 
 /** The condition under which a viewer may know of a team, for lists. */
@@ -285,19 +282,7 @@ export async function findTeamsAt(
     .selectAll()
     .where('id', 'in', teamIds)
     .where('organization_id', '=', owner_id)
-    .where((eb) =>
-      eb.or([
-        eb('permission', '=', 'owner'),
-        eb('includes_all_repositories', '=', 1),
-        eb.exists(
-          eb
-            .selectFrom('team_repositories')
-            .select('team_id')
-            .whereRef('team_id', '=', 'teams.id')
-            .where('repository_id', '=', id),
-        ),
-      ]),
-    )
+    .where((eb) => eb.or([eb('permission', '=', 'owner'), reachesRepository(eb, id)]))
     .execute()
 }
 

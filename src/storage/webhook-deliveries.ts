@@ -1,5 +1,6 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from './database.ts'
+import { type DueQueue, dueQueue } from './due-queue.ts'
 import type { UserWebhook } from './user-webhooks.ts'
 import { findUserById, type User } from './users.ts'
 
@@ -169,39 +170,10 @@ export function findDelivery(db: Db, webhookId: number, uid: string): Promise<We
     .executeTakeFirst()
 }
 
-/**
- * Webhooks with a delivery that is due, those that have waited longest first.
- *
- * @param now Unix milliseconds.
- * @param except webhooks, and owners, that have enough to do.
- */
-export function listDueWebhooks(
-  db: Db,
-  now: number,
-  except: { readonly webhookIds: readonly number[]; readonly ownerIds: readonly number[] },
-  limit: number,
-): Promise<Pick<UserWebhook, 'id' | 'user_id'>[]> {
-  return db
-    .selectFrom('user_webhooks')
-    .select(['id', 'user_id'])
-    .where('next_attempt_time', '<=', now)
-    .$if(except.webhookIds.length > 0, (query) => query.where('id', 'not in', except.webhookIds))
-    .$if(except.ownerIds.length > 0, (query) => query.where('user_id', 'not in', except.ownerIds))
-    .orderBy('next_attempt_time')
-    .limit(limit)
-    .execute()
-}
-
-/** When the next delivery is due that is not due at `now`, both in Unix milliseconds. */
-export async function nextDueTime(db: Db, now: number): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('user_webhooks')
-    .select('next_attempt_time')
-    .where('next_attempt_time', '>', now)
-    .orderBy('next_attempt_time')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.next_attempt_time ?? undefined
+/** Webhooks as deliveries to them fall due. */
+export function webhookQueue(db: Db): DueQueue {
+  const webhooks = db.selectFrom('user_webhooks').select(['id', 'user_id as ownerId', 'next_attempt_time as dueTime'])
+  return dueQueue(db, webhooks)
 }
 
 /** The delivery of a webhook that has been due longest, the oldest of several; undefined when none is. */

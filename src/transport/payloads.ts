@@ -2,6 +2,7 @@ import { createRegistry } from '@bufbuild/protobuf'
 import { AccountSchema } from '#gen/branchline/v1/account_pb.ts'
 import { PullRequestSchema } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { Payloads } from '../domain/app.ts'
 import { accountMessage } from '../services/accounts.ts'
 import { memoPayload } from '../services/memos.ts'
@@ -10,7 +11,7 @@ import { compileWriter, dialectOf } from './rest/index.ts'
 
 /** What of the resources is sent to webhooks: those of the forge as REST spells them there. */
 export function createPayloads(): Payloads {
-  const dialect = dialectOf(PullRequestService)
+  const dialect = dialectOf(PullRequestService, [RepositoryService])
   // Nothing in them holds messages of any type.
   const registry = createRegistry()
   const writePullRequest = compileWriter(PullRequestSchema, dialect, registry)

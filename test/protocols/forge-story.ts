@@ -359,6 +359,18 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issues.clearIssueLabels, 'DELETE /repos/guild/engine/issues/1/labels'),
   bob(issues.editIssue, 'PATCH /repos/guild/engine/issues/1', { title: 'Make one plan' }),
   bob(issues.getIssue, 'GET /repos/guild/engine/issues/1'),
+  bob(pulls.createPullRequest, 'POST /repos/guild/engine/pulls', {
+    title: 'Take what is new',
+    body: 'Before it is planned any further.',
+    head: 'main',
+    base: 'plan',
+    reviewers: ['carol'],
+    assignees: ['bob'],
+    due_date: '2026-09-01T12:00:00Z',
+  }),
+  bob(issues.addIssueDependency, 'POST /repos/guild/engine/issues/1/dependencies', { index: 2 }),
+  bob(issues.listIssueDependencies, 'GET /repos/guild/engine/issues/1/dependencies'),
+  bob(issues.removeIssueDependency, 'DELETE /repos/guild/engine/issues/1/dependencies', { index: 2 }),
   by('carol', issueComments.createIssueComment, 'POST /repos/guild/engine/issues/1/comments', { body: 'Why not two?' }),
   by('carol', issueComments.editIssueComment, 'PATCH /repos/guild/engine/issues/comments/1', {
     body: 'Why not three?',

@@ -36,7 +36,7 @@ describe('reviews', () => {
       await listOfficial(watched, 1)
       await listVotes(watched, 1)
       await listReviewRequests(watched, [1, 2])
-      await listUncompared(watched, 1, '', 30)
+      await listUncompared(watched, 1, '', 'all', 30)
       await listReviewComments(watched, 1, 0, 30)
       await findNumberOfComment(watched, 1, 1)
       await findGrantsTo(watched, [1, 2], 1)

@@ -1,6 +1,6 @@
-import { CompiledQuery } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Db, openDatabase, transaction } from '../../src/storage/database.ts'
+import type { Busy } from '../../src/storage/due-queue.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { insertUserWebhook, listUserWebhooks } from '../../src/storage/user-webhooks.ts'
 import { insertUser } from '../../src/storage/users.ts'
@@ -10,13 +10,13 @@ import {
   insertDelivery,
   insertMessage,
   listDeliveries,
-  listDueWebhooks,
-  nextDueTime,
   pruneFinishedDeliveries,
   recordAttempt,
   requeueDelivery,
   type WebhookDelivery,
+  webhookQueue,
 } from '../../src/storage/webhook-deliveries.ts'
+import { plansOf } from '../support/query-plan.ts'
 
 let db: Db
 beforeEach(async () => {
@@ -50,7 +50,7 @@ const finish = (webhookId: number, delivery: Pick<WebhookDelivery, 'id' | 'next_
 
 const dueTimeOf = async (userId: number) => (await listUserWebhooks(db, userId))[0]?.next_attempt_time
 
-const NOBODY: Parameters<typeof listDueWebhooks>[2] = { webhookIds: [], ownerIds: [] }
+const NOBODY: Busy = { ids: [], ownerIds: [] }
 
 describe('the due time of a webhook', () => {
   it('is always that of its first waiting delivery', async () => {
@@ -70,11 +70,12 @@ describe('the due time of a webhook', () => {
     await queue(a.id, '1', 30)
     await queue(b.id, '2', 10)
     await queue(c.id, '3', 99)
-    const ids = async (except = NOBODY) => (await listDueWebhooks(db, 30, except, 9)).map(({ id }) => id)
-    expect(await ids()).toEqual([b.id, a.id])
-    expect(await ids({ ...NOBODY, webhookIds: [b.id] })).toEqual([a.id])
-    expect(await ids({ ...NOBODY, ownerIds: [a.user_id] })).toEqual([b.id])
-    expect([await nextDueTime(db, 30), await nextDueTime(db, 99)]).toEqual([99, undefined])
+    const due = webhookQueue(db)
+    expect(await due.next(30, NOBODY)).toEqual({ id: b.id, ownerId: b.user_id })
+    expect(await due.next(30, { ...NOBODY, ids: [b.id] })).toEqual({ id: a.id, ownerId: a.user_id })
+    expect(await due.next(30, { ...NOBODY, ownerIds: [b.user_id] })).toEqual({ id: a.id, ownerId: a.user_id })
+    expect(await due.next(30, { ids: [b.id], ownerIds: [a.user_id] })).toBeUndefined()
+    expect([await due.nextTime(30), await due.nextTime(99)]).toEqual([99, undefined])
     expect((await findDueDelivery(db, b.id, 30))?.delivery.uid).toBe('2')
     expect(await findDueDelivery(db, c.id, 30)).toBeUndefined()
   })
@@ -114,13 +115,13 @@ describe('pruning', () => {
 describe('the queries of the outbox', () => {
   it.each([
     [
-      'listDueWebhooks',
-      (handle: Db) => listDueWebhooks(handle, 5, { webhookIds: [1], ownerIds: [2] }, 1),
+      'the next that is due',
+      (handle: Db) => webhookQueue(handle).next(5, { ids: [1], ownerIds: [2] }),
       [/^SEARCH user_webhooks USING (COVERING )?INDEX user_webhooks_by_due_time \(next_attempt_time<\?\)/],
     ],
     [
-      'nextDueTime',
-      (handle: Db) => nextDueTime(handle, 5),
+      'the next that falls due',
+      (handle: Db) => webhookQueue(handle).nextTime(5),
       [/^SEARCH user_webhooks USING COVERING INDEX user_webhooks_by_due_time \(next_attempt_time>\?\)/],
     ],
     [
@@ -145,18 +146,7 @@ describe('the queries of the outbox', () => {
       [/^SEARCH user_webhooks USING INDEX user_webhooks_of_user \(user_id=\?\)/],
     ],
   ])('read by an index only what they need: %s', async (_, query, plan) => {
-    const queries: CompiledQuery[] = []
-    const watching = db.withPlugin({
-      transformQuery({ node, queryId }) {
-        queries.push(db.getExecutor().compileQuery(node, queryId))
-        return node
-      },
-      transformResult: async ({ result }) => result,
-    })
-    await query(watching)
-    const { sql = '', parameters = [] } = queries[0] ?? {}
-    const explain = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters])
-    const { rows } = await db.executeQuery<{ detail: string }>(explain)
-    expect(rows.map(({ detail }) => detail)).toEqual(plan.map((step) => expect.stringMatching(step)))
+    const [steps] = await plansOf(db, query)
+    expect(steps).toEqual(plan.map((step) => expect.stringMatching(step)))
   })
 })

@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { finishAutoMerges } from '../../src/domain/pulls/auto-merges.ts'
+import { oneAtATime, oneCheckAtATime } from '../../src/domain/pulls/pull-turns.ts'
+import { tokenOf } from '../support/callers.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
 import {
   type Actor,
@@ -66,6 +68,14 @@ async function isMerged(pull: string): Promise<boolean> {
   await finishAutoMerges(server.app)
   return (await rest(cast.bob, 'GET', `${pull}/merge`)).status === 204
 }
+
+/** The pull request whose head was a commit, as it is stored. */
+const rowOf = (head: string) =>
+  server.app.db
+    .selectFrom('pull_requests')
+    .select(['id', 'state'])
+    .where('head_commit', '=', head)
+    .executeTakeFirstOrThrow()
 
 describe('a merge that waits for its checks', () => {
   it('happens when the last of them succeeds', async () => {
@@ -169,6 +179,87 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(false)
   })
 
+  it('happens when who ordered it has the right again', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
+    await report(cast.bob, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it.each([
+    ['is archived', { archived: true }, { archived: false }],
+    ['does not allow its style', { allow_merge_commits: false }, { allow_merge_commits: true }],
+    ['hides its pull requests', { has_pull_requests: false }, { has_pull_requests: true }],
+  ])('waits while the repository %s', async (_, closed, open) => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await report(cast.carol, path, head, 'pending')
+    await ask(cast.bob, 'PATCH', path, closed)
+    // As no client could say it of an archived one.
+    await server.app.db.updateTable('commit_status_contexts').set({ state: 'success' }).execute()
+    await finishAutoMerges(server.app)
+    expect((await rowOf(head)).state).toBe('OPEN')
+    await ask(cast.bob, 'PATCH', path, open)
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('sees no more than the token that it was ordered with', async () => {
+    const { path, pull, head } = await proposal()
+    const token = await tokenOf(server.url, cast.carol, ['write:repository', 'public-only'])
+    expect((await rest(token, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    await ask(cast.bob, 'PATCH', path, { private: true })
+    await report(cast.carol, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+    await ask(cast.bob, 'PATCH', path, { private: false })
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('is no look at the pull request by who ordered it', async () => {
+    const { path, pull, number } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.bob, 'POST', `${path}/issues/${number}/comments`, { body: 'Wait.' })
+    expect(await isMerged(pull)).toBe(false)
+    expect((await ask(cast.carol, 'GET', pull)).unread).toBe(true)
+  })
+
+  it('is taken back or happens, and never both', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await finishAutoMerges(server.app)
+    const { id } = await rowOf(head)
+    const [merging, cancelling] = await oneAtATime(server.app, id, async () => {
+      await report(cast.carol, path, head, 'success')
+      const merging = finishAutoMerges(server.app)
+      const cancelling = rest(cast.carol, 'DELETE', `${pull}/merge`)
+      // Both are at the door by then, or one of them has got past it.
+      const looking = Array.from({ length: 5 }, () => ask(cast.bob, 'GET', pull))
+      await Promise.race([cancelling, Promise.all(looking)])
+      return [merging, cancelling]
+    })
+    await merging
+    const { status } = await cancelling
+    expect(await isMerged(pull)).toBe(status === 404)
+  })
+
+  it('is tried again later, and lets others go first, when the server fails', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await finishAutoMerges(server.app)
+    const { id } = await rowOf(head)
+    const broken = { head_commit: 'broken', head_ref_commit: 'broken' }
+    await server.app.db.updateTable('pull_requests').set(broken).where('id', '=', id).execute()
+    const before = Date.now()
+    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
+    const failure = 'a merge that was ordered failed'
+    await vi.waitFor(() => expect(server.logged.some(({ msg }) => msg === failure)).toBe(true), { timeout: 10_000 })
+    const orderOf = server.app.db.selectFrom('auto_merges').selectAll().where('pull_request_id', '=', id)
+    expect((await orderOf.executeTakeFirstOrThrow()).due_time).toBeGreaterThan(before + 1000)
+    await server.app.db.deleteFrom('auto_merges').execute()
+  })
+
   it('is over when the pull request is closed', async () => {
     const { path, pull, head } = await proposal()
     await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
@@ -176,6 +267,27 @@ describe('a merge that waits for its checks', () => {
     await report(cast.carol, path, head, 'success')
     await ask(cast.carol, 'PATCH', pull, { state: 'open' })
     expect(await isMerged(pull)).toBe(false)
+  })
+
+  it('is over when the pull request goes to another branch, and goes along with a new name of it', async () => {
+    for (const [change, expected] of [
+      [(pull: string) => ask(cast.carol, 'PATCH', pull, { base: 'main' }), false],
+      [(_: string, path: string) => ask(cast.bob, 'PATCH', `${path}/branches/next`, { name: 'later' }), true],
+    ] as const) {
+      const { path, pull } = await proposal()
+      await ask(cast.bob, 'DELETE', `${path}/branch_protections/main`)
+      await ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'next' })
+      await ask(cast.carol, 'PATCH', pull, { base: 'next' })
+      const rule = { enable_push: true, enable_status_check: true, status_check_contexts: ['ci/*'] }
+      const { rule_name } = await ask(cast.bob, 'POST', `${path}/branch_protections`, { ...rule, rule_name: 'next' })
+      expect((await rest(cast.bob, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+      // Ready, but for its title.
+      await ask(cast.carol, 'PATCH', pull, { title: 'WIP: beds' })
+      await ask(cast.bob, 'DELETE', `${path}/branch_protections/${rule_name}`)
+      await change(pull, path)
+      await ask(cast.carol, 'PATCH', pull, { title: 'Beds' })
+      expect(await isMerged(pull)).toBe(expected)
+    }
   })
 
   it('has one outcome when it is closed at the same moment', async () => {
@@ -207,7 +319,7 @@ describe('a merge that waits for its checks', () => {
     // As if the server had been killed between the status and the look at the merge.
     const status = { state: 'success', context: 'ci' }
     await send(people.bob, 'POST', `${at}/statuses/${body.commit.sha}`, status)
-    await first.app.db.updateTable('auto_merges').set({ due_time: null }).execute()
+    await first.app.db.updateTable('auto_merges').set({ due_time: Number.MAX_SAFE_INTEGER }).execute()
     await first.stop()
     const second = await startTestServer({ data })
     await finishAutoMerges(second.app)
@@ -225,6 +337,8 @@ describe('whether a pull request can be merged', () => {
     return [mergeable, (await ask(who, 'GET', pull)).mergeable]
   }
 
+  const failedChecks = () => server.logged.filter((line) => line.work === 'mergeability check').length
+
   it('is known when it is made, and anew after its head or its base has moved', async () => {
     const { path, pull, number } = await proposal(undefined)
     const { body } = await rest(cast.bob, 'GET', `${path}/pulls`)
@@ -236,6 +350,42 @@ describe('whether a pull request can be merged', () => {
       sha: (await ask(cast.bob, 'GET', `${path}/contents/beds.txt`)).sha,
     })
     // The first answer is from before: reading starts the check.
+    expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)
+  })
+
+  it('is found out after all where it could not be before', async () => {
+    const { pull, head } = await proposal(undefined)
+    const { id } = await rowOf(head)
+    await server.app.background.settled()
+    await server.app.db.updateTable('pull_requests').set({ mergeability: 'ERROR' }).where('id', '=', id).execute()
+    expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, true])
+  })
+
+  it('is not asked again and again where it cannot be found out', async () => {
+    const { pull, head } = await proposal(undefined)
+    const { id } = await rowOf(head)
+    await server.app.background.settled()
+    const lost = '1'.repeat(40)
+    const columns = { head_commit: lost, head_ref_commit: lost }
+    await server.app.db.updateTable('pull_requests').set(columns).where('id', '=', id).execute()
+    const before = failedChecks()
+    expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, false])
+    expect(failedChecks() - before).toBe(1)
+  })
+
+  it('keeps nobody waiting whose repositories are those of another owner', async () => {
+    const { pull, path } = await proposal(undefined)
+    await write(cast.bob, path, 'base.txt', 'moved\n', { branch: 'main' })
+    await ask(cast.carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
+    await write(cast.carol, '/repos/carol/mine', 'beds.txt', 'roses\n', { branch: 'main', new_branch: 'beds' })
+    const { id: bobId } = await ask(cast.bob, 'GET', '/user')
+    const release = await new Promise<() => void>((resolve) => {
+      oneCheckAtATime(server.app, bobId, () => new Promise<void>((done) => resolve(done)))
+    })
+    expect((await ask(cast.bob, 'GET', pull)).mergeable).toBe(false)
+    const made = await ask(cast.carol, 'POST', '/repos/carol/mine/pulls', { title: 'Beds', head: 'beds', base: 'main' })
+    expect(made.mergeable).toBe(true)
+    release()
     expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)
   })
 

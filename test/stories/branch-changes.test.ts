@@ -1,44 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { healPendingUpdates } from '../../src/domain/repos/ref-index.ts'
 import { noteUpdates } from '../../src/domain/repos/ref-notes.ts'
 import { isRefName, updateRefs } from '../../src/git/refs.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { putBranchRename } from '../../src/storage/branch-renames.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { type RestAnswer, restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge, refusalOf } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import type { RestAnswer } from '../support/rest.ts'
+import { type Actor, createToken, PASSWORD } from '../support/server.ts'
 import { seededRandom } from '../transport/rest/random.ts'
 
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
+const forge = await openForge()
+const { server, cast, client, rest } = forge
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
 const MISSING = '1'.repeat(40)
@@ -532,26 +510,21 @@ describe('changes of branches', () => {
   it('give the same reasons over gRPC', async () => {
     const { rule } = await repository('grpc')
     await rule('shut')
-    const branches = createClient(BranchService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const branches = forge.grpc(BranchService, cast.bob)
     const repo = { owner: 'bob', repo: 'grpc' }
     expect(await branches.createBranch({ ...repo, newBranchName: 'x' })).toMatchObject({ name: 'x', userCanPush: true })
     await branches.moveBranch({ ...repo, branch: 'old', newCommitId: 'main' })
     await branches.renameBranch({ ...repo, branch: 'x', name: 'y' })
     await branches.deleteBranch({ ...repo, branch: 'y' })
-    const reason = async (call: Promise<unknown>) => {
-      const error = ConnectError.from(
-        await call.then(
-          () => undefined,
-          (error: unknown) => error,
-        ),
-      )
-      return [Code[error.code], error.findDetails(ErrorInfoSchema)[0]?.reason]
+    const reasonOf = async (call: Promise<unknown>) => {
+      const { code, reason } = await refusalOf(call)
+      return [code, reason]
     }
     const create = (newBranchName: string, oldRefName = '') =>
-      reason(branches.createBranch({ ...repo, newBranchName, oldRefName }))
+      reasonOf(branches.createBranch({ ...repo, newBranchName, oldRefName }))
     const move = (fields: object) =>
-      reason(branches.moveBranch({ ...repo, branch: 'old', newCommitId: 'main', ...fields }))
-    const rename = (branch: string, name: string) => reason(branches.renameBranch({ ...repo, branch, name }))
+      reasonOf(branches.moveBranch({ ...repo, branch: 'old', newCommitId: 'main', ...fields }))
+    const rename = (branch: string, name: string) => reasonOf(branches.renameBranch({ ...repo, branch, name }))
     expect(await create('')).toEqual(['InvalidArgument', 'INVALID_FIELD'])
     expect(await create('main')).toEqual(['AlreadyExists', 'BRANCH_EXISTS'])
     expect(await create('main/x')).toEqual(['AlreadyExists', 'REF_NAME_COLLISION'])
@@ -564,12 +537,12 @@ describe('changes of branches', () => {
     expect(await rename('old', 'old')).toEqual(['AlreadyExists', 'BRANCH_RENAME_CONFLICT'])
     expect(await rename('nothing', 'z')).toEqual(['NotFound', 'BRANCH_NOT_FOUND'])
     expect(await rename('old', 'shut')).toEqual(['PermissionDenied', 'BRANCH_RENAME_PROTECTED'])
-    expect(await reason(branches.deleteBranch({ ...repo, branch: 'main' }))).toEqual([
+    expect(await reasonOf(branches.deleteBranch({ ...repo, branch: 'main' }))).toEqual([
       'FailedPrecondition',
       'BRANCH_NOT_DELETABLE',
     ])
     await rest(cast.bob, 'POST', '/user/repos', { name: 'nothing-yet' })
-    expect(await reason(branches.deleteBranch({ owner: 'bob', repo: 'nothing-yet', branch: 'x' }))).toEqual([
+    expect(await reasonOf(branches.deleteBranch({ owner: 'bob', repo: 'nothing-yet', branch: 'x' }))).toEqual([
       'FailedPrecondition',
       'REPOSITORY_EMPTY',
     ])

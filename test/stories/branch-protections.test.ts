@@ -1,30 +1,15 @@
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge, refusalOf } from '../support/forge.ts'
+import { type Actor, createToken } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-
+const forge = await openForge()
+const { server, cast, rest, ask } = forge
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-  await rest(cast.bob, 'POST', '/orgs', { username: 'acme' })
-  await rest(cast.bob, 'POST', '/orgs/acme/teams', { name: 'Crew', units_map: { 'repo.code': 'write' } })
+  await ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
+  await ask(cast.bob, 'POST', '/orgs/acme/teams', { name: 'Crew', units_map: { 'repo.code': 'write' } })
 })
-afterAll(() => server.stop())
+afterAll(() => forge.stop())
 
 /** Makes a repository of bob that carol may write to, and returns the path of its rules. */
 async function repository(name: string) {
@@ -464,7 +449,7 @@ describe('the rules of a repository', () => {
 
   it('give the same reasons over gRPC', async () => {
     await repository('grpc')
-    const client = createClient(BranchProtectionService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const client = forge.grpc(BranchProtectionService, cast.bob)
     const repo = { owner: 'bob', repo: 'grpc' }
     const made = await client.createBranchProtection({ ...repo, branchName: 'main', enablePush: true })
     expect(made).toMatchObject({ ruleName: 'main', branchName: 'main', enablePush: true, priority: 1n })
@@ -472,24 +457,32 @@ describe('the rules of a repository', () => {
     expect(edited).toMatchObject({ enablePush: true, requiredApprovals: 3n })
     expect((await client.listBranchProtections(repo)).branchProtections).toEqual([edited])
     expect(await client.getBranchProtection({ ...repo, name: 'main' })).toEqual(edited)
-    const reason = async (call: Promise<unknown>) => {
-      const error = ConnectError.from(await call.then(undefined, (error: unknown) => error))
-      return [Code[error.code], error.findDetails(ErrorInfoSchema)[0]?.reason]
-    }
-    const create = (fields: object) => reason(client.createBranchProtection({ ...repo, ...fields }))
-    expect(await create({})).toEqual(['InvalidArgument', 'BRANCH_PROTECTION_NAMELESS'])
-    expect(await create({ ruleName: 'main' })).toEqual(['AlreadyExists', 'BRANCH_PROTECTION_EXISTS'])
-    expect(await create({ ruleName: 'x'.repeat(256) })).toEqual(['InvalidArgument', 'INVALID_FIELD'])
+    const create = (fields: object) => refusalOf(client.createBranchProtection({ ...repo, ...fields }))
+    expect(await create({})).toMatchObject({ code: 'InvalidArgument', reason: 'BRANCH_PROTECTION_NAMELESS' })
+    expect(await create({ ruleName: 'main' })).toMatchObject({
+      code: 'AlreadyExists',
+      reason: 'BRANCH_PROTECTION_EXISTS',
+    })
+    expect(await create({ ruleName: 'x'.repeat(256) })).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'INVALID_FIELD',
+    })
     const listed = { ruleName: 'x', pushWhitelistUsernames: ['nobody'] }
-    expect(await create(listed)).toEqual(['InvalidArgument', 'UNKNOWN_ALLOWLIST_NAME'])
+    expect(await create(listed)).toMatchObject({ code: 'InvalidArgument', reason: 'UNKNOWN_ALLOWLIST_NAME' })
     for (const call of [client.getBranchProtection, client.editBranchProtection, client.deleteBranchProtection]) {
-      expect(await reason(call({ ...repo, name: 'x' }))).toEqual(['NotFound', 'BRANCH_PROTECTION_NOT_FOUND'])
+      expect(await refusalOf(call({ ...repo, name: 'x' }))).toMatchObject({
+        code: 'NotFound',
+        reason: 'BRANCH_PROTECTION_NOT_FOUND',
+      })
     }
     const reorder = client.reorderBranchProtections({ ...repo, ids: [made.id, made.id] })
-    expect(await reason(reorder)).toEqual(['InvalidArgument', 'INVALID_PROTECTION_ORDER'])
+    expect(await refusalOf(reorder)).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_PROTECTION_ORDER' })
     await client.reorderBranchProtections({ ...repo, ids: [made.id] })
     await client.deleteBranchProtection({ ...repo, name: 'main' })
-    const carol = createClient(BranchProtectionService, transportTo(server.url, 'gRPC', cast.carol.authorization))
-    expect(await reason(carol.listBranchProtections(repo))).toEqual(['PermissionDenied', 'REPOSITORY_ACCESS_DENIED'])
+    const carol = forge.grpc(BranchProtectionService, cast.carol)
+    expect(await refusalOf(carol.listBranchProtections(repo))).toMatchObject({
+      code: 'PermissionDenied',
+      reason: 'REPOSITORY_ACCESS_DENIED',
+    })
   })
 })

@@ -1,29 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { repositoryPath } from '../../src/git/repositories.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-
+const forge = await openForge()
+const { server, cast, client, rest, ask } = forge
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-  await rest(cast.ada, 'POST', '/orgs', { username: 'acme' })
+  await ask(cast.ada, 'POST', '/orgs', { username: 'acme' })
 })
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
 type Name = 'ada' | 'bob' | 'carol'

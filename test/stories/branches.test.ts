@@ -1,35 +1,14 @@
-import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
 import { pushSample, SIGNATURE } from '../support/sample-repository.ts'
-import {
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { type Cast, createToken, PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
-})
+const forge = await openForge()
+const { server, cast, client, rest } = forge
+afterAll(() => forge.stop())
 
 /** Makes a repository of bob with a first commit and some branches of it, and returns its path and git in the server's folder. */
 async function repository(name: string, branches: readonly string[], settings: object = {}) {
@@ -147,7 +126,7 @@ describe('a branch', () => {
 
   it('is read over gRPC, too', async () => {
     const { head } = await repository('grpc-branches', ['feature/x'])
-    const grpc = createClient(BranchService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const grpc = forge.grpc(BranchService, cast.bob)
     const place = { owner: 'bob', repo: 'grpc-branches' }
     const branch = await grpc.getBranch({ ...place, branch: 'feature/x' })
     expect(branch).toMatchObject({ name: 'feature/x', userCanPush: true, commit: { id: head, added: [] } })

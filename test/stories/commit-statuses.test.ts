@@ -1,35 +1,24 @@
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
+import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { insertCommitStatus } from '../../src/storage/commit-statuses.ts'
 import { transaction } from '../../src/storage/database.ts'
 import { callerNamed } from '../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import { openForge, refusalOf } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { PASSWORD, transportTo } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-let client: GitClient
-
+const forge = await openForge()
+const { server, cast, rest, ask, client } = forge
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-  client = await openGitClient()
   for (const name of ['engine', 'secret']) {
-    await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, private: name === 'secret' })
+    await ask(cast.bob, 'POST', '/user/repos', { name, auto_init: true, private: name === 'secret' })
     await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   }
 })
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
-})
+afterAll(() => forge.stop())
 
 /** Makes and pushes a commit, and returns its id. */
 async function push(refs: readonly string[] = ['main'], folder = 'engine'): Promise<string> {
@@ -285,7 +274,7 @@ describe('a commit of which very much is said', () => {
 
 describe('CommitStatusService', () => {
   it('does the same over gRPC, and gives its reasons', async () => {
-    const statuses = createClient(CommitStatusService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const statuses = forge.grpc(CommitStatusService, cast.bob)
     const home = { owner: 'bob', repo: 'engine' }
     const sha = await push(['heads/main'])
     const made = await statuses.createCommitStatus({ ...home, sha, state: 'success', context: 'ci' })
@@ -294,14 +283,11 @@ describe('CommitStatusService', () => {
     expect(listed).toMatchObject({ statuses: [made], total: 1n, limit: 30 })
     const combined = await statuses.getCombinedStatus({ ...home, ref: 'main' })
     expect(combined).toMatchObject({ state: 'success', sha, totalCount: 1n, statuses: [made] })
-    const refused = ConnectError.from(
-      await statuses.createCommitStatus({ ...home, sha, state: 'great' }).catch((error: unknown) => error),
-    )
-    const [info] = refused.findDetails(ErrorInfoSchema)
-    expect([refused.code, info?.reason, info?.metadata]).toEqual([
-      Code.InvalidArgument,
-      'INVALID_STATUS_STATE',
-      { state: 'great' },
-    ])
+    const refused = statuses.createCommitStatus({ ...home, sha, state: 'great' })
+    expect(await refusalOf(refused)).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'INVALID_STATUS_STATE',
+      metadata: { state: 'great' },
+    })
   })
 })

@@ -1,33 +1,21 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
+import { openForge } from '../support/forge.ts'
 import { pushSample, type Sample, SIGNATURE } from '../support/sample-repository.ts'
-import {
-  type Cast,
-  createToken,
-  inviteCast,
-  RPC_PROTOCOLS,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { createToken, RPC_PROTOCOLS, transportTo } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
+const forge = await openForge()
+const { server, cast, rest, ask } = forge
 let sample: Sample
 
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
   sample = await pushSample(server.url, cast.bob, 'engine')
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+  await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
 })
 afterAll(async () => {
   await sample.remove()
-  await server.stop()
+  await forge.stop()
 })
 
 const idOf = (message: string) => sample.ids[message] ?? ''

@@ -4,20 +4,11 @@ import { Code, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { Gate } from '../../src/git/gate.ts'
+import { openForge } from '../support/forge.ts'
 import { remoteOf } from '../support/git-client.ts'
 import { importHistory } from '../support/histories.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
 import { pushSample, type Sample, SUBMODULE_ID } from '../support/sample-repository.ts'
-import {
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  RPC_PROTOCOLS,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../support/server.ts'
 
 /** More than is read at once. */
 const LARGE = Buffer.alloc(5_000_000, 'large ')
@@ -25,17 +16,13 @@ const LARGE = Buffer.alloc(5_000_000, 'large ')
 /** More than the buffers of two sockets hold. */
 const HUGE = Buffer.alloc(60_000_000, 'huge ')
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
+const forge = await openForge()
+const { server, cast, rest, ask } = forge
 let sample: Sample
 
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
   sample = await pushSample(server.url, cast.bob, 'engine')
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+  await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
   const files = Array.from({ length: 1001 }, (_, i) => [`many/${String(i).padStart(5, '0')}`, 'x'])
   importHistory(join(sample.home, 'engine'), [
     { on: 'refs/heads/many', message: 'many', files: Object.fromEntries(files) },
@@ -45,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await sample.remove()
-  await server.stop()
+  await forge.stop()
 })
 
 const idOf = (message: string) => sample.ids[message] ?? ''

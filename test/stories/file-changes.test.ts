@@ -1,39 +1,17 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { type Actor, type Cast, createToken, PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
+const forge = await openForge()
+const { server, cast, client, rest } = forge
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -412,7 +390,7 @@ describe('changes at the same time', () => {
 
 it('files change over gRPC, too', async () => {
   await rest(cast.bob, 'POST', '/user/repos', { name: 'grpc' })
-  const grpc = createClient(ContentService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+  const grpc = forge.grpc(ContentService, cast.bob)
   const file = { owner: 'bob', repo: 'grpc', path: 'a.txt' }
   const made = await grpc.createFile({ ...file, content: base64('a\n') })
   const sha = made.content?.sha ?? ''

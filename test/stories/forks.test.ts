@@ -2,40 +2,21 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { callerNamed } from '../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { restAt } from '../support/rest.ts'
+import { type Actor, createToken, inviteCast, PASSWORD, startTestServer } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-let client: GitClient
-
+const forge = await openForge()
+const { server, cast, rest, ask, client } = forge
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-  client = await openGitClient()
-  await rest(cast.carol, 'POST', '/orgs', { username: 'acme' })
+  await ask(cast.carol, 'POST', '/orgs', { username: 'acme' })
 })
-afterAll(async () => {
-  await client.remove()
-  await server.stop()
-})
+afterAll(() => forge.stop())
 
 /** Makes a repository of bob with a first commit. */
 async function make(name: string, settings: object = {}): Promise<void> {
@@ -160,7 +141,7 @@ describe('a fork', () => {
 
   it('is made and listed over gRPC as well', async () => {
     await make('spoken')
-    const forks = createClient(ForkService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const forks = forge.grpc(ForkService, cast.carol)
     const made = await forks.createFork({ owner: 'bob', repo: 'spoken' })
     expect([made.fullName, made.parent?.fullName]).toEqual(['carol/spoken', 'bob/spoken'])
     expect(await forks.listForks({ owner: 'bob', repo: 'spoken' })).toMatchObject({ total: 1n, limit: 30 })

@@ -1,40 +1,20 @@
 import { join } from 'node:path'
-import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
 import { branchline } from '../support/process.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { restAt } from '../support/rest.ts'
+import { createToken, inviteCast, PASSWORD, startTestServer } from '../support/server.ts'
 
 /** Scripts run in the tightest way that the machine has. What is the same in all ways is in `test/git/hook-runner.test.ts`. */
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
+const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
+const { server, cast, client, rest } = forge
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict', '--no-dangling')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
 const hooksOf = (name: string) => `/repos/bob/${name}/hooks/git`
@@ -180,7 +160,7 @@ describe('the hooks of a repository', () => {
   it('are there over gRPC, with reasons', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'grpc' })
     const named = { owner: 'bob', repo: 'grpc' }
-    const hooks = createClient(GitHookService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+    const hooks = forge.grpc(GitHookService, cast.ada)
     const edited = await hooks.editGitHook({ ...named, id: 'update', content: 'exit 0' })
     expect(edited).toMatchObject({ name: 'update', isActive: true, content: 'exit 0' })
     expect((await hooks.getGitHook({ ...named, id: 'update' })).content).toBe('exit 0')
@@ -192,7 +172,7 @@ describe('the hooks of a repository', () => {
       ['post-receive', false, undefined],
     ])
     await expect(hooks.getGitHook({ ...named, id: 'x' })).rejects.toThrow('[not_found]')
-    const asBob = createClient(GitHookService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const asBob = forge.grpc(GitHookService, cast.bob)
     await expect(asBob.listGitHooks(named)).rejects.toThrow('[permission_denied] must be allowed to edit Git hooks')
   })
 
@@ -414,7 +394,7 @@ describe('hooks of a change over the API', () => {
   it('say the same over gRPC, as a reason', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'api-grpc', auto_init: true })
     await rest(cast.ada, 'PATCH', `${hooksOf('api-grpc')}/pre-receive`, { content: 'echo nö | tr a-z A-Z; exit 1' })
-    const tags = createClient(TagService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const tags = forge.grpc(TagService, cast.bob)
     const refused = tags.createTag({ owner: 'bob', repo: 'api-grpc', tagName: 'v1' })
     await expect(refused).rejects.toMatchObject({ code: 7, rawMessage: 'Nö' })
   })

@@ -3,35 +3,23 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
+import { openForge } from '../support/forge.ts'
 import { remoteOf } from '../support/git-client.ts'
 import { importHistory } from '../support/histories.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
 import { pushSample, type Sample } from '../support/sample-repository.ts'
-import {
-  type Cast,
-  inviteCast,
-  PASSWORD,
-  RPC_PROTOCOLS,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { PASSWORD, RPC_PROTOCOLS, transportTo } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
+const forge = await openForge()
+const { server, cast, rest, ask } = forge
 let sample: Sample
 
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
   sample = await pushSample(server.url, cast.bob, 'engine')
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+  await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
 })
 afterAll(async () => {
   await sample.remove()
-  await server.stop()
+  await forge.stop()
 })
 
 const idOf = (message: string) => sample.ids[message] ?? ''

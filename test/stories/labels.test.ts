@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises'
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
+import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { callerNamed } from '../support/callers.ts'
+import { refusalOf } from '../support/forge.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
 import { type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../support/server.ts'
 
@@ -274,16 +274,13 @@ describe('LabelService', () => {
     const edited = await labels.editRepositoryLabel({ ...home, id: made.id, description: 'by gRPC' })
     expect(edited).toMatchObject({ name: 'grpc', color: 'aabbcc', description: 'by gRPC' })
     const bad = labels.createRepositoryLabel({ ...home, name: 'x', color: 'red' })
-    expect(await refusalOf(bad)).toEqual([Code.InvalidArgument, 'INVALID_LABEL_COLOR', { color: 'red' }])
+    expect(await refusalOf(bad)).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'INVALID_LABEL_COLOR',
+      metadata: { color: 'red' },
+    })
     await labels.deleteRepositoryLabel({ ...home, id: made.id })
     const missing = labels.getRepositoryLabel({ ...home, id: made.id })
-    expect(await refusalOf(missing)).toEqual([Code.NotFound, 'LABEL_NOT_FOUND', {}])
+    expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'LABEL_NOT_FOUND', metadata: {} })
   })
 })
-
-/** What a call that has to fail is refused with. */
-async function refusalOf(call: Promise<unknown>): Promise<unknown[]> {
-  const error = ConnectError.from(await call.catch((thrown: unknown) => thrown))
-  const [info] = error.findDetails(ErrorInfoSchema)
-  return [error.code, info?.reason, info?.metadata]
-}

@@ -143,6 +143,29 @@ describe('who could merge a pull request', () => {
     expect(await push('carol', 'HEAD:lent')).toBe(DENIED)
   })
 
+  it('is nobody who maintains a fork of what it is of, whatever is usual there', async () => {
+    const { path } = await forge.repository(cast.bob, 'upstream')
+    const fork = await forge.fork(cast.carol, path)
+    const second = await forge.fork(cast.eve, fork.path)
+    await forge.change(cast.bob, path, 'next')
+    for (const [who, down] of [
+      [cast.carol, fork],
+      [cast.eve, second],
+    ] as const) {
+      await forge.ask(who, 'PATCH', down.path, { default_allow_maintainer_edit: true })
+      const draft = { head: 'bob/upstream:next', base: 'main', title: 'What is new' }
+      const { allow_maintainer_edit } = await forge.ask(cast.bob, 'POST', `${down.path}/pulls`, draft)
+      expect(allow_maintainer_edit).toBe(true)
+      const file = { content: '', branch: 'next' }
+      expect((await forge.rest(who, 'POST', `${path}/contents/mine`, file)).status).toBe(403)
+      const folder = `upstream-${who.username}`
+      await client.git('.', 'clone', '-q', '-b', 'next', remoteOf(server.url, 'bob/upstream'), folder)
+      await client.commit(folder, 'mine')
+      const remote = remoteOf(server.url, 'bob/upstream', who.username, PASSWORD)
+      await expect(client.git(folder, 'push', '-q', remote, 'HEAD:next')).rejects.toThrow('403')
+    }
+  })
+
   it('goes by the rules of the fork, as one who may write', async () => {
     const { fork, commit, push } = await proposed('ruled')
     const rule = `${fork.path}/branch_protections`

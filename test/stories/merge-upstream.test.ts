@@ -1,40 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { afterAll, describe, expect, it } from 'vitest'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { tokenOf } from '../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { type Actor, PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-let client: GitClient
-
-beforeAll(async () => {
-  server = await startTestServer({ settings: { gitHooks: true } })
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-  client = await openGitClient()
-})
+const forge = await openForge({ settings: { gitHooks: true } })
+const { server, cast, rest, client } = forge
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
 /** Makes a repository of bob with a first commit and a fork of carol, and clones of both, called `<name>-parent` and `<name>-fork`. */
@@ -58,7 +38,7 @@ async function forked(name: string) {
       rest(who, 'POST', `${path}/merge-upstream`, body),
     /** The same over gRPC: what it did, or what it is refused with. */
     async mergeByGrpc(branch: string, ffOnly = false, who = cast.carol) {
-      const forks = createClient(ForkService, transportTo(server.url, 'gRPC', who.authorization))
+      const forks = forge.grpc(ForkService, who)
       try {
         return (await forks.mergeUpstream({ owner: 'carol', repo: name, branch, ffOnly })).mergeType
       } catch (thrown) {

@@ -1,27 +1,20 @@
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { callerNamed } from '../support/callers.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import { openForge, refusalOf } from '../support/forge.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
 /** Unix milliseconds; the server's clock. */
 let now = Date.UTC(2026, 4, 1, 10)
 
 const PATH = '/repos/bob/engine/milestones'
 
+const forge = await openForge({ clock: { now: () => now } })
+const { server, cast, rest, ask } = forge
 beforeAll(async () => {
-  server = await startTestServer({ clock: { now: () => now } })
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-  for (const name of ['engine', 'list']) await rest(cast.bob, 'POST', '/user/repos', { name })
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+  for (const name of ['engine', 'list']) await ask(cast.bob, 'POST', '/user/repos', { name })
+  await ask(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
 })
-afterAll(() => server.stop())
+afterAll(() => forge.stop())
 
 /** Makes a milestone in a repository of bob, and returns it. */
 async function make(fields: object, path = PATH) {
@@ -189,7 +182,7 @@ describe('milestones', () => {
   })
 
   it('are the same over gRPC, with reasons', async () => {
-    const milestones = createClient(MilestoneService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const milestones = forge.grpc(MilestoneService, cast.bob)
     const home = { owner: 'bob', repo: 'engine' }
     const made = await milestones.createMilestone({ ...home, title: 'by gRPC', dueOn: { seconds: 1_800_000_000n } })
     expect(await milestones.getMilestone({ ...home, id: 'by gRPC' })).toEqual(made)
@@ -198,12 +191,7 @@ describe('milestones', () => {
     const listed = await milestones.listMilestones({ ...home, state: 'closed', name: 'GRPC' })
     expect(listed).toMatchObject({ milestones: [closed], total: 1n, limit: 30 })
     await milestones.deleteMilestone({ ...home, id: String(made.id) })
-    const missing = ConnectError.from(
-      await milestones.getMilestone({ ...home, id: 'by gRPC' }).catch((error: unknown) => error),
-    )
-    expect([missing.code, missing.findDetails(ErrorInfoSchema)[0]?.reason]).toEqual([
-      Code.NotFound,
-      'MILESTONE_NOT_FOUND',
-    ])
+    const missing = milestones.getMilestone({ ...home, id: 'by gRPC' })
+    expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'MILESTONE_NOT_FOUND' })
   })
 })

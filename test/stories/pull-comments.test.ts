@@ -2,6 +2,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { markSeenUpTo } from '../../src/storage/pull-participants.ts'
+import { findPullRequestById } from '../../src/storage/pull-requests.ts'
 import { tokenOf } from '../support/callers.ts'
 import { invitePullCast, type PullCast, refusalOf } from '../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../support/review-forge.ts'
@@ -252,11 +253,12 @@ describe('who comments', () => {
     ] as const)
       await say(who, own, body)
     const { id } = await forge.ask(cast.bob, 'GET', own.pull)
+    const last = (await findPullRequestById(server.app.db, id))?.change_count ?? 0
     const eve = await forge.ask(cast.eve, 'GET', '/user')
     for (const [changes, unread] of [
-      [1, true],
-      [2, false],
-      [1, false],
+      [last - 1, true],
+      [last, false],
+      [last - 1, false],
     ] as const) {
       await markSeenUpTo(server.app.db, id, eve.id, changes)
       expect(await unreadFor(cast.eve, own)).toBe(unread)

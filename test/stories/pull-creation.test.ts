@@ -47,7 +47,7 @@ describe('a pull request that is opened', () => {
     const made = await forge.rest(cast.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'main',
-      title: ' Mend it ',
+      title: ' Mend\0\nit ',
       body: '*Finally.*',
       assignee: 'bob',
       assignees: ['eve', 'Bob'],

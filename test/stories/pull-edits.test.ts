@@ -358,8 +358,16 @@ describe('an edit that is refused', () => {
     expect([beside.status, beside.body.message]).toEqual([409, expect.stringContaining(`[id: ${other.id}, `)])
     // To who may not read it the repository of the head has no number.
     await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
-    expect((await edit('carol', { state: 'open' })).body.message).toContain('head_repo_id: -1,')
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/${other.number}`, { state: 'closed' })
+    const third = await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'next', title: 'elsewhere' })
+    const moved = await forge.rest(cast.carol, 'PATCH', `${pulls}/${other.number}`, { base: 'next' })
+    expect([moved.status, moved.body.message]).toEqual([409, expect.stringContaining('head_repo_id: -1,')])
+    for (const { number } of [other, third]) {
+      await forge.ask(cast.eve, 'PATCH', `${pulls}/${number}`, { state: 'closed' })
+    }
+    // Nor do they get at what has come to it since.
+    const secret = await forge.change(cast.eve, fork.path, 'theirs', 'main', 'secret.txt')
+    expect((await edit('carol', { state: 'open' })).status).toBe(412)
+    expect((await forge.rest(cast.carol, 'GET', `${path}/git/commits/${secret}`)).status).toBe(404)
     await forge.ask(cast.eve, 'DELETE', `${fork.path}/branches/theirs`)
     const without = await edit('eve', { state: 'open' })
     expect([without.status, without.body.message]).toEqual([

@@ -319,6 +319,33 @@ describe('a merge is refused for', () => {
     expect(await made.tip()).toBe(base)
   })
 
+  it('a base that moves at the same time', async () => {
+    const { id, open, path, pull } = await proposed()
+    await open()
+    // It lets the merge go on as soon as that is too late.
+    const content = `#!/bin/sh
+read -r old new ref
+while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
+`
+    await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
+    const git = (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
+    let isRefused = false
+    const refused = merges.refusalOf(cast.bob, pull).finally(() => {
+      isRefused = true
+    })
+    for (let i = 0; !isRefused; i++) {
+      const commit = await git('commit-tree', 'refs/heads/main^{tree}', '-p', 'refs/heads/main', '-m', `${i}`)
+      await git('update-ref', 'refs/heads/main', commit)
+    }
+    expect(await refused).toEqual({
+      status: 409,
+      message: 'merge push out of date',
+      code: 'Aborted',
+      reason: 'MERGE_OUT_OF_DATE',
+    })
+    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({ state: 'open', merged: false })
+  })
+
   it('a repository that is not there, or that a token may not see', async () => {
     const { path, open, pull } = await proposed()
     await open()
@@ -416,5 +443,33 @@ describe('who may not write any more', () => {
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
     expect(await merges.merge(cast.eve, pull)).toMatchObject({ status: 200, body: {} })
     expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({ merged: true, merged_by: { login: 'eve' } })
+  })
+})
+
+describe('an instance that does not sign', () => {
+  it('merges nothing to a branch that requires signatures but what is signed already', async () => {
+    const other = await startTestServer({ settings: { signing: false } })
+    try {
+      const { bob } = await invitePullCast(other.url)
+      const unsigned = pullForge(other)
+      const { path, pulls } = await unsigned.repository(bob, 'unsigned')
+      await unsigned.change(bob, path, 'topic')
+      await unsigned.ask(bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', require_signed_commits: true })
+      await unsigned.ask(bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic' })
+      for (const style of ['merge', 'squash', 'rebase', 'rebase-merge']) {
+        expect(await pullMerges(other).refusalOf(bob, `${pulls}/1`, { do: style })).toEqual({
+          status: 405,
+          message: 'wont sign: nokey',
+          code: 'FailedPrecondition',
+          reason: 'MERGE_UNSIGNED',
+        })
+      }
+      expect(await pullMerges(other).refusalOf(bob, `${pulls}/1`, { do: 'fast-forward-only' })).toMatchObject({
+        status: 405,
+        reason: 'HEAD_COMMITS_UNVERIFIED',
+      })
+    } finally {
+      await other.stop()
+    }
   })
 })

@@ -6,7 +6,7 @@ import { repositoryPath } from '../../src/git/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
 import { invitePullCast, type PullCast, pullForge } from '../support/pull-forge.ts'
 import { pullMerges } from '../support/pull-merges.ts'
-import { PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { type Actor, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 let cast: PullCast
@@ -28,6 +28,11 @@ afterAll(async () => {
   await server.stop()
   await client.remove()
 })
+
+/** The address by which everybody knows somebody. */
+async function addressOf({ username }: Actor): Promise<string> {
+  return (await forge.rest(cast.eve, 'GET', `/users/search?q=${username}`)).body.data[0].email
+}
 
 let names = 0
 
@@ -148,7 +153,7 @@ describe('a template of the repository', () => {
         placed('Mend <BaseBranch> bob 1 #1'),
         'With care.',
         `Reviewed-on: ${server.url}/bob/${name}/pulls/1`,
-        'Reviewed-by: carol <carol@example.org>',
+        `Reviewed-by: carol <${await addressOf(cast.carol)}>`,
         '[] $BaseBranch',
       ].join('\n'),
     )
@@ -172,6 +177,20 @@ describe('a template of the repository', () => {
     expect(await (await proposed({ templates })).mergedBy({ Do: 'squash' })).toBe('Mend it (#1)')
   })
 
+  it('has each of those who approve on one line', async () => {
+    const user = await forge.ask(cast.carol, 'GET', '/user')
+    const rename = (display_name: string) =>
+      server.app.db.updateTable('users').set({ display_name }).where('id', '=', user.id).execute()
+    const { mergedBy, pull, path } = await proposed({ templates: { 'MERGE_TEMPLATE.md': 'Title\n\n<ReviewedBy>' } })
+    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
+    await rename('C. <c@example.org>\nSigned-off-by: Bob')
+    expect(await mergedBy({})).toBe(
+      `Title\n\nReviewed-by: C. c@example.orgSigned-off-by: Bob <${await addressOf(cast.carol)}>`,
+    )
+    await rename('')
+  })
+
   it('is read as far as it is of some length', async () => {
     const templates = { 'MERGE_TEMPLATE.md': `Title\n\n${'x'.repeat(6000)}` }
     expect(await (await proposed({ templates })).mergedBy({})).toBe(`Title\n\n${'x'.repeat(5120 - 7)}`)
@@ -192,6 +211,7 @@ describe('a squash', () => {
     )
     const { commit } = await forge.ask(cast.bob, 'GET', `${path}/branches/main`)
     expect([commit.author.username, commit.committer.username]).toEqual(['bob', 'ada'])
+    expect(commit.author.email).toBe('BOB@example.org')
   })
 
   it('gives it once', async () => {
@@ -200,5 +220,17 @@ describe('a squash', () => {
     expect(await mergedBy({ Do: 'squash', MergeMessageField: said })).toBe(
       `Mend it (#1)\n\n${said}\nCo-authored-by: Finn <finn@example.org>`,
     )
+  })
+
+  it('tells nobody an address of who opened it that is in none of its commits, unless they merge it', async () => {
+    for (const [who, email] of [
+      [cast.ada, await addressOf(cast.bob)],
+      [cast.bob, 'bob@example.org'],
+    ] as const) {
+      const { pull, path } = await proposed({ authors: ['Dora <dora@example.org>'] })
+      expect((await merges.merge(who, pull, { Do: 'squash' })).status).toBe(200)
+      const { author } = (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit
+      expect(author).toMatchObject({ name: 'bob', username: 'bob', email })
+    }
   })
 })

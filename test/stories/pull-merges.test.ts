@@ -275,6 +275,70 @@ describe('a merge', () => {
   })
 })
 
+describe('a merge that a failure has cut in two', () => {
+  /** What a merge writes down before Git is asked, as a failure leaves it. */
+  async function note({ id, pullId, head, mergeBase }: Awaited<ReturnType<typeof proposed>>, commit: string) {
+    const { db } = server.app
+    const [merger_id, time] = [(await forge.ask(cast.bob, 'GET', '/user')).id, now / 1000]
+    const pending = { repository_id: id, create_time: time }
+    const { id: note_id } = await db
+      .insertInto('pending_ref_updates')
+      .values(pending)
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    const attempt = { pull_request_id: pullId, note_id, merger_id, merge_base: mergeBase, head_commit: head, time }
+    await db
+      .insertInto('pull_merge_attempts')
+      .values({ ...attempt, merge_commit: commit })
+      .execute()
+  }
+
+  /** The commit of a merge, in the repository of the server. */
+  async function mergeCommit({ id, base, head }: Awaited<ReturnType<typeof proposed>>) {
+    const git = (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
+    const tree = await git('merge-tree', '--write-tree', base, head)
+    return { git, commit: await git('commit-tree', tree, '-p', base, '-p', head, '-m', 'Merge') }
+  }
+
+  it('is whole to whoever reads next, where Git has done its part', async () => {
+    const made = await proposed()
+    const { git, commit } = await mergeCommit(made)
+    await note(made, commit)
+    await git('update-ref', 'refs/heads/main', commit)
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+      merged: true,
+      merge_commit_sha: commit,
+      merge_base: made.mergeBase,
+      merged_by: { login: 'bob' },
+    })
+    expect(await made.tip()).toBe(commit)
+  })
+
+  it('is whole where somebody has pushed since', async () => {
+    const made = await proposed()
+    const { git, commit } = await mergeCommit(made)
+    await note(made, commit)
+    const later = await git('commit-tree', `${commit}^{tree}`, '-p', commit, '-m', 'later')
+    await git('update-ref', 'refs/heads/main', later)
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({ merged: true, merge_commit_sha: commit })
+  })
+
+  it('has not been where Git has not, and can be done again', async () => {
+    const made = await proposed()
+    const { commit } = await mergeCommit(made)
+    await note(made, commit)
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({ state: 'open', merged: false })
+    expect((await merges.merge(cast.bob, made.pull)).status).toBe(200)
+    expect((await forge.ask(cast.eve, 'GET', made.pull)).merge_commit_sha).not.toBe(commit)
+  })
+
+  it('has not been where its commit is lost', async () => {
+    const made = await proposed()
+    await note(made, '1'.repeat(40))
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({ state: 'open', merged: false })
+  })
+})
+
 describe('the branch of a pull request that was merged', () => {
   /** One in the same repository. */
   async function own(fields: object = {}, branch = 'topic') {

@@ -5,8 +5,10 @@ import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { changeWatched, recordPullChange } from '../../src/domain/repos/repository-events.ts'
 import { findPullRequestById } from '../../src/storage/pull-requests.ts'
+import { branchline, serveProcess, withFolder } from '../support/process.ts'
 import { invitePullCast, type PullCast } from '../support/pull-forge.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { restAt } from '../support/rest.ts'
 import { type ReviewedPull, reviewForge } from '../support/review-forge.ts'
 import { type Actor, PASSWORD, signIn, startTestServer, type TestServer, transportTo } from '../support/server.ts'
 
@@ -258,5 +260,46 @@ describe('a webhook', () => {
     await redeliver(cast.bob, delivery?.name ?? '')
     expect(await hook.types()).toEqual([])
     expect(await app.db.selectFrom('pull_messages').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('a server that is killed', () => {
+  it('tells after its next start of what it had acknowledged, as that is by then', async () => {
+    await withFolder(async (data) => {
+      await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], { input: PASSWORD })
+      const target = await startReceiver(() => {})
+      const args = ['--webhook-allowed-hosts', '127.0.0.1']
+      const killed = await serveProcess(data, args)
+      const running = [killed]
+      try {
+        const ada = await signIn(killed.url, 'ada')
+        const before = restAt(killed.url)
+        const made = [
+          await before(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true }),
+          await before(ada, 'POST', '/repos/ada/lives/contents/a.txt', {
+            content: '',
+            branch: 'main',
+            new_branch: 'a',
+          }),
+          await before(ada, 'POST', '/repos/ada/lives/pulls', { head: 'a', base: 'main', title: 'One' }),
+          await before(ada, 'POST', '/users/ada/webhooks', { url: target.url }),
+          await before(ada, 'POST', '/repos/ada/lives/issues/1/comments', { body: 'Said.' }),
+        ]
+        expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 200, 201])
+        // It is under way, without an answer.
+        const { headers } = await target.next()
+        await before(ada, 'PATCH', '/repos/ada/lives/pulls/1', { title: 'Two' })
+        killed.child.kill('SIGKILL')
+        await killed.exited
+        running.push(await serveProcess(data, args))
+        const again = await target.next()
+        expect(again.headers['webhook-id']).toBe(headers['webhook-id'])
+        expect(JSON.parse(again.body)).toMatchObject({ type: 'pull_request.commented', pull_request: { title: 'Two' } })
+      } finally {
+        for (const { child } of running) child.kill('SIGKILL')
+        await Promise.all(running.map(({ exited }) => exited))
+        await target.stop()
+      }
+    })
   })
 })

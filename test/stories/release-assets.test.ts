@@ -4,38 +4,22 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient } from '@connectrpc/connect'
+import { afterAll, describe, expect, it } from 'vitest'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { writeBackup } from '../../src/domain/maintenance/backup.ts'
 import { examine } from '../../src/domain/maintenance/doctor.ts'
 import { restoreBackup } from '../../src/domain/maintenance/restore.ts'
 import { callerNamed } from '../support/callers.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  inviteCast,
-  RPC_PROTOCOLS,
-  type RpcProtocol,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
-
-let server: TestServer
-let cast: Cast
-let rest: SendRest
+import { openForge, refusalOf } from '../support/forge.ts'
+import { restAt } from '../support/rest.ts'
+import { type Actor, RPC_PROTOCOLS, type RpcProtocol, startTestServer, transportTo } from '../support/server.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-beforeAll(async () => {
-  server = await startTestServer({ settings: { maxAssetBytes: MAX_BYTES } })
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const forge = await openForge({ settings: { maxAssetBytes: MAX_BYTES } })
+const { server, cast, rest } = forge
+afterAll(() => forge.stop())
 
 /** Makes a repository of bob with a release, and returns the path of its assets. */
 async function release(name: string, fields: object = {}, settings: object = {}): Promise<string> {
@@ -71,16 +55,6 @@ async function download(who: Pick<Actor, 'authorization'> | undefined, url: stri
 async function storedFiles(): Promise<string[]> {
   const entries = await readdir(join(server.data, 'attachments'), { recursive: true, withFileTypes: true })
   return entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
-}
-
-/** Code and reason of an RPC that fails. */
-async function refusalOf(made: Promise<unknown>) {
-  const thrown = await made.then(
-    () => expect.fail('was not refused'),
-    (reason: unknown) => reason,
-  )
-  const error = ConnectError.from(thrown)
-  return [Code[error.code], error.findDetails(ErrorInfoSchema)[0]?.reason]
 }
 
 describe('a file of a release', () => {
@@ -260,10 +234,13 @@ describe('a file of a release', () => {
       expect(renamed).toMatchObject({ id: made.id, name: 'whole', downloadCount: 1n })
       await client.deleteReleaseAsset({ ...place, asset: made.id })
       const missing = client.getReleaseAsset({ ...place, asset: made.id })
-      expect(await refusalOf(missing)).toEqual(['NotFound', 'ASSET_NOT_FOUND'])
+      expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'ASSET_NOT_FOUND' })
       const elsewhere = client.createReleaseAsset(once({ ...place, id: 0n, name: 'x' }))
-      expect(await refusalOf(elsewhere)).toEqual(['NotFound', 'RELEASE_NOT_FOUND'])
-      expect(await refusalOf(client.createReleaseAsset(once()))).toEqual(['InvalidArgument', 'INVALID_UPLOAD'])
+      expect(await refusalOf(elsewhere)).toMatchObject({ code: 'NotFound', reason: 'RELEASE_NOT_FOUND' })
+      expect(await refusalOf(client.createReleaseAsset(once()))).toMatchObject({
+        code: 'InvalidArgument',
+        reason: 'INVALID_UPLOAD',
+      })
     },
   )
 })

@@ -1,47 +1,23 @@
-import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { repositoryPath } from '../../src/git/repositories.ts'
 import { callerNamed } from '../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { type RestAnswer, restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge, refusalOf } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import type { RestAnswer } from '../support/rest.ts'
+import { type Actor, PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-let grpc: Client<typeof ReleaseService>
 /** How far the server's clock is ahead, so that releases differ in age. */
 let aheadMs = 0
 
-beforeAll(async () => {
-  server = await startTestServer({ clock: { now: () => Date.now() + aheadMs } })
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-  grpc = grpcAs(cast.bob)
-})
+const forge = await openForge({ clock: { now: () => Date.now() + aheadMs } })
+const { server, cast, client, rest } = forge
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
-function grpcAs(who: Pick<Actor, 'authorization'> | undefined): Client<typeof ReleaseService> {
-  return createClient(ReleaseService, transportTo(server.url, 'gRPC', who?.authorization))
-}
+const grpcAs = (who?: Pick<Actor, 'authorization'>) => forge.grpc(ReleaseService, who)
+const grpc = grpcAs(cast.bob)
 
 /** Makes a repository of bob with a first commit, cloned by bob, which carol may write to; returns its paths and its git. */
 async function repository(name: string) {
@@ -61,17 +37,6 @@ async function repository(name: string) {
 }
 
 const tagsOf = ({ body }: RestAnswer) => body.map(({ tag_name }: { tag_name: string }) => tag_name)
-
-/** Code and reason of an RPC that fails. */
-async function refusalOf(made: Promise<unknown>) {
-  const error = ConnectError.from(
-    await made.then(
-      () => expect.fail('was not refused'),
-      (thrown: unknown) => thrown,
-    ),
-  )
-  return [Code[error.code], error.findDetails(ErrorInfoSchema)[0]?.reason]
-}
 
 describe('a release', () => {
   it('is made with a new tag of the default branch, and read in every way', async () => {
@@ -263,7 +228,7 @@ describe('a release that is refused', () => {
     expect([refused.status, refused.body.message]).toEqual([status, message])
     const { tag_name = '', target_commitish = '', draft = false } = body as Record<string, never>
     const request = { ...home, repo, tagName: tag_name ?? '', targetCommitish: target_commitish, draft }
-    expect(await refusalOf(grpc.createRelease(request))).toEqual([code, reason])
+    expect(await refusalOf(grpc.createRelease(request))).toMatchObject({ code, reason })
   })
 
   it('is missing by any number that is not its own', async () => {
@@ -277,7 +242,7 @@ describe('a release that is refused', () => {
     }
     const none = { ...home, id: 999_999n }
     for (const made of [grpc.getRelease(none), grpc.editRelease(none), grpc.deleteRelease(none)]) {
-      expect(await refusalOf(made)).toEqual(['NotFound', 'RELEASE_NOT_FOUND'])
+      expect(await refusalOf(made)).toMatchObject({ code: 'NotFound', reason: 'RELEASE_NOT_FOUND' })
     }
   })
 
@@ -291,9 +256,18 @@ describe('a release that is refused', () => {
       expect([missing.status, missing.body.message]).toEqual([404, 'not found'])
     }
     const none = { owner: 'bob', repo: 'no-latest' }
-    expect(await refusalOf(grpc.getLatestRelease(none))).toEqual(['NotFound', 'RELEASE_NOT_FOUND'])
-    expect(await refusalOf(grpc.getReleaseByTag({ ...none, tag: 'only' }))).toEqual(['NotFound', 'RELEASE_NOT_FOUND'])
-    expect(await refusalOf(grpc.deleteReleaseByTag({ ...none, tag: 'x' }))).toEqual(['NotFound', 'RELEASE_NOT_FOUND'])
+    expect(await refusalOf(grpc.getLatestRelease(none))).toMatchObject({
+      code: 'NotFound',
+      reason: 'RELEASE_NOT_FOUND',
+    })
+    expect(await refusalOf(grpc.getReleaseByTag({ ...none, tag: 'only' }))).toMatchObject({
+      code: 'NotFound',
+      reason: 'RELEASE_NOT_FOUND',
+    })
+    expect(await refusalOf(grpc.deleteReleaseByTag({ ...none, tag: 'x' }))).toMatchObject({
+      code: 'NotFound',
+      reason: 'RELEASE_NOT_FOUND',
+    })
   })
 })
 
@@ -346,7 +320,7 @@ describe('a list of releases', () => {
     expect((await rest(undefined, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe('0')
     const home = { owner: 'bob', repo: 'listed' }
     expect((await grpc.listReleases({ ...home, draft: true, preRelease: false })).total).toBe(1n)
-    expect((await grpcAs(undefined).listReleases({ ...home, preRelease: true })).total).toBe(1n)
+    expect((await grpcAs().listReleases({ ...home, preRelease: true })).total).toBe(1n)
     expect((await rest(undefined, 'GET', '/repos/bob/listed')).body.release_counter).toBe(3)
   })
 
@@ -384,7 +358,7 @@ describe('a draft', () => {
     const home = { owner: 'bob', repo: name }
     const overGrpc = grpcAs(caller).getRelease({ ...home, id: BigInt(id) })
     if (sees) expect((await overGrpc).draft).toBe(true)
-    else expect(await refusalOf(overGrpc)).toEqual(['NotFound', 'RELEASE_NOT_FOUND'])
+    else expect(await refusalOf(overGrpc)).toMatchObject({ code: 'NotFound', reason: 'RELEASE_NOT_FOUND' })
     const listed = await rest(caller, 'GET', releases)
     expect([listed.body.length, listed.headers.get('x-total-count')]).toEqual(sees ? [1, '1'] : [0, '0'])
     expect((await rest(caller, 'GET', `${releases}/latest`)).status).toBe(404)
@@ -426,13 +400,16 @@ describe('a draft', () => {
     expect([gone.status, gone.body.message]).toEqual([404, 'target not found'])
     const home = { owner: 'bob', repo: 'unpublishable' }
     const publishing = (id: number) => grpc.editRelease({ ...home, id: BigInt(id), draft: false })
-    expect(await refusalOf(publishing(lost.id))).toEqual(['NotFound', 'TAG_TARGET_NOT_FOUND'])
+    expect(await refusalOf(publishing(lost.id))).toMatchObject({ code: 'NotFound', reason: 'TAG_TARGET_NOT_FOUND' })
 
     const guarded = await publish({ tag_name: 'safe', draft: true })
     await rest(cast.bob, 'POST', `${path}/tag_protections`, { name_pattern: 'safe', whitelist_usernames: ['carol'] })
     const refused = await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { draft: false })
     expect([refused.status, refused.body.message]).toEqual([422, 'release tag name is protected [tag_name: safe]'])
-    expect(await refusalOf(publishing(guarded.id))).toEqual(['PermissionDenied', 'RELEASE_TAG_PROTECTED'])
+    expect(await refusalOf(publishing(guarded.id))).toMatchObject({
+      code: 'PermissionDenied',
+      reason: 'RELEASE_TAG_PROTECTED',
+    })
     expect(await remoteTags()).toBe('')
     // What is not about publishing is no question of protection.
     expect((await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { name: 'x' })).status).toBe(200)
@@ -536,7 +513,10 @@ describe('the tag of a release', () => {
       expect([refused.status, refused.body.message]).toEqual([422, 'user not allowed to delete protected tag'])
     }
     const request = { owner: 'bob', repo: 'guarded', id: BigInt(id) }
-    expect(await refusalOf(grpc.deleteRelease(request))).toEqual(['PermissionDenied', 'TAG_PROTECTED'])
+    expect(await refusalOf(grpc.deleteRelease(request))).toMatchObject({
+      code: 'PermissionDenied',
+      reason: 'TAG_PROTECTED',
+    })
     // Administrators are not exempt.
     expect((await rest(cast.ada, 'DELETE', `${releases}/${id}`)).status).toBe(422)
     await grpcAs(cast.carol).deleteRelease(request)

@@ -2,27 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { MAX_TEXT_BYTES } from '../../src/git/large-texts.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import { type Cast, createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { createToken, inviteCast, PASSWORD, startTestServer } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-let client: GitClient
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-  client = await openGitClient()
-})
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
-})
+const forge = await openForge()
+const { server, cast, rest, client } = forge
+afterAll(() => forge.stop())
 
 const git = (...args: string[]) => client.git('.', ...args)
 

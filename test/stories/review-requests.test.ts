@@ -104,6 +104,24 @@ describe('a request for a review', () => {
     expect(await events()).toBe(before)
   })
 
+  it('gives what was said before its weight back when it is withdrawn', async () => {
+    const pull = await forge.pull('insisted')
+    const votes = async () => {
+      const listed: { state: string; official: boolean }[] = await forge.ask(cast.eve, 'GET', pull.reviews)
+      return listed.map(({ state, official }) => `${state} ${official}`)
+    }
+    await forge.review(cast.bob, pull, 'APPROVED')
+    await forge.review(cast.bob, pull, 'REQUEST_CHANGES')
+    await askFor(cast.carol, pull, ['bob'])
+    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES false', 'REQUEST_REVIEW true'])
+    await withdraw(cast.carol, pull, ['bob'])
+    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES true'])
+    // So it does when who is asked deletes the request.
+    const [request] = (await askFor(cast.carol, pull, ['bob'])).body
+    expect((await forge.rest(cast.bob, 'DELETE', `${pull.reviews}/${request.id}`)).status).toBe(204)
+    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES true'])
+  })
+
   type Case = [
     title: string,
     who: keyof PullCast,
@@ -249,5 +267,36 @@ src/.*\\.ts  @bob @carol @nobody
     await forge.review(cast.ada, pull, 'COMMENT')
     await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'A change' })
     expect(await forge.seen(cast.bob, pull)).toEqual(['COMMENT bob', 'COMMENT ada', 'REQUEST_REVIEW eve'])
+  })
+
+  it('are asked however it comes to be ready, whatever its poster says', async () => {
+    const path = '/repos/acme/detours'
+    await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'detours', auto_init: true })
+    await forge.ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'lax' })
+    await own(path, 'CODEOWNERS', '.* @acme/crew @bob')
+    const asked = ['REQUEST_REVIEW bob', 'REQUEST_REVIEW Crew']
+    const detours: [title: string, base: string, ...edits: object[]][] = [
+      ['Elsewhere', 'lax', { base: 'main' }],
+      ['WIP: closed', 'main', { state: 'closed' }, { title: 'Closed' }, { state: 'open' }],
+      ['WIP: seen', 'main', { title: 'Seen' }],
+    ]
+    for (const [i, [title, base, ...edits]] of detours.entries()) {
+      const pull = `${path}/pulls/${i + 1}`
+      await forge.change(cast.carol, path, `topic${i}`)
+      await forge.ask(cast.carol, 'POST', `${path}/pulls`, { head: `topic${i}`, base, title })
+      // Carol is one of the crew.
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'COMMENT', body: 'Fine by me.' })
+      for (const edit of edits) await forge.ask(cast.carol, 'PATCH', pull, edit)
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'COMMENT', body: 'Still is.' })
+      const seen = await forge.seen(cast.bob, {
+        name: '',
+        path,
+        pull,
+        reviews: `${pull}/reviews`,
+        requested: '',
+        head: '',
+      })
+      expect([title, ...seen]).toEqual([title, 'COMMENT carol', ...asked, 'COMMENT carol'])
+    }
   })
 })

@@ -176,6 +176,18 @@ describe('a review', () => {
     expect((await forge.rest(cast.eve, 'DELETE', `${pull.reviews}/${one.id}`)).status).toBe(404)
   })
 
+  it('brings back nothing that its reviewer said before when it is deleted, on whatever base', async () => {
+    const pull = await forge.pull('taken-back')
+    await forge.change(cast.bob, pull.path, 'other')
+    await forge.review(cast.bob, pull, 'APPROVED')
+    const { id } = await forge.review(cast.bob, pull, 'REQUEST_CHANGES')
+    expect((await forge.rest(cast.bob, 'DELETE', `${pull.reviews}/${id}`)).status).toBe(204)
+    for (const base of ['other', 'main']) await forge.ask(cast.carol, 'PATCH', pull.pull, { base })
+    expect(await approvals(pull)).toMatchObject({ approvals: 0, rejections: 0 })
+    await forge.review(cast.bob, pull, 'APPROVED')
+    expect(await approvals(pull)).toMatchObject({ approvals: 1 })
+  })
+
   it('counts for one each: the latest word does', async () => {
     const pull = await forge.pull('votes')
     await forge.review(cast.bob, pull, 'APPROVED')

@@ -1,41 +1,18 @@
 import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
-import { repositoryPath } from '../../src/git/repositories.ts'
-import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { remoteOf } from '../support/git-client.ts'
+import { type Actor, type Cast, createToken, PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let client: GitClient
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
+const forge = await openForge()
+const { server, cast, client, rest } = forge
 afterAll(async () => {
-  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
-  }
-  await server.stop()
-  await client.remove()
+  await forge.checkObjects()
+  await forge.stop()
 })
 
 /** The contents of two files whose blobs have ids that begin alike, and how. */
@@ -177,7 +154,7 @@ describe('a tag', () => {
 
   it('is read and written over gRPC, too', async () => {
     await repository('grpc-tags')
-    const grpc = createClient(TagService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const grpc = forge.grpc(TagService, cast.bob)
     const place = { owner: 'bob', repo: 'grpc-tags' }
     const made = await grpc.createTag({ ...place, tagName: 'v1', message: 'one' })
     expect(await grpc.getTag({ ...place, tag: 'v1' })).toEqual(made)
@@ -374,7 +351,7 @@ describe('a rule about tags', () => {
   })
 
   it('is written over gRPC, too', async () => {
-    const grpc = createClient(TagProtectionService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const grpc = forge.grpc(TagProtectionService, cast.bob)
     const place = { owner: 'bob', repo: 'ruled' }
     const made = await grpc.createTagProtection({ ...place, namePattern: 'g*', whitelistUsernames: ['bob'] })
     const values = [{ kind: { case: 'stringValue', value: 'carol' } }] as const

@@ -1,30 +1,13 @@
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge, refusalOf } from '../support/forge.ts'
+import { type Actor, createToken } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
+const forge = await openForge()
+const { server, cast, rest } = forge
+afterAll(() => forge.stop())
 
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
-
-const topics = (who?: Actor) => createClient(TopicService, transportTo(server.url, 'gRPC', who?.authorization))
+const topics = (who?: Actor) => forge.grpc(TopicService, who)
 
 /** Makes a repository of bob and gives it topics. */
 async function repository(name: string, names: string[] = [], settings: object = {}): Promise<string> {
@@ -35,18 +18,6 @@ async function repository(name: string, names: string[] = [], settings: object =
 }
 
 const namesOf = async (path: string, who = cast.bob) => (await rest(who, 'GET', `${path}/topics`)).body.topics
-
-/** What a call over gRPC is refused with. */
-async function refusalOf(call: Promise<unknown>) {
-  const error = ConnectError.from(
-    await call.then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    ),
-  )
-  const [info] = error.findDetails(ErrorInfoSchema)
-  return { code: Code[error.code], message: error.rawMessage, reason: info?.reason, metadata: info?.metadata }
-}
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => `t${String(i).padStart(2, '0')}`)
 

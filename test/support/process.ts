@@ -8,6 +8,9 @@ import { createInterface } from 'node:readline'
 /** The program as it is shipped. `npm test` builds it before the tests run. */
 export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
 
+/** What starts gits for it, shipped with it. */
+export const GIT_STARTER = new URL('../../dist/git-starter.js', import.meta.url).pathname
+
 /** What a command printed, and how it ended. */
 export interface CommandResult {
   readonly code: number | null

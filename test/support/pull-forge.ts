@@ -1,7 +1,7 @@
-import { Code, ConnectError, createClient } from '@connectrpc/connect'
+import { createClient } from '@connectrpc/connect'
 import { expect } from 'vitest'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { askBy, refusalOf as refused } from './forge.ts'
 import { restAt } from './rest.ts'
 import { type Actor, type Cast, inviteCast, PASSWORD, signIn, type TestServer, transportTo } from './server.ts'
 
@@ -19,12 +19,7 @@ export async function invitePullCast(url: string): Promise<PullCast> {
 /** What stories about pull requests do with a server, over REST by way of what everybody may do. */
 export function pullForge(server: TestServer) {
   const rest = restAt(server.url)
-  /** A request that has to succeed. */
-  const ask = async (who: Pick<Actor, 'authorization'>, method: string, path: string, body?: object) => {
-    const { status, body: answer } = await rest(who, method, path, body)
-    expect(status, `${method} ${path}: ${answer.message}`).toBeLessThan(300)
-    return answer
-  }
+  const ask = askBy(rest)
   return {
     rest,
     ask,
@@ -55,11 +50,6 @@ export function pullForge(server: TestServer) {
 
 /** Code, reason and text of an RPC that fails. */
 export async function refusalOf(made: Promise<unknown>) {
-  const error = ConnectError.from(
-    await made.then(
-      () => expect.fail('was not refused'),
-      (thrown: unknown) => thrown,
-    ),
-  )
-  return { code: Code[error.code], reason: error.findDetails(ErrorInfoSchema)[0]?.reason, text: error.rawMessage }
+  const { code, reason, message: text } = await refused(made)
+  return { code, reason, text }
 }

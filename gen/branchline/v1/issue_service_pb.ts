@@ -6,7 +6,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
-import type { IssueSchema } from "./issue_pb.ts";
+import type { Issue, IssueSchema } from "./issue_pb.ts";
 import { file_branchline_v1_issue } from "./issue_pb.ts";
 import type { Label } from "./label_pb.ts";
 import { file_branchline_v1_label } from "./label_pb.ts";
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_service.proto.
  */
 export const file_branchline_v1_issue_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMizwIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgLIAEoAxISCgVzdGF0ZRgMIAEoCUgDiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQggKBl9zdGF0ZSIzCgtJc3N1ZUxhYmVscxIkCgZsYWJlbHMYASADKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsIkQKFkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJrChVBZGRJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibwoZUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEiYKBmxhYmVscxgEIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJFChdDbGVhcklzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlEKF1JlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMy9QkKDElzc3VlU2VydmljZRKKAQoIR2V0SXNzdWUSHi5icmFuY2hsaW5lLnYxLkdldElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiSJACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fRKXAQoJRWRpdElzc3VlEh8uYnJhbmNobGluZS52MS5FZGl0SXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJTkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0SrQEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiV5ACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCPGIGbGFiZWxzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKvAQoOQWRkSXNzdWVMYWJlbHMSJC5icmFuY2hsaW5lLnYxLkFkZElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscyIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMStwEKElJlcGxhY2VJc3N1ZUxhYmVscxIoLmJyYW5jaGxpbmUudjEuUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSpAEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlCQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI0KjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKpAQoQUmVtb3ZlSXNzdWVMYWJlbBImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzL3tpZH0aT/qmGUsIAhACGAIgAigCMAE4AkINL29wZW5hcGkuanNvbkoFCAMQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_issue, file_branchline_v1_label, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMizwIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgLIAEoAxISCgVzdGF0ZRgMIAEoCUgDiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQggKBl9zdGF0ZSIzCgtJc3N1ZUxhYmVscxIkCgZsYWJlbHMYASADKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsIkQKFkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJrChVBZGRJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibwoZUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEiYKBmxhYmVscxgEIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJFChdDbGVhcklzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlEKF1JlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMiPAoOSXNzdWVSZWZlcmVuY2USDQoFaW5kZXgYASABKAMSDQoFb3duZXIYAiABKAkSDAoEcmVwbxgDIAEoCSJnChxMaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJjCh1MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFInoKGUFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIxCgpkZXBlbmRlbmN5GAQgASgLMh0uYnJhbmNobGluZS52MS5Jc3N1ZVJlZmVyZW5jZSJ9ChxSZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSMQoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2UyvA4KDElzc3VlU2VydmljZRKKAQoIR2V0SXNzdWUSHi5icmFuY2hsaW5lLnYxLkdldElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiSJACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fRKXAQoJRWRpdElzc3VlEh8uYnJhbmNobGluZS52MS5FZGl0SXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJTkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0SrQEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiV5ACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCPGIGbGFiZWxzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKvAQoOQWRkSXNzdWVMYWJlbHMSJC5icmFuY2hsaW5lLnYxLkFkZElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscyIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMStwEKElJlcGxhY2VJc3N1ZUxhYmVscxIoLmJyYW5jaGxpbmUudjEuUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSpAEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlCQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI0KjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKpAQoQUmVtb3ZlSXNzdWVMYWJlbBImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzL3tpZH0S6wEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2Uid5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJCYgZpc3N1ZXMSOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzEr8BChJBZGRJc3N1ZURlcGVuZGVuY3kSKC5icmFuY2hsaW5lLnYxLkFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlImmQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCRjoKZGVwZW5kZW5jeSI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSvgEKFVJlbW92ZUlzc3VlRGVwZW5kZW5jeRIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiYpACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkY6CmRlcGVuZGVuY3kqOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_issue, file_branchline_v1_label, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_struct]);
 
 /**
  * Request of GetIssue.
@@ -374,6 +374,209 @@ export const RemoveIssueLabelRequestSchema: GenMessage<RemoveIssueLabelRequest> 
   messageDesc(file_branchline_v1_issue_service, 7);
 
 /**
+ * A pull request that another one is to wait for.
+ *
+ * @generated from message branchline.v1.IssueReference
+ */
+export type IssueReference = Message<"branchline.v1.IssueReference"> & {
+  /**
+   * Its number.
+   *
+   * @generated from field: int64 index = 1;
+   */
+  index: bigint;
+
+  /**
+   * Name of the owner of its repository; empty for the same.
+   *
+   * @generated from field: string owner = 2;
+   */
+  owner: string;
+
+  /**
+   * Name of its repository, which has to be the same; empty for that.
+   *
+   * @generated from field: string repo = 3;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.IssueReference.
+ * Use `create(IssueReferenceSchema)` to create a new message.
+ */
+export const IssueReferenceSchema: GenMessage<IssueReference> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 8);
+
+/**
+ * Request of ListIssueDependencies.
+ *
+ * @generated from message branchline.v1.ListIssueDependenciesRequest
+ */
+export type ListIssueDependenciesRequest = Message<"branchline.v1.ListIssueDependenciesRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Number of the page, from 1, which is the default.
+   *
+   * @generated from field: int32 page = 4;
+   */
+  page: number;
+
+  /**
+   * Size of a page, at most 50; 30 when it is not positive.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssueDependenciesRequest.
+ * Use `create(ListIssueDependenciesRequestSchema)` to create a new message.
+ */
+export const ListIssueDependenciesRequestSchema: GenMessage<ListIssueDependenciesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 9);
+
+/**
+ * A page of what a pull request waits for.
+ *
+ * @generated from message branchline.v1.ListIssueDependenciesResponse
+ */
+export type ListIssueDependenciesResponse = Message<"branchline.v1.ListIssueDependenciesResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.Issue issues = 1;
+   */
+  issues: Issue[];
+
+  /**
+   * How many there are on all pages.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Size of a page as it was applied.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssueDependenciesResponse.
+ * Use `create(ListIssueDependenciesResponseSchema)` to create a new message.
+ */
+export const ListIssueDependenciesResponseSchema: GenMessage<ListIssueDependenciesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 10);
+
+/**
+ * Request of AddIssueDependency.
+ *
+ * @generated from message branchline.v1.AddIssueDependencyRequest
+ */
+export type AddIssueDependencyRequest = Message<"branchline.v1.AddIssueDependencyRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * What it is to wait for. Required.
+   *
+   * @generated from field: branchline.v1.IssueReference dependency = 4;
+   */
+  dependency?: IssueReference | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.AddIssueDependencyRequest.
+ * Use `create(AddIssueDependencyRequestSchema)` to create a new message.
+ */
+export const AddIssueDependencyRequestSchema: GenMessage<AddIssueDependencyRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 11);
+
+/**
+ * Request of RemoveIssueDependency.
+ *
+ * @generated from message branchline.v1.RemoveIssueDependencyRequest
+ */
+export type RemoveIssueDependencyRequest = Message<"branchline.v1.RemoveIssueDependencyRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * What it is not to wait for any more. Required.
+   *
+   * @generated from field: branchline.v1.IssueReference dependency = 4;
+   */
+  dependency?: IssueReference | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.RemoveIssueDependencyRequest.
+ * Use `create(RemoveIssueDependencyRequestSchema)` to create a new message.
+ */
+export const RemoveIssueDependencyRequestSchema: GenMessage<RemoveIssueDependencyRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 12);
+
+/**
  * Pull requests as clients meet them that look for issues: both share numbers, labels and comments in compatible systems, and there
  * are no other issues here.
  *
@@ -421,6 +624,7 @@ export const IssueService: GenService<{
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
    * - PULL_REQUEST_STATE_FIXED, when it is merged, and has that state for ever.
    * - INVALID_PULL_REQUEST_STATE, when the state is neither `open` nor `closed`.
+   * - CLOSE_BLOCKED, when it is to be closed and waits for one that is open.
    * - PULL_REQUEST_BRANCH_GONE, when it is to be opened again and a branch of it is gone.
    * - PULL_REQUEST_EXISTS, when another one between these branches is open.
    * - SERVER_BUSY, when too much is being read.
@@ -526,6 +730,65 @@ export const IssueService: GenService<{
     methodKind: "unary";
     input: typeof RemoveIssueLabelRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * What a pull request waits for, by number. While one of those is open, it is neither closed nor merged.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
+   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
+   *
+   * @generated from rpc branchline.v1.IssueService.ListIssueDependencies
+   */
+  listIssueDependencies: {
+    methodKind: "unary";
+    input: typeof ListIssueDependenciesRequestSchema;
+    output: typeof ListIssueDependenciesResponseSchema;
+  },
+  /**
+   * Lets a pull request wait for another one of the same repository. For those who may write to pull requests. Answers the one that
+   * waits.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
+   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, also for what is to be waited for.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - INVALID_DEPENDENCY, when a pull request would wait for itself, for one that waits for it, or for more than 100.
+   * - SERVER_BUSY, when too much is being read.
+   * - GIT_TIMEOUT, when it takes Git too long.
+   *
+   * @generated from rpc branchline.v1.IssueService.AddIssueDependency
+   */
+  addIssueDependency: {
+    methodKind: "unary";
+    input: typeof AddIssueDependencyRequestSchema;
+    output: typeof IssueSchema;
+  },
+  /**
+   * Lets a pull request not wait for another one any more, should it do so. For those who may write to pull requests. Answers the one
+   * that waited.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
+   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
+   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, also for what was to be waited for.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
+   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - SERVER_BUSY, when too much is being read.
+   * - GIT_TIMEOUT, when it takes Git too long.
+   *
+   * @generated from rpc branchline.v1.IssueService.RemoveIssueDependency
+   */
+  removeIssueDependency: {
+    methodKind: "unary";
+    input: typeof RemoveIssueDependencyRequestSchema;
+    output: typeof IssueSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_issue_service, 0);

@@ -17,7 +17,7 @@ export const file_branchline_v1_user_webhook: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfd2ViaG9vay5wcm90bxINYnJhbmNobGluZS52MSKUAgoLVXNlcldlYmhvb2sSEQoEbmFtZRgBIAEoCUID4EEIEhAKA3VybBgCIAEoCUID4EECEhkKDGRpc3BsYXlfbmFtZRgDIAEoCUID4EEBEjQKC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKDnNpZ25pbmdfc2VjcmV0GAYgASgJQgngQQT6phkCCAESHwoSc2lnbmluZ19zZWNyZXRfc2V0GAcgASgIQgPgQQMSFQoIZGlzYWJsZWQYECABKAhCA+BBAyLeAwoTVXNlcldlYmhvb2tEZWxpdmVyeRIRCgRuYW1lGAEgASgJQgPgQQgSFwoKZXZlbnRfdHlwZRgCIAEoCUID4EEDEjwKBXN0YXRlGAMgASgOMiguYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0RlbGl2ZXJ5LlN0YXRlQgPgQQMSGgoNYXR0ZW1wdF9jb3VudBgEIAEoBUID4EEDEhwKD3Jlc3BvbnNlX3N0YXR1cxgFIAEoBUID4EEDEhIKBWVycm9yGAYgASgJQgPgQQMSGQoMcmVxdWVzdF9ib2R5GAcgASgJQgPgQQMSNAoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbGFzdF9hdHRlbXB0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbmV4dF9hdHRlbXB0X3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJREVMSVZFUkVEEAISCgoGRkFJTEVEEANiBnByb3RvMw", [file_branchline_rest_v1_rest, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * A URL that is told about what happens to the memos of an account.
+ * A URL that is told about what happens to the memos of an account, and to the pull requests that concern it.
  *
  * Deliveries are signed as Standard Webhooks 1.0 describes. Only the owner and administrators see the webhook.
  *
@@ -98,7 +98,8 @@ export const UserWebhookSchema: GenMessage<UserWebhook> = /*@__PURE__*/
 /**
  * What was sent to a webhook about one event, and what came of it.
  *
- * The server keeps the latest 100 finished deliveries of a webhook, and all that still wait.
+ * The server keeps the latest 100 finished deliveries of a webhook, and all that still wait. One that tells of a pull request which
+ * the account may not read any more goes when it is due.
  *
  * @generated from message branchline.v1.UserWebhookDelivery
  */
@@ -112,7 +113,7 @@ export type UserWebhookDelivery = Message<"branchline.v1.UserWebhookDelivery"> &
   name: string;
 
   /**
-   * Type of the event, for example `memo.created`; `test` for one that was asked for.
+   * Type of the event, for example `memo.created` or `pull_request.merged`; `test` for one that was asked for.
    *
    * @generated from field: string event_type = 2;
    */
@@ -147,7 +148,8 @@ export type UserWebhookDelivery = Message<"branchline.v1.UserWebhookDelivery"> &
   error: string;
 
   /**
-   * The JSON text that is sent.
+   * The JSON text that is sent. Of an event about a pull request it is the part that was known when it happened; `sender` and
+   * `pull_request`, as they are by then, are added to each attempt.
    *
    * @generated from field: string request_body = 7;
    */

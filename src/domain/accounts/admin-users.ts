@@ -2,12 +2,10 @@ import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { createUser } from './create-user.ts'
-import { findUserByUsername } from './owners.ts'
+import { findUserByUsername, readVisibility } from './owners.ts'
 import { deleteUser, type User, type UserField, type UserValues, updateUser } from './users.ts'
 
 // Accounts as the tools of administrators know them, by the rules that every account is subject to.
-
-const VISIBILITIES: readonly User['visibility'][] = ['public', 'limited', 'private']
 
 /** Longest name that is shown in a refusal. */
 const MAX_SHOWN_NAME_CHARACTERS = 64
@@ -56,7 +54,7 @@ const NOTHING: UserValues = {
 export function createUserAsAdmin(app: App, caller: SignedIn, draft: AdminUserDraft): Promise<User> {
   const { username, email, password, fullName, restricted } = draft
   if (email === '') throw new DomainError('INVALID_EMAIL')
-  const visibility = readVisibility(draft.visibility || 'public')
+  const visibility = readVisibility(draft.visibility) ?? 'public'
   const values = { ...NOTHING, username, email, password, display_name: fullName, visibility, restricted, userId: '' }
   return createUser(app, caller, values, { requestId: '', validateOnly: false })
 }
@@ -73,6 +71,7 @@ export async function editUserAsAdmin(
   edit: AdminUserEdit,
 ): Promise<User> {
   const user = await findUser(app, username)
+  const visibility = readVisibility(edit.visibility)
   const changes: Partial<UserValues> = {
     ...(edit.email && { email: edit.email }),
     ...(edit.password && { password: edit.password }),
@@ -80,7 +79,7 @@ export async function editUserAsAdmin(
     ...(edit.description !== undefined && { description: edit.description }),
     ...(edit.admin !== undefined && { role: edit.admin ? 'ADMIN' : 'USER' }),
     ...(edit.archived !== undefined && { state: edit.archived ? 'ARCHIVED' : 'NORMAL' }),
-    ...(edit.visibility && { visibility: readVisibility(edit.visibility) }),
+    ...(visibility && { visibility }),
     ...(edit.restricted !== undefined && { restricted: edit.restricted }),
   }
   const named = new Set(Object.keys(changes) as UserField[])
@@ -101,11 +100,4 @@ async function findUser(app: App, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
   return user
-}
-
-/** @throws INVALID_FIELD */
-function readVisibility(text: string): User['visibility'] {
-  const visibility = VISIBILITIES.find((known) => known === text)
-  if (!visibility) throw new DomainError('INVALID_FIELD', { field: 'visibility' })
-  return visibility
 }

@@ -2,21 +2,13 @@ import { deleteCollaborationsWith } from '../../storage/collaborators.ts'
 import { transaction } from '../../storage/database.ts'
 import { findMembership } from '../../storage/organizations.ts'
 import * as rows from '../../storage/user-blocks.ts'
-import type { User } from '../../storage/users.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
-import { findUserByUsername, getUserByUsername } from './owners.ts'
+import { findUserByUsername, getUserByUsername, type NumberedUserPage } from './owners.ts'
 import { checkLength } from './user-fields.ts'
 
 /** As in compatible systems. */
 const MAX_NOTE_CHARACTERS = 250
-
-/** A part of a list. */
-export interface BlockedUserPage {
-  readonly users: readonly User[]
-  /** How many the whole list has. */
-  readonly total: number
-}
 
 /**
  * Whether one of some accounts has blocked a user, who then may not fork their repositories, comment there, open pull requests or
@@ -34,7 +26,7 @@ export async function listBlockedUsers(
   blockerId: number,
   offset: number,
   limit: number,
-): Promise<BlockedUserPage> {
+): Promise<NumberedUserPage> {
   return {
     users: await rows.listBlockedUsers(app.db, blockerId, offset, limit),
     total: await rows.countBlockedUsers(app.db, blockerId),

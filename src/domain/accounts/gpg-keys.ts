@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/gpg-keys.ts'
+import type { KeyPage } from '../../storage/public-keys.ts'
 import { findUserById } from '../../storage/users.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
@@ -18,10 +19,7 @@ export interface GpgKeyView extends rows.GpgKeyWithSubkeys {
 }
 
 /** A part of an account's keys. */
-export interface GpgKeyPage {
-  readonly keys: readonly GpgKeyView[]
-  readonly total: number
-}
+export type GpgKeyPage = KeyPage<GpgKeyView>
 
 /** More than anybody signs with. */
 const MAX_KEYS = 50

@@ -2,7 +2,7 @@ import { transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/personal-access-tokens.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from './owners.ts'
 import {
   checkTokenDescription,
@@ -15,9 +15,6 @@ import { requirePresent, type User } from './users.ts'
 
 // Personal access tokens as clients of forges know them: by a name that is unique among those of an account. It is the description
 // of the token, which other clients need not make unique.
-
-/** A name need not be printed in full to say which one is meant. */
-const MAX_SHOWN_NAME_CHARACTERS = 100
 
 /** A part of an account's tokens. */
 export interface NamedTokenPage {
@@ -34,7 +31,7 @@ export interface NamedTokenPage {
 export async function openTokenOwner(app: App, caller: SignedIn, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user || !(await maySeeOwner(app, caller, userAsOwner(user)))) {
-    throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
+    throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
   }
   if (user.id !== caller.user.id && caller.user.role !== 'ADMIN') throw new DomainError('PERMISSION_DENIED')
   return user
@@ -86,7 +83,7 @@ async function findToken(app: App, owner: User, idOrName: string): Promise<Perso
   const byId = /^\d{1,15}$/.test(idOrName) && (await rows.findTokenById(app.db, owner.id, Number(idOrName)))
   if (byId) return byId
   const [found, another] = await rows.findTokensByDescription(app.db, owner.id, idOrName, 2)
-  const name = idOrName.slice(0, MAX_SHOWN_NAME_CHARACTERS)
+  const name = metadataText(idOrName)
   if (!found) throw new DomainError('TOKEN_NOT_FOUND', { name })
   if (another) throw new DomainError('TOKEN_NAME_AMBIGUOUS', { name })
   return found

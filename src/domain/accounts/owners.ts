@@ -11,6 +11,8 @@ import { nameKey } from './user-fields.ts'
 export { organizationAsOwner, userAsOwner } from '../../storage/owners.ts'
 export type { Owner }
 
+const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']
+
 /** Longer texts are in no name that is found. */
 const MAX_SEARCH_CHARACTERS = 128
 
@@ -64,8 +66,8 @@ export async function getUserByUsername(db: Db, username: string): Promise<User>
   return user
 }
 
-/** A part of a list. */
-export interface UserSearchPage {
+/** A part of a list of users, by its number. */
+export interface NumberedUserPage {
   readonly users: readonly User[]
   /** How many the whole list has. */
   readonly total: number
@@ -84,7 +86,7 @@ export async function searchUsers(
   id: number | undefined,
   offset: number,
   limit: number,
-): Promise<UserSearchPage> {
+): Promise<NumberedUserPage> {
   const search = {
     text: text.slice(0, MAX_SEARCH_CHARACTERS),
     id,
@@ -95,6 +97,19 @@ export async function searchUsers(
     users: await rows.searchUsers(app.db, search, offset, limit),
     total: await rows.countFoundUsers(app.db, search),
   }
+}
+
+/**
+ * Reads who may know of an account or team.
+ *
+ * @returns undefined for a text that is missing or empty.
+ * @throws INVALID_FIELD
+ */
+export function readVisibility(text: string | undefined): Owner['visibility'] | undefined {
+  if (text === undefined || text === '') return undefined
+  const visibility = VISIBILITIES.find((known) => known === text)
+  if (!visibility) throw new DomainError('INVALID_FIELD', { field: 'visibility' })
+  return visibility
 }
 
 function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {

@@ -67,7 +67,7 @@ export function listPublicKeys(
   fingerprint: string,
   offset: number,
   limit: number,
-): Promise<rows.PublicKeyPage> {
+): Promise<rows.KeyPage<rows.PublicKey>> {
   return rows.listPublicKeys(app.db, owner.id, fingerprint, offset, limit)
 }
 

@@ -1,19 +1,11 @@
 import { type Tx, transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/organizations.ts'
 import { deleteFromTeams, findOnlyOwned } from '../../storage/team-members.ts'
-import type { User } from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
-import { getUserByUsername } from '../accounts/owners.ts'
+import { getUserByUsername, type NumberedUserPage } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
-
-/** A part of a list. */
-export interface MemberPage {
-  readonly members: readonly User[]
-  /** How many the whole list has. */
-  readonly total: number
-}
 
 /**
  * The members of an organisation that a caller may know of, by number.
@@ -28,12 +20,12 @@ export async function listMembers(
   publicOnly: boolean,
   offset: number,
   limit: number,
-): Promise<MemberPage> {
+): Promise<NumberedUserPage> {
   const open = await openOrganization(app, caller, name, 'visible')
   const shown = publicOnly || !seesAllMembers(caller, open)
   const { id } = open.organization
-  const members = await rows.listMembers(app.db, id, shown, offset, limit)
-  return { members, total: await rows.countMembers(app.db, id, shown) }
+  const users = await rows.listMembers(app.db, id, shown, offset, limit)
+  return { users, total: await rows.countMembers(app.db, id, shown) }
 }
 
 /**

@@ -5,12 +5,11 @@ import { insertTeamMember } from '../../storage/team-members.ts'
 import { insertTeam } from '../../storage/teams.ts'
 import { claimNames, findNameHolder } from '../../storage/users.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../access.ts'
-import { getOwner } from '../accounts/owners.ts'
+import { getOwner, readVisibility } from '../accounts/owners.ts'
 import { checkLength, isEmail, isUsername, nameKey } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { openOrganization, organizationViewer } from './access.ts'
-import { readVisibility } from './fields.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
 export type Organization = rows.Organization

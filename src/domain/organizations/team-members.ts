@@ -4,11 +4,11 @@ import * as rows from '../../storage/team-members.ts'
 import { blockExists } from '../../storage/user-blocks.ts'
 import type { User } from '../../storage/users.ts'
 import type { SignedIn } from '../access.ts'
-import { getUserByUsername } from '../accounts/owners.ts'
+import { getUserByUsername, type NumberedUserPage } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkOrganizationNeed, seesAllMembers } from './access.ts'
-import { checkOwnerRemains, type MemberPage } from './members.ts'
+import { checkOwnerRemains } from './members.ts'
 import { openTeam } from './teams.ts'
 
 /**
@@ -22,11 +22,11 @@ export async function listTeamMembers(
   id: number,
   offset: number,
   limit: number,
-): Promise<MemberPage> {
+): Promise<NumberedUserPage> {
   const open = await openTeam(app, caller, id, 'visible')
   const publicOnly = !seesAllMembers(caller, open)
-  const members = await rows.listTeamMembers(app.db, id, publicOnly, offset, limit)
-  return { members, total: await rows.countTeamMembers(app.db, id, publicOnly) }
+  const users = await rows.listTeamMembers(app.db, id, publicOnly, offset, limit)
+  return { users, total: await rows.countTeamMembers(app.db, id, publicOnly) }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Team } from '../../storage/teams.ts'
 import { DomainError } from '../errors.ts'
+import { LEVELS, type RepositoryAccess as Level } from '../repos/permissions.ts'
 
 /** What teams open parts of repositories for. */
 const UNITS = [
@@ -17,9 +18,6 @@ const UNITS = [
 
 /** Parts that are elsewhere, so that there is nothing to write here. */
 const READ_ONLY_UNITS: ReadonlySet<string> = new Set(['repo.ext_issues', 'repo.ext_wiki'])
-
-const LEVELS = ['none', 'read', 'write', 'admin', 'owner'] as const
-type Level = (typeof LEVELS)[number]
 
 /** The level of a unit; undefined for those that are left out. */
 type LevelOf = (unit: string) => Level | undefined

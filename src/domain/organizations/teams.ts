@@ -8,6 +8,7 @@ import {
 import { isTeamMember } from '../../storage/team-members.ts'
 import * as rows from '../../storage/teams.ts'
 import type { Caller, SignedIn } from '../access.ts'
+import { readVisibility } from '../accounts/owners.ts'
 import { checkLength } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
@@ -18,7 +19,6 @@ import {
   openOrganization,
   teamViewer,
 } from './access.ts'
-import { readVisibility } from './fields.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
 
 export type Team = rows.Team

@@ -24,7 +24,7 @@ export async function countApprovals(
   pull: PullRequest,
   rule: BranchRule | undefined,
 ): Promise<Approvals> {
-  await compareReviews(app, pull)
+  await compareReviews(app, pull, 'official')
   const reviews = await listOfficial(app.db, pull.id)
   const userIds = [...new Set(reviews.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
   const teamIds = reviews.flatMap(({ team_id }) => team_id ?? [])

@@ -3,14 +3,11 @@ import { isBlocked } from '../accounts/blocks.ts'
 import { findUserByUsername } from '../accounts/owners.ts'
 import { nameKey } from '../accounts/user-fields.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { accessOfUser, type OpenRepository, suffices } from '../repos/permissions.ts'
 
 /** More people do not see to one thing. */
 const MAX_ASSIGNEES = 100
-
-/** Shown of what a client sent. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /**
  * Who is to be responsible for a pull request: active users who may read it.
@@ -41,7 +38,7 @@ async function findAssignee(
   name: string,
 ): Promise<number> {
   const user = await findUserByUsername(app.db, name)
-  if (!user) throw new DomainError('ASSIGNEE_NOT_FOUND', { name: name.slice(0, MAX_SHOWN_CHARACTERS) })
+  if (!user) throw new DomainError('ASSIGNEE_NOT_FOUND', { name: metadataText(name) })
   const { id } = user
   const { pulls } = await accessOfUser(app, user, repository, owner)
   if (user.state !== 'NORMAL' || !suffices(pulls, 'read')) {

@@ -4,26 +4,33 @@ import { findOwnerById } from '../../storage/owners.ts'
 import { findPullRequestById, touchPull } from '../../storage/pull-requests.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
 import { findUserById } from '../../storage/users.ts'
-import { onBehalfOf, type SignedIn } from '../access.ts'
+import { onBehalfOf, type SignedIn, scopesOf } from '../access.ts'
+import { Scopes } from '../accounts/scopes.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../due-work.ts'
 import { DomainError, type Reason } from '../errors.ts'
-import { changeWatched } from '../repos/repository-events.ts'
+import { changeWatched, recordPullChange } from '../repos/repository-events.ts'
 import { mayMergePull } from './merge-checks.ts'
 import { type MergeOrder, mergePull } from './merge-pull.ts'
 import { type OpenPull, openPull } from './pull-requests.ts'
+import { oneAtATime } from './pull-turns.ts'
+import { reread } from './review-changes.ts'
 
 /**
  * Merges that somebody has ordered for when everything is ready for them. They happen by the rights that who ordered them has at that
- * time, and by the rules of that time, as if they had asked for them again: what is ordered may have lost its approval since.
+ * time, as far as the token that they used goes, and by the rules of that time, as if they had asked for them again: what is ordered
+ * may have lost its approval since.
  */
 
 /** Merges under way at once, of which for one account: a merge takes processes and, with hooks, its time. */
 const MAX_UNDER_WAY = 2
 const MAX_UNDER_WAY_PER_OWNER = 1
 
-/** After something that will pass by itself. */
+/** After something that will pass by itself, or a fault of our own. */
 const RETRY_MS = 15_000
+
+/** After anything else: most of what a merge may wait for makes it due, but not a key that was added, a team or a hook that changed. */
+const REST_MS = 60 * 60 * 1000
 
 /** What keeps a merge from happening at one moment and not at the next. */
 const PASSING: readonly Reason[] = [
@@ -49,12 +56,14 @@ export async function scheduleAutoMerge(
 ): Promise<void> {
   const now = app.clock.now()
   await changeWatched(app, async (tx) => {
-    if ((await findPullRequestById(tx, pull.id))?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
+    const present = await findPullRequestById(tx, pull.id)
+    if (present?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
     if (await rows.findAutoMerge(tx, pull.id)) throw new DomainError('AUTO_MERGE_SCHEDULED', { id: String(pull.id) })
     await rows.insertAutoMerge(tx, {
       pull_request_id: pull.id,
       repository_id: pull.repository_id,
       scheduler_id: caller.user.id,
+      scopes: scopesOf(caller)?.text ?? null,
       style: order.style,
       title: order.title,
       message: order.message,
@@ -64,15 +73,15 @@ export async function scheduleAutoMerge(
       due_time: now,
     })
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
+    await recordPullChange(app, tx, caller.user.id, present, 'PULL_REQUEST_EDITED')
   })
-  app.signals.autoMerges.notify()
 }
 
 /**
  * Takes an order for a merge back.
  *
  * @throws as `openPull`; REPOSITORY_ARCHIVED; AUTO_MERGE_NOT_SCHEDULED; AUTO_MERGE_CANCEL_DENIED for who neither ordered it nor may
- *   merge.
+ *   merge; SERVER_BUSY
  */
 export async function cancelAutoMerge(
   app: App,
@@ -82,6 +91,12 @@ export async function cancelAutoMerge(
   number: number,
 ): Promise<void> {
   const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  // What is under way comes to its end before: nobody is told of a merge taken back that happens all the same.
+  await oneAtATime(app, open.pull.id, () => cancelAlone(app, caller, open))
+}
+
+/** For who has the turn of the pull request. */
+async function cancelAlone(app: App, caller: SignedIn, open: OpenPull): Promise<void> {
   const { pull } = open
   const merge = await rows.findAutoMerge(app.db, pull.id)
   if (!merge) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
@@ -90,6 +105,7 @@ export async function cancelAutoMerge(
   await changeWatched(app, async (tx) => {
     if (!(await rows.deleteAutoMerge(tx, pull.id))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
+    await recordPullChange(app, tx, caller.user.id, await reread(tx, pull), 'PULL_REQUEST_EDITED')
   })
 }
 
@@ -113,8 +129,7 @@ function autoMerges(app: App): DueWork {
     maxUnderWay: MAX_UNDER_WAY,
     maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.autoMerges,
-    next: (now, except) => rows.findDueAutoMerge(app.db, now, except),
-    nextTime: (now) => rows.nextAutoMergeTime(app.db, now),
+    ...rows.autoMergeQueue(app.db),
     run: (pullId) => tryMerge(app, pullId),
   }
 }
@@ -130,17 +145,22 @@ async function tryMerge(app: App, pullId: number): Promise<void> {
   try {
     // Who is shut out comes back with what they ordered, or another one cancels it.
     if (scheduler.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
-    await mergePull(app, onBehalfOf(scheduler), owner.name, repository.name, pull.number, {
+    await mergePull(app, onBehalfOf(scheduler, scopesIn(order)), owner.name, repository.name, pull.number, {
       ...orderOf(order),
       // What was looked at when it became due: a push in between makes it due again.
       headCommitId: pull.head_commit,
     })
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error
+    const isRefused = error instanceof DomainError
+    const restMs = isRefused && !PASSING.includes(error.reason) ? REST_MS : RETRY_MS
+    await transaction(app.db, (tx) => rows.restAutoMerge(tx, order, app.clock.now() + restMs))
+    if (!isRefused) throw error
     app.log.debug({ pullRequest: pullId, reason: error.reason }, 'a merge that was ordered has to wait')
-    const dueTime = PASSING.includes(error.reason) ? app.clock.now() + RETRY_MS : null
-    await transaction(app.db, (tx) => rows.restAutoMerge(tx, order, dueTime))
   }
+}
+
+function scopesIn({ scopes }: rows.AutoMerge): Scopes | undefined {
+  return scopes === null ? undefined : Scopes.fromText(scopes)
 }
 
 function orderOf({ style, title, message, delete_branch }: rows.AutoMerge): Omit<MergeOrder, 'headCommitId'> {

@@ -95,7 +95,7 @@ async function readFile(app: App, { repository }: OpenRepository, branchName: st
 
 /**
  * Asks those who are to look at what a pull request changes for reviews, in the transaction of something that has it touched: as many
- * of them as it may wait for. Who has reviewed it already, or for which team somebody has, need not do so again.
+ * of them as it may wait for. Who has reviewed it already, or for which team somebody else than the poster has, need not do so again.
  */
 export async function requestCodeOwners(
   app: App,
@@ -104,7 +104,7 @@ export async function requestCodeOwners(
   { users, teams }: Reviewers,
 ): Promise<Review[]> {
   if (users.length + teams.length === 0) return []
-  const reviewerIds = await listReviewerIds(tx, pull.id)
+  const reviewerIds = (await listReviewerIds(tx, pull.id)).filter((id) => id !== pull.poster_id)
   const others = users.filter(({ id }) => !reviewerIds.includes(id))
   const waiting: Team[] = []
   for (const team of teams) {

@@ -7,9 +7,9 @@ import { findReviewById } from '../../storage/reviews.ts'
 import type { SignedIn } from '../access.ts'
 import { checkLength } from '../accounts/user-fields.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { reading } from '../repos/git-reading.ts'
-import { hunkAt } from './diff-hunks.ts'
+import { type HunkFinder, hunkFinder } from './diff-hunks.ts'
 import type { ReviewedCommit } from './reviewed-commits.ts'
 
 /** Longest text of a review or a comment, as elsewhere on the web. */
@@ -26,8 +26,6 @@ const MAX_PLACING_MS = 30_000
 
 /** In larger files lines that are in no hunk are not looked for: counting takes a while, and people read shorter ones. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
-
-const MAX_SHOWN_CHARACTERS = 100
 
 /** What somebody wants to say about a line. */
 export interface CommentDraft {
@@ -61,10 +59,12 @@ export async function placeComments(
   if (drafts.length > MAX_COMMENTS_AT_A_TIME) throw tooMany(MAX_COMMENTS_AT_A_TIME)
   for (const { body } of drafts) checkText('body', body)
   const deadline = performance.now() + MAX_PLACING_MS
+  const { id: head, mergeBase: base } = commit
+  const hunks = base ? hunkFinder(app, repositoryId, { base, head }) : undefined
   const placed: PlacedComment[] = []
   for (const draft of drafts) {
     if (performance.now() > deadline) throw new DomainError('GIT_TIMEOUT')
-    placed.push(await placeComment(app, repositoryId, commit, draft))
+    placed.push(await placeComment(app, repositoryId, commit, hunks, draft))
   }
   return placed
 }
@@ -83,19 +83,20 @@ async function placeComment(
   app: App,
   repositoryId: number,
   { id, mergeBase }: ReviewedCommit,
+  hunks: HunkFinder | undefined,
   draft: CommentDraft,
 ): Promise<PlacedComment> {
   const side = draft.oldLine > 0 ? 'old' : 'new'
   const line = side === 'old' ? draft.oldLine : draft.newLine
   const unfit = new DomainError('INVALID_REVIEW_LINE', {
-    path: draft.path.slice(0, MAX_SHOWN_CHARACTERS),
+    path: metadataText(draft.path),
     side,
     line: String(line),
   })
   const path = treePath(draft.path)
   if (!path || !Number.isSafeInteger(line) || line < 0) throw unfit
   const placed = { path, side, line, commit_id: id, original_commit_id: id, body: draft.body } as const
-  const hunk = mergeBase && line > 0 ? await hunkAt(app, repositoryId, mergeBase, id, path, side, line) : undefined
+  const hunk = line > 0 ? await hunks?.find(path, { side, line }) : undefined
   if (hunk !== undefined) return { ...placed, diff_hunk: hunk }
   const entry = await fileAt(app, repositoryId, side === 'new' ? id : mergeBase, path)
   // Of a file that is deleted there is something to say, too.

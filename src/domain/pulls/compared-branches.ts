@@ -2,7 +2,7 @@ import { isRefName } from '../../git/refs.ts'
 import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { findCommitId } from '../repos/git-reading.ts'
 import type { OpenRepository } from '../repos/permissions.ts'
 import { readBranch } from '../repos/ref-index.ts'
@@ -19,11 +19,8 @@ export interface ComparedBranches {
 /** `owner:`, `owner/repository:` or nothing, before a name without a colon. */
 const HEAD_FORM = /^(?:[^:/]+(?:\/[^:/]+)?:)?[^:]+$/
 
-/** Shown of what a client sent. */
-const MAX_SHOWN_CHARACTERS = 100
-
 /** Forks of forks are followed so far. */
-const MAX_GENERATIONS = 20
+export const MAX_GENERATIONS = 20
 
 /**
  * The two branches that a pull request is about, as somebody spells them.
@@ -58,11 +55,11 @@ export async function compareBranches(
 /** Two dots are between the names of a comparison, and in none. */
 function checkForm(text: string, hasForm: boolean): void {
   if (hasForm && !text.includes('..')) return
-  throw new DomainError('INVALID_COMPARISON', { text: text.slice(0, MAX_SHOWN_CHARACTERS) })
+  throw new DomainError('INVALID_COMPARISON', { text: metadataText(text) })
 }
 
 function missing(ref: string): DomainError {
-  return new DomainError('REF_NOT_FOUND', { ref: ref.slice(0, MAX_SHOWN_CHARACTERS) })
+  return new DomainError('REF_NOT_FOUND', { ref: metadataText(ref) })
 }
 
 async function kindOf(app: App, repository: Repository, name: string): Promise<'branch' | 'other' | 'missing'> {

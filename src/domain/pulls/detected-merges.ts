@@ -1,6 +1,7 @@
 import { findMergeBase } from '../../git/history.ts'
 import { independentCommits } from '../../git/merge.ts'
 import { firstParentMerges } from '../../git/merged-by.ts'
+import { HEADS } from '../../git/refs.ts'
 import type { Tx } from '../../storage/database.ts'
 import { listOpenHeads } from '../../storage/pull-heads.ts'
 import { findPullRequestById } from '../../storage/pull-requests.ts'
@@ -20,8 +21,6 @@ export interface DetectedMerge {
   readonly baseBranch: string
   readonly result: MergeResult
 }
-
-const HEADS = 'refs/heads/'
 
 /** Found out for one push. Each takes a process or two. */
 const MAX_DETECTED = 100

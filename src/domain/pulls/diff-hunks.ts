@@ -1,32 +1,39 @@
 import { type CommitRange, diffTrees } from '../../git/diff.ts'
 import { findHunk, type LinePlace } from '../../git/hunks.ts'
+import type { FilePair } from '../../git/pair-diffs.ts'
 import { changeTheSame } from '../../git/same-changes.ts'
 import type { App } from '../app.ts'
 import { reading } from '../repos/git-reading.ts'
 
+/** Finds the end of the hunk that leads to a line of a file: what a comment on the line is shown under. */
+export interface HunkFinder {
+  /**
+   * @param path where the file is; where it was, if it is deleted.
+   * @returns undefined when no hunk has the line: when it is too far from all that has changed, or the file is binary, or has not
+   *   changed.
+   * @throws SERVER_BUSY, GIT_TIMEOUT
+   */
+  find(path: string, place: LinePlace): Promise<string | undefined>
+}
+
 /**
- * The end of the hunk that leads to a line of a file that a range of commits changes: what a comment on the line is shown under.
+ * What finds hunks of files that a range of commits changes, each of which it looks for once.
  *
- * @param mergeBase, head ids of commits of the repository.
- * @param path where the file is; where it was, if it is deleted.
- * @param side of the line: the file as it was, or as it is.
- * @param line from 1.
- * @returns undefined when no hunk has the line: when it is too far from all that has changed, or the file is binary, or has not changed.
- * @throws SERVER_BUSY, GIT_TIMEOUT
+ * @param range ids of commits of the repository.
  */
-export async function hunkAt(
-  app: App,
-  repositoryId: number,
-  mergeBase: string,
-  head: string,
-  path: string,
-  side: LinePlace['side'],
-  line: number,
-): Promise<string | undefined> {
-  const options = { lines: false, window: { from: path, offset: 0, limit: 1 } }
-  const [file] = (await reading(diffTrees(app.git, repositoryId, mergeBase, head, options))).files
+export function hunkFinder(app: App, repositoryId: number, { base, head }: CommitRange): HunkFinder {
+  const changes = new Map<string, FilePair | undefined>()
   const maxCharacters = app.settings.diffMaxLineCharacters
-  return file && reading(findHunk(app.git, repositoryId, file, { side, line }, maxCharacters))
+  return {
+    async find(path, place) {
+      if (!changes.has(path)) {
+        const options = { lines: false, window: { from: path, offset: 0, limit: 1 } }
+        changes.set(path, (await reading(diffTrees(app.git, repositoryId, base, head, options))).files[0])
+      }
+      const file = changes.get(path)
+      return file && reading(findHunk(app.git, repositoryId, file, place, maxCharacters))
+    },
+  }
 }
 
 /**

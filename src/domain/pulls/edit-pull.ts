@@ -19,7 +19,7 @@ import { findRepositoryById } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import { isBlocked } from '../accounts/blocks.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { reading } from '../repos/git-reading.ts'
 import { checkNotArchived, type OpenRepository, openRepositoryById, suffices } from '../repos/permissions.ts'
 import { readBranch } from '../repos/ref-index.ts'
@@ -27,6 +27,7 @@ import { changeWatched, type PullEventType, recordPullChange } from '../repos/re
 import { findAssignees } from './assignees.ts'
 import { findCodeOwners, requestCodeOwners } from './code-owners.ts'
 import { pullExists } from './create-pull.ts'
+import { checkCloseNotBlocked } from './pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from './pull-fields.ts'
 import { prepareHead } from './pull-heads.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
@@ -34,7 +35,7 @@ import { isPoster, type OpenPull, openPull } from './pull-requests.ts'
 import { oneAtATime } from './pull-turns.ts'
 import { isWorkInProgress, type PullView } from './pull-views.ts'
 import type { Reviewers } from './review-requests.ts'
-import { compareReviewsSoon, mergeBaseOf, recomputeOfficial } from './review-states.ts'
+import { compareReviewsSoon, isAvailable, mergeBaseOf, recomputeOfficial } from './review-states.ts'
 import { viewWritten } from './written-pulls.ts'
 
 /** Changes of a pull request; what is undefined, empty or 0 stays as it is. */
@@ -72,19 +73,16 @@ interface ReadEdit {
   readonly milestoneId: number
   /** Where the new base leaves the head; undefined without one. */
   readonly mergeBase: string | undefined
-  /** Who is asked for a review since it is no work in progress any more. */
+  /** Who is asked for a review since it is ready. */
   readonly owners: Reviewers
 }
-
-/** Shown of what a client sent. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /**
  * Changes a pull request, all that is asked for or nothing. Assignees, milestone and labels are for those who may write to pull
  * requests: what others say about them is ignored.
  *
  * @throws what `openPull` throws for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED; INVALID_FIELD; what `findAssignees`
- *   throws; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE, PULL_REQUEST_BRANCH_GONE;
+ *   throws; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE;
  *   RETARGET_OF_MERGED, NEW_BASE_NOT_FOUND, RETARGET_OF_CLOSED, PULL_REQUEST_WITHOUT_CHANGES; PULL_REQUEST_EXISTS;
  *   MAINTAINER_EDIT_DENIED; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -111,6 +109,8 @@ async function change(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit
   checkVersion(edit, open.pull)
   const read = await readEdit(app, caller, open, edit)
   const headIsSeen = await seesHead(app, caller, open)
+  // What its owner has taken back, others do not open to get at what has come to the branch since.
+  if (read.state === 'OPEN' && open.pull.state === 'CLOSED' && !headIsSeen) throw branchGone(open.pull.head_branch)
   try {
     return await changeWatched(app, (tx) => apply(app, tx, caller, open, edit, read))
   } catch (error) {
@@ -140,17 +140,28 @@ async function readEdit(app: App, caller: SignedIn, open: OpenPull, edit: PullEd
   const state = readState(edit, open.pull)
   const mergeBase = await readBase(app, open, edit, state)
   if (edit.allowMaintainerEdit !== undefined) await checkMayLetEdit(app, caller, open)
-  const owners = await readOwners(app, open, title, edit.base || open.pull.base_branch)
+  const owners = await readOwners(app, open, {
+    title: title || open.pull.title,
+    state: state ?? open.pull.state,
+    base_branch: edit.base || open.pull.base_branch,
+  })
   return { title, dueTime, state, assigneeIds, labels, milestoneId, mergeBase, owners }
 }
 
-/** Whose code it is that a pull request changes which leaves work in progress by its new title. */
-async function readOwners(app: App, open: OpenPull, title: string, baseBranch: string): Promise<Reviewers> {
+/** Whose code it is that a pull request changes which is ready from now on: it was work in progress, closed, or of another base. */
+async function readOwners(
+  app: App,
+  open: OpenPull,
+  after: Pick<PullRequest, 'title' | 'state' | 'base_branch'>,
+): Promise<Reviewers> {
   const { pull } = open
-  const isReady = title !== '' && isWorkInProgress(app, pull.title) && !isWorkInProgress(app, title)
-  const mergeBase = isReady ? await mergeBaseOf(app, { ...pull, base_branch: baseBranch }, pull.head_commit) : undefined
-  if (mergeBase === undefined || pull.state !== 'OPEN') return { users: [], teams: [] }
-  return findCodeOwners(app, open, { posterId: pull.poster_id, baseBranch, mergeBase, head: pull.head_commit })
+  const isReady = ({ title, state }: typeof after) => state === 'OPEN' && !isWorkInProgress(app, title)
+  const wasReady = isReady(pull) && after.base_branch === pull.base_branch
+  if (wasReady || !isReady(after) || !(await isAvailable(app, pull))) return { users: [], teams: [] }
+  const mergeBase = await mergeBaseOf(app, { ...pull, ...after }, pull.head_commit)
+  if (mergeBase === undefined) return { users: [], teams: [] }
+  const { poster_id: posterId, head_commit: head } = pull
+  return findCodeOwners(app, open, { posterId, baseBranch: after.base_branch, mergeBase, head })
 }
 
 async function readAssignees(
@@ -174,7 +185,7 @@ function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | 
   if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
   if (state === 'open') return 'OPEN'
   if (state === 'closed') return 'CLOSED'
-  throw new DomainError('INVALID_PULL_REQUEST_STATE', { state: state.slice(0, MAX_SHOWN_CHARACTERS) })
+  throw new DomainError('INVALID_PULL_REQUEST_STATE', { state: metadataText(state) })
 }
 
 /**
@@ -199,7 +210,7 @@ async function readBase(
 }
 
 function noBase(branch: string): DomainError {
-  return new DomainError('NEW_BASE_NOT_FOUND', { branch: branch.slice(0, MAX_SHOWN_CHARACTERS) })
+  return new DomainError('NEW_BASE_NOT_FOUND', { branch: metadataText(branch) })
 }
 
 function isOwnHead({ repository_id, head_repository_id, head_branch }: PullRequest, branch: string): boolean {
@@ -266,7 +277,8 @@ async function apply(
   if (isChanged) {
     const edited = await updatePullRequest(tx, id, changes)
     if (changes.base_branch !== undefined) await recomputeOfficial(tx, edited)
-    if (changes.state === 'CLOSED') await deleteAutoMerge(tx, id)
+    // Whoever ordered a merge did not mean one to another branch.
+    if (changes.state === 'CLOSED' || changes.base_branch !== undefined) await deleteAutoMerge(tx, id)
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull
@@ -299,7 +311,7 @@ function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): Pu
   return edit.body === pull.body ? {} : { body: edit.body, content_version: pull.content_version + 1 }
 }
 
-/** @throws PULL_REQUEST_STATE_FIXED, PULL_REQUEST_BRANCH_GONE */
+/** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
 async function changesOfState(
   app: App,
   tx: Tx,
@@ -309,15 +321,22 @@ async function changesOfState(
   if (state === undefined) return {}
   if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
   if (pull.state === state) return {}
-  if (state === 'CLOSED') return { state, close_time: nowSeconds(app.clock) }
+  if (state === 'CLOSED') {
+    await checkCloseNotBlocked(tx, pull)
+    return { state, close_time: nowSeconds(app.clock) }
+  }
   const { repository_id, base_branch, head_repository_id, head_branch } = pull
   const head = head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
-  if (!head) throw new DomainError('PULL_REQUEST_BRANCH_GONE', { branch: head_branch })
+  if (!head) throw branchGone(head_branch)
   // One that is to go elsewhere need not find where it went before.
   if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
-    throw new DomainError('PULL_REQUEST_BRANCH_GONE', { branch: base_branch })
+    throw branchGone(base_branch)
   }
   return { state, close_time: null, head_commit: head.commit_id }
+}
+
+function branchGone(branch: string): DomainError {
+  return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
 }
 
 /** @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when that has come to be so meanwhile. */

@@ -3,6 +3,7 @@ import { findPullRequestById, type PullRequest } from '../../storage/pull-reques
 import { findRepositoryById } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
+import { DomainError } from '../errors.ts'
 import { readBranchRules } from '../repos/branch-rules.ts'
 import { openRepositoryById } from '../repos/permissions.ts'
 import { pushUpdates } from '../repos/ref-updates.ts'
@@ -26,7 +27,8 @@ export async function deleteMergedHead(
     const isWanted = wanted ?? base?.default_delete_branch_after_merge === 1
     if (pull && isWanted && (await isDispensable(app, caller, pull))) await deleteHead(app, caller, pull)
   } catch (err) {
-    app.log.info({ err, pullRequest: pullId }, 'the branch of a merged pull request was not deleted')
+    const level = err instanceof DomainError ? 'info' : 'error'
+    app.log[level]({ err, pullRequest: pullId }, 'the branch of a merged pull request was not deleted')
   }
 }
 

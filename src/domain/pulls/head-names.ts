@@ -20,8 +20,8 @@ export interface HeadName {
 export function parseHeadName(text: string): HeadName {
   const colon = text.indexOf(':')
   if (colon < 0) return { owner: '', repository: '', branch: text }
-  const [owner = '', repository = ''] = text.slice(0, colon).split('/')
-  return { owner, repository, branch: text.slice(colon + 1) }
+  const [owner = '', ...repository] = text.slice(0, colon).split('/')
+  return { owner, repository: repository.join('/'), branch: text.slice(colon + 1) }
 }
 
 /**

@@ -47,8 +47,8 @@ export async function labelPull(
   references: readonly LabelReference[],
   keeps: 'all others' | 'none',
 ): Promise<LabelledPull> {
-  checkLabelCount(references)
   const open = await openPull(app, caller, ownerName, name, number, 'write')
+  checkLabelCount(references)
   const given = await idsOf(app, caller, open, references)
   return changeLabels(app, caller, open, (present) => [...(keeps === 'none' ? [] : present), ...given])
 }

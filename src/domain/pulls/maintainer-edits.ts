@@ -1,5 +1,5 @@
 import { type MaintainedHead, maintainedHeads } from '../../storage/pull-heads.ts'
-import type { Repository } from '../../storage/repositories.ts'
+import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
 import { findUserById } from '../../storage/users.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
@@ -13,10 +13,12 @@ import {
   suffices,
 } from '../repos/permissions.ts'
 import { mayMerge } from '../repos/protection-rules.ts'
+import { MAX_GENERATIONS } from './compared-branches.ts'
 
 /**
  * Maintainer edits: who could merge a pull request may push to the branch of a fork that it is of, as long as it is open, its poster
- * lets them and may push there, too. To that branch alone, which they may not delete.
+ * lets them and may push there, too. To that branch alone, which they may not delete. Whoever maintains a fork that pulls from where it
+ * comes from may not: what is usual in the fork, whether maintainers may edit, is for its owner to say.
  */
 
 /** Pull requests that are looked at for one push. A branch has few; a fork with more of them is asked by names of branches later. */
@@ -62,11 +64,22 @@ export async function maintainedBranches(
   const maintained = new Set<string>()
   for (const head of await maintainedHeads(app.db, repository.id, branches, MAX_PULLS)) {
     if (maintained.has(head.head_branch)) continue
+    if (await isOfUpstream(app, head, repository)) continue
     if ((await mayMergeTo(app, caller, head)) && (await mayPosterPush(app, head, repository, owner))) {
       maintained.add(head.head_branch)
     }
   }
   return maintained
+}
+
+/** Whether what a pull request goes to was forked from the repository that it is of, by way of others perhaps. */
+async function isOfUpstream({ db }: App, { repository_id }: MaintainedHead, head: Repository): Promise<boolean> {
+  let id: number | null = repository_id
+  for (let generation = 0; id !== null && generation < MAX_GENERATIONS; generation += 1) {
+    if (id === head.id) return true
+    id = (await findRepositoryById(db, id))?.parent_id ?? null
+  }
+  return false
 }
 
 /** Whether a caller may merge to the base of a pull request. */

@@ -1,10 +1,9 @@
 import { findMergeBase } from '../../git/history.ts'
-import { mergeCommits } from '../../git/merge.ts'
 import { readRef } from '../../git/refs.ts'
 import type { MergeStyle, Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { readBranchRules } from '../repos/branch-rules.ts'
 import { reading } from '../repos/git-reading.ts'
 import { MERGE_STYLES } from '../repos/merge-styles.ts'
@@ -22,9 +21,6 @@ import { type MergeTips, mergeProblem, unverifiedCommit } from './readiness.ts'
 
 /** A style that says that Git has merged it already. */
 export const MANUALLY_MERGED = 'manually-merged'
-
-/** Shown of what a client sent. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /**
  * The rule for the base of a pull request, as it is for a caller; undefined without one.
@@ -71,8 +67,6 @@ export async function findMergeTips(app: App, { repository, pull }: OpenPull): P
   if (known === 'CONFLICT' || known === 'ERROR' || known === 'ANCESTOR') throw notMergeable(known)
   const head = await prepareHead(app, pull)
   if (head !== pull.head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
-  // Asked at the same time: the merge that follows finds the answer. What is wrong with it, it says by itself.
-  if (known === 'CHECKING') mergeCommits(app.git, repository.id, base, head).catch(() => {})
   const mergeBase = (await reading(findMergeBase(app.git, repository.id, base, head))) ?? ''
   if (mergeBase === head) throw notMergeable('ANCESTOR')
   return { pull, base, head, mergeBase }
@@ -124,7 +118,7 @@ export function checkManualMerges({ allow_manual_merge }: Repository): void {
 }
 
 function styleNotAllowed(style: string): DomainError {
-  return new DomainError('MERGE_STYLE_NOT_ALLOWED', { style: style.slice(0, MAX_SHOWN_CHARACTERS) })
+  return new DomainError('MERGE_STYLE_NOT_ALLOWED', { style: metadataText(style) })
 }
 
 /** What a repository allows each style by. */

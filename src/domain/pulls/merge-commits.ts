@@ -6,7 +6,7 @@ import { DomainError } from '../errors.ts'
 import { gitIdentity } from '../repos/git-identity.ts'
 import { mergeTrees, rebaseOnto } from '../repos/merging.ts'
 import { storeOwnCommit } from '../repos/own-commits.ts'
-import { mergeMessage, posterIdentity, type WantedMessage, withCoAuthors } from './merge-messages.ts'
+import { giveCredit, mergeMessage, type WantedMessage } from './merge-messages.ts'
 import type { OpenPull } from './pull-requests.ts'
 import type { MergeTips } from './readiness.ts'
 
@@ -50,9 +50,8 @@ export async function makeMerge(
   if (style === 'merge') {
     return storeOwnCommit(app, id, { treeId, parentIds: [base, head], author: committer, committer, message })
   }
-  const author = await posterIdentity(app, open)
-  const credited = await withCoAuthors(app, open, author, tips, message)
-  return storeOwnCommit(app, id, { treeId, parentIds: [base], author, committer, message: credited })
+  const text = await giveCredit(app, caller, open, committer, tips, message)
+  return storeOwnCommit(app, id, { treeId, parentIds: [base], committer, ...text })
 }
 
 /** Joins a branch to one that it begins with. */

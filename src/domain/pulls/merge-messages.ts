@@ -1,17 +1,18 @@
-import { listAuthors } from '../../git/authors.ts'
+import { type Author, listAuthors } from '../../git/authors.ts'
 import { cleanSigner, readCommit, type Signer } from '../../git/commits.ts'
 import { readObject } from '../../git/objects.ts'
 import { readRef } from '../../git/refs.ts'
 import { findEntry } from '../../git/trees.ts'
 import type { MergeStyle, Repository } from '../../storage/repositories.ts'
 import { findUserById } from '../../storage/users.ts'
+import type { SignedIn } from '../access.ts'
 import { GHOST, noReplyAddress } from '../accounts/owners.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { findAccounts } from '../repos/commit-authors.ts'
-import { gitIdentity } from '../repos/git-identity.ts'
+import { publicIdentity } from '../repos/git-identity.ts'
 import { reading } from '../repos/git-reading.ts'
 import { headNameOf, templateVariables } from './merge-variables.ts'
-import type { OpenPull } from './pull-requests.ts'
+import type { OpenPull, PullRequest } from './pull-requests.ts'
 
 /** What commits say that come of merges. */
 
@@ -125,40 +126,51 @@ async function filledIn(app: App, open: OpenPull, template: string): Promise<Wan
   return clean({ title, message: rest.join('\n') })
 }
 
-/** How Git is to name whoever has opened a pull request: the author of all of it, once it is one commit. */
-export async function posterIdentity(app: App, { pull }: OpenPull): Promise<Signer> {
-  const user = pull.poster_id === null ? undefined : await findUserById(app.db, pull.poster_id)
-  if (user) return gitIdentity(app, { user })
-  return { name: GHOST.name, email: noReplyAddress(app, GHOST), time: nowSeconds(app.clock), offsetMinutes: 0 }
+/** Who a squashed commit is by, and what it says. */
+export interface SquashedText {
+  readonly author: Signer
+  readonly message: string
 }
 
 /**
- * The message of a squashed commit, with credit to those who have written commits of it beside its author.
+ * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who have written commits of it beside.
  *
+ * @param committer how Git is to name the caller.
  * @param range ids of commits: what is merged, and where it left the base.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function withCoAuthors(
+export async function giveCredit(
   app: App,
+  { user: { id: callerId } }: SignedIn,
   { repository, pull }: OpenPull,
-  author: Signer,
+  committer: Signer,
   range: { readonly head: string; readonly mergeBase: string },
   message: string,
-): Promise<string> {
+): Promise<SquashedText> {
   const { head, mergeBase } = range
   const authors = await reading(listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS))
   const accounts = await findAccounts(
     app,
     authors.map(({ email }) => email),
   )
+  const isPoster = ({ email }: Author) => accounts.get(email)?.id === pull.poster_id
+  const author =
+    callerId === pull.poster_id ? committer : await posterIdentity(app, pull, authors.find(isPoster)?.email)
   const own = author.email.toLowerCase()
   const said = message.toLowerCase()
   const trailers = authors.flatMap((person) => {
-    const isAuthor = person.email.toLowerCase() === own || accounts.get(person.email)?.id === pull.poster_id
-    if (isAuthor || said.includes(`<${person.email.toLowerCase()}>`)) return []
+    if (person.email.toLowerCase() === own || isPoster(person)) return []
+    if (said.includes(`<${person.email.toLowerCase()}>`)) return []
     const { name, email } = cleanSigner({ ...author, ...person })
     return `${CO_AUTHORED}${name} <${email}>\n`
   })
-  if (trailers.length === 0) return message
-  return `${message}${TRAILERS.test(message) ? '' : '\n'}${trailers.join('')}`
+  if (trailers.length === 0) return { author, message }
+  return { author, message: `${message}${TRAILERS.test(message) ? '' : '\n'}${trailers.join('')}` }
+}
+
+/** @param address by which the poster has written a commit of the pull request; undefined for none. */
+async function posterIdentity(app: App, { poster_id }: PullRequest, address: string | undefined): Promise<Signer> {
+  const user = poster_id === null ? undefined : await findUserById(app.db, poster_id)
+  if (user) return { ...publicIdentity(app, user), ...(address !== undefined && { email: address }) }
+  return { name: GHOST.name, email: noReplyAddress(app, GHOST), time: nowSeconds(app.clock), offsetMinutes: 0 }
 }

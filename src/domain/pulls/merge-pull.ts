@@ -1,3 +1,4 @@
+import { findAutoMerge } from '../../storage/auto-merges.ts'
 import { transaction } from '../../storage/database.ts'
 import { markSeen, unseenPulls } from '../../storage/pull-participants.ts'
 import { findPullRequestById, type PullRequest } from '../../storage/pull-requests.ts'
@@ -23,6 +24,7 @@ import {
   ruleForBase,
 } from './merge-checks.ts'
 import { makeMerge } from './merge-commits.ts'
+import { checkMergeNotBlocked } from './pull-dependencies.ts'
 import { type OpenPull, openPull } from './pull-requests.ts'
 import { oneAtATime, oneMergeAtATime } from './pull-turns.ts'
 import { type MergeTips, mergeProblem } from './readiness.ts'
@@ -56,9 +58,10 @@ const DEFAULT_STYLE = 'merge'
  * Merges a pull request, or lets it be merged once it is ready. Its head branch may be deleted by that; that this fails changes
  * nothing.
  *
- * @throws as `openPull`; REPOSITORY_IS_MIRROR; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, MERGE_DENIED; what `findMergeTips`,
- *   `checkReady`, `checkSignatures`, `checkStyle`, `makeMerge` and `mergeManually` throw; HEAD_COMMIT_DIFFERS; MERGE_PUSH_REFUSED,
- *   TOO_MANY_GIT_HOOKS, MERGE_OUT_OF_DATE; AUTO_MERGE_SCHEDULED; SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; REPOSITORY_IS_MIRROR; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, MERGE_DENIED, MERGE_BLOCKED;
+ *   AUTO_MERGE_NOT_SCHEDULED for one that was, and is not any more; what `findMergeTips`, `checkReady`, `checkSignatures`, `checkStyle`, `makeMerge` and
+ *   `mergeManually` throw; HEAD_COMMIT_DIFFERS; MERGE_PUSH_REFUSED, TOO_MANY_GIT_HOOKS, MERGE_OUT_OF_DATE; AUTO_MERGE_SCHEDULED;
+ *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergePull(
   app: App,
@@ -71,7 +74,7 @@ export async function mergePull(
   const open = (): Promise<OpenPull> => openPull(app, caller, ownerName, name, number, 'take part')
   const { repository, pull } = await open()
   checkWritable(repository)
-  await see(app, caller, pull)
+  if (!isScheduled(caller)) await see(app, caller, pull)
   const outcome = await oneAtATime(app, pull.id, async () => mergeAlone(app, caller, await open(), order))
   if (outcome === 'merged') await deleteMergedHead(app, caller, pull.id, order.deleteBranch)
   return outcome
@@ -82,17 +85,27 @@ async function see({ db }: App, { user }: SignedIn, { id }: PullRequest): Promis
   if ((await unseenPulls(db, [id], user.id)).size > 0) await transaction(db, (tx) => markSeen(tx, id, user.id))
 }
 
+/** Whether nobody asks for the merge now. */
+function isScheduled({ credential }: SignedIn): boolean {
+  return credential.kind === 'order'
+}
+
 /** For who has the turn of the pull request. */
 async function mergeAlone(app: App, caller: SignedIn, open: OpenPull, order: MergeOrder): Promise<MergeOutcome> {
   checkOpen(open.pull)
+  // Whoever had the turn before may have taken it back.
+  if (isScheduled(caller) && !(await findAutoMerge(app.db, open.pull.id))) {
+    throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+  }
   const inForce = await ruleForBase(app, caller, open)
   if (!isAllowedToMerge(open, inForce)) throw new DomainError('MERGE_DENIED')
+  await checkMergeNotBlocked(app.db, open.pull)
   if (order.style === MANUALLY_MERGED) {
     await mergeManually(app, caller, open, order.mergeCommitId)
     return 'merged'
   }
-  const { id, base_branch } = { ...open.pull, id: open.repository.id }
-  return oneMergeAtATime(app, id, base_branch, () => mergeToBase(app, caller, open, inForce, order))
+  const { repository_id, base_branch } = open.pull
+  return oneMergeAtATime(app, repository_id, base_branch, () => mergeToBase(app, caller, open, inForce, order))
 }
 
 /** For who has the turn of the base branch, too. */

@@ -1,10 +1,11 @@
+import { cleanSigner } from '../../git/commits.ts'
 import { findOwnerById, type Owner } from '../../storage/owners.ts'
 import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
 import { findUsersByIds } from '../../storage/users.ts'
 import { GHOST } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { readBranchRules } from '../repos/branch-rules.ts'
-import { gitIdentity } from '../repos/git-identity.ts'
+import { publicIdentity } from '../repos/git-identity.ts'
 import { countApprovals } from './approvals.ts'
 import type { OpenPull } from './pull-requests.ts'
 
@@ -76,7 +77,7 @@ async function reviewedBy(app: App, open: OpenPull): Promise<string> {
   const lines = approverIds.flatMap((id) => {
     const user = users.get(id)
     if (!user) return []
-    const { name, email } = gitIdentity(app, { user })
+    const { name, email } = cleanSigner(publicIdentity(app, user))
     return `Reviewed-by: ${name} <${email}>`
   })
   return lines.join('\n')

@@ -1,4 +1,5 @@
-import { deleteAutoMerge, wakeAutoMerges } from '../../storage/auto-merges.ts'
+import { HEADS } from '../../git/refs.ts'
+import { deleteAutoMerge, deleteAutoMergesInto, wakeAutoMerges } from '../../storage/auto-merges.ts'
 import { findBranchRename } from '../../storage/branch-renames.ts'
 import { findBranch } from '../../storage/branches.ts'
 import type { Tx } from '../../storage/database.ts'
@@ -12,8 +13,6 @@ import { compareReviewsSoon, recomputeOfficial } from './review-states.ts'
  * What becomes of open pull requests when the branches that they are of, and go to, move, go, or get other names. In the transaction
  * that records what has become of the branches, so that no pull request is ever open without its branches.
  */
-
-const HEADS = 'refs/heads/'
 
 interface MovedBranch extends MovedRef {
   readonly branch: string
@@ -89,6 +88,8 @@ async function followBases(
     if (!bases.has(branch)) continue
     const mergedInto = await rows.findMergedInto(tx, repositoryId, branch, oldId)
     const to = (await existing(tx, repositoryId, mergedInto)) ?? (await existing(tx, repositoryId, defaultBranch))
+    // Whoever ordered a merge did not mean one to another branch.
+    await deleteAutoMergesInto(tx, repositoryId, branch)
     await retargetPulls(app, tx, repositoryId, branch, to, pusherId)
   }
 }

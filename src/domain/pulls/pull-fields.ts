@@ -1,5 +1,6 @@
 import { checkLength } from '../accounts/user-fields.ts'
 import { DomainError } from '../errors.ts'
+import { NO_DATE_FROM_SECONDS } from '../repos/milestones.ts'
 
 /** As in compatible systems. */
 export const MAX_TITLE_CHARACTERS = 255
@@ -7,20 +8,17 @@ export const MAX_TITLE_CHARACTERS = 255
 /** As long a text as anybody reads. Lists carry fifty of them. */
 const MAX_BODY_CHARACTERS = 65_536
 
-/** The beginning of 9999: clients of compatible systems send a time of that year for no date. */
-const NO_DATE_FROM_SECONDS = Date.UTC(9999, 0) / 1000
-
 /** RFC 3339, section 5.6: the day, and behind the time the zone. */
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
 /**
- * A title as it is stored, on one line.
+ * A title as it is stored: on one line, and without null bytes, as it is to be the message of a commit.
  *
  * @throws INVALID_FIELD
  */
 export function checkTitle(title: string): string {
   checkLength('title', title, MAX_TITLE_CHARACTERS)
-  return title.replace(/[\r\n]+/g, ' ').trim()
+  return title.replace(/[\0\r\n]+/g, ' ').trim()
 }
 
 /** @throws INVALID_FIELD */

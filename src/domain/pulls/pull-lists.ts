@@ -3,15 +3,12 @@ import type { Repository } from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { openPulls } from './pull-requests.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
 
 /** Far more than anybody looks for at a time. */
 const MAX_LABELS = 100
-
-/** Of a name that nobody has. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /** Which pull requests to list, and how, in the words of clients. */
 export interface PullQuery {
@@ -89,7 +86,7 @@ async function findPosterId(app: App, caller: Caller, repository: Repository, na
   const isKnown =
     user && ((await maySeeOwner(app, caller, userAsOwner(user))) || (await hasOpened(app, repository, user.id)))
   if (isKnown) return user.id
-  throw new DomainError('UNKNOWN_POSTER', { name: name.slice(0, MAX_SHOWN_CHARACTERS) })
+  throw new DomainError('UNKNOWN_POSTER', { name: metadataText(name) })
 }
 
 async function hasOpened(app: App, { id }: Repository, posterId: number): Promise<boolean> {

@@ -16,8 +16,9 @@ import {
   openRepository,
   suffices,
 } from '../repos/permissions.ts'
+import { healRefs } from '../repos/ref-index.ts'
 import { openHead, parseHeadName } from './head-names.ts'
-import { startCheck } from './mergeability.ts'
+import { isKnown, startCheck } from './mergeability.ts'
 import { type PullView, viewPull } from './pull-views.ts'
 
 export type { PullRequest } from '../../storage/pull-requests.ts'
@@ -42,6 +43,8 @@ export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
 export async function openPulls(app: App, caller: Caller, ownerName: string, name: string): Promise<OpenRepository> {
   const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
   if (!suffices(open.units.code, 'read')) throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
+  // Among what was left may be a merge.
+  await healRefs(app, open.repository.id)
   return open
 }
 
@@ -150,7 +153,7 @@ async function readPull(
   look: PullLook,
 ): Promise<PullView> {
   const view = await viewPull(app, caller, open, pull)
-  if (view.mergeability === 'CHECKING') startCheck(app, pull)
+  if (!isKnown(view.mergeability)) startCheck(app, pull)
   if (view.isUnread && look === 'reads') noteSeen(app, caller, pull)
   return view
 }

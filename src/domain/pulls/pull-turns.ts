@@ -3,7 +3,7 @@ import type { Db } from '../../storage/database.ts'
 import type { App } from '../app.ts'
 import { reading } from '../repos/git-reading.ts'
 
-/** Who may wait for one pull request, or one branch. A merge takes a moment, with hooks at most a minute or two. */
+/** Who may wait for one turn. A merge takes a moment, with hooks at most a minute or two. */
 const MAX_WAITING = 100
 
 /** A place that one has at a time, and how many are in it or wait for it. */
@@ -32,6 +32,16 @@ export function oneAtATime<T>(app: App, pullId: number, work: () => Promise<T>):
  */
 export function oneMergeAtATime<T>(app: App, repositoryId: number, branch: string, work: () => Promise<T>): Promise<T> {
   return inTurn(app, `branch ${repositoryId} ${branch}`, work)
+}
+
+/**
+ * The same among all checks of pull requests into the repositories of one owner: commits that take long to check are easily made, and
+ * are to keep nobody waiting but whoever made them.
+ *
+ * @throws SERVER_BUSY
+ */
+export function oneCheckAtATime<T>(app: App, ownerId: number, work: () => Promise<T>): Promise<T> {
+  return inTurn(app, `checks of ${ownerId}`, work)
 }
 
 async function inTurn<T>(app: App, key: string, work: () => Promise<T>): Promise<T> {

@@ -1,11 +1,9 @@
-import type { RefUpdate } from '../../git/refs.ts'
+import { HEADS, type RefUpdate } from '../../git/refs.ts'
 import { latestOpenPull } from '../../storage/pull-heads.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { type OpenRepository, openRepositoryById } from '../repos/permissions.ts'
-
-const HEADS = 'refs/heads/'
 
 /** Branches of one push that its pusher is told about. */
 const MAX_NOTICES = 5

@@ -37,8 +37,8 @@ export async function dismissReview(
   const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
     checkOpen(pull)
     const changes = { dismissal_message: message, update_time: now }
-    const { reviewer_id, create_time } = open.review
-    if (priors && reviewer_id !== null) await rows.dismissVotes(tx, pull.id, reviewer_id, create_time, changes)
+    const { reviewer_id } = open.review
+    if (priors && reviewer_id !== null) await rows.dismissVotes(tx, pull.id, reviewer_id, open.review, changes)
     return present(await rows.updateReview(tx, id, { ...changes, dismissed: 1 }))
   })
   return viewReview(app, caller, open, review)

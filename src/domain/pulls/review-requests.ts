@@ -7,20 +7,17 @@ import type { User } from '../../storage/users.ts'
 import type { SignedIn } from '../access.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../accounts/owners.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { teamNameKey } from '../organizations/teams.ts'
 import { accessOfUser, type OpenRepository, suffices } from '../repos/permissions.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
 import { isPoster, type OpenPull, openPull } from './pull-requests.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
-import { findRule, homeOf } from './review-states.ts'
+import { findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
 
 /** Whom a pull request waits for at most, and whom one request may name: more would all wait for each other. */
 export const MAX_REVIEWERS = 100
-
-/** As much of a wrong name as its refusal repeats. */
-const MAX_SHOWN_NAME_CHARACTERS = 100
 
 /** Who is to review. */
 export interface Reviewers {
@@ -64,6 +61,7 @@ export async function requestReviewers(
 
 /**
  * Takes back that people and teams are asked for reviews, on behalf of who may ask, or of the only one who is to be asked no more.
+ * What they said before counts again.
  *
  * @throws what `openPull` throws; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND, TOO_MANY_REVIEWERS
  */
@@ -88,6 +86,11 @@ export async function withdrawReviewRequests(
     checkOpen(pull)
     for (const { id: userId } of users) await rows.deleteReviewRequest(tx, pull.id, { userId })
     for (const { id: teamId } of teams) await rows.deleteReviewRequest(tx, pull.id, { teamId })
+    await restoreVotes(
+      tx,
+      pull,
+      users.map(({ id }) => id),
+    )
   })
 }
 
@@ -157,7 +160,7 @@ async function isKnown(app: App, caller: SignedIn, open: OpenRepository, user: U
 }
 
 function notFound(kind: 'user' | 'team', name: string): DomainError {
-  return new DomainError('REVIEWER_NOT_FOUND', { kind, name: name.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
+  return new DomainError('REVIEWER_NOT_FOUND', { kind, name: metadataText(name) })
 }
 
 function tooMany(): DomainError {

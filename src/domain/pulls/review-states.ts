@@ -36,11 +36,12 @@ const MAX_COMPARING_MS = 20_000
  * Finds out which reviews of a pull request still say something of what its head proposes, as far as that is not known. Of those that
  * do not, the approvals are dismissed where the rule for the base says so.
  *
+ * @param reviews all of them, or those alone that count: whoever may read can make others wait for what they say.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function compareReviews(app: App, pull: PullRequest): Promise<void> {
+export async function compareReviews(app: App, pull: PullRequest, reviews: 'all' | 'official' = 'all'): Promise<void> {
   if (pull.state !== 'OPEN') return
-  const uncompared = await rows.listUncompared(app.db, pull.id, pull.head_commit, MAX_COMPARED)
+  const uncompared = await rows.listUncompared(app.db, pull.id, pull.head_commit, reviews, MAX_COMPARED)
   if (uncompared.length === 0 || !(await isAvailable(app, pull))) return
   const deadline = performance.now() + MAX_COMPARING_MS
   const mergeBase = await mergeBaseOf(app, pull, pull.head_commit)
@@ -144,6 +145,18 @@ export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void
     const isOfficial = officials.userIds.has(reviewer_id ?? 0) || officials.teamIds.has(team_id ?? 0)
     await rows.setOfficialRequest(tx, id, isOfficial)
   }
+}
+
+/**
+ * Lets the last word of people count again where it does, in the transaction in which they are asked for no other: it would be easy
+ * to get rid of what somebody says by asking for a review and taking that back.
+ */
+export async function restoreVotes(tx: Tx, pull: PullRequest, userIds: readonly number[]): Promise<void> {
+  const votes = (await rows.listVotes(tx, pull.id)).filter(({ reviewer_id }) => userIds.includes(reviewer_id ?? 0))
+  if (votes.length === 0) return
+  const officials = await findOfficials(tx, await homeOf(tx, pull), await findRule(tx, pull), userIds, [])
+  for (const id of userIds) await rows.clearOfficialVotes(tx, pull.id, id)
+  for (const id of officialVotes(votes, officials, new Set())) await rows.updateReview(tx, id, { official: 1 })
 }
 
 /** The repository of the base of a pull request, and whose it is. */

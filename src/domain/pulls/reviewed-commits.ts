@@ -1,14 +1,11 @@
 import { independentCommits } from '../../git/merge.ts'
 import { inspectObject, isObjectId } from '../../git/objects.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { reading } from '../repos/git-reading.ts'
 import { prepareHead } from './pull-heads.ts'
 import type { PullRequest } from './pull-requests.ts'
 import { mergeBaseOf } from './review-states.ts'
-
-/** As much of a wrong id as its refusal repeats. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /** What a review is about. */
 export interface ReviewedCommit {
@@ -35,7 +32,7 @@ export async function reviewedCommit(app: App, pull: PullRequest, text: string):
 }
 
 function unknownCommit(text: string): DomainError {
-  return new DomainError('REVIEW_COMMIT_UNKNOWN', { sha: text.slice(0, MAX_SHOWN_CHARACTERS) })
+  return new DomainError('REVIEW_COMMIT_UNKNOWN', { sha: metadataText(text) })
 }
 
 async function isCommitBehind(app: App, pull: PullRequest, id: string, head: string): Promise<boolean> {

@@ -9,7 +9,7 @@ import { findOfficials } from './official-reviewers.ts'
 import { isPoster, type OpenPull, openPull, type PullRequest } from './pull-requests.ts'
 import { changeReviews, checkNotBlocked, reread } from './review-changes.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
-import { compareReviews, findRule, homeOf } from './review-states.ts'
+import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
 import { type ReviewedCommit, reviewedCommit } from './reviewed-commits.ts'
 
@@ -189,8 +189,13 @@ export async function deleteReview(
   const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
   const isOwn = open.review.reviewer_id === caller.user.id
   if (!isOwn && !actsAsAdministrator(caller, 'write')) throw new DomainError('REVIEW_DELETION_DENIED')
-  const remove = async (tx: Tx) => {
-    if (!(await rows.deleteReview(tx, id))) throw new DomainError('REVIEW_NOT_FOUND')
+  const remove = async (tx: Tx, pull: PullRequest, now: number) => {
+    const { state, reviewer_id, ...review } = present(await rows.findReviewById(tx, id))
+    await rows.deleteReview(tx, id)
+    if (reviewer_id === null) return
+    if (state === 'REQUEST_REVIEW') await restoreVotes(tx, pull, [reviewer_id])
+    // Nor does it when the pull request goes to another base.
+    if (isVote({ state })) await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
   }
   if (open.review.state === 'PENDING') await keepBack(app, open, remove)
   else await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', remove)
@@ -260,7 +265,8 @@ async function submit(
     const officials = await findOfficials(tx, await homeOf(tx, pull), await findRule(tx, pull), [user.id], [])
     official = Number(officials.userIds.has(user.id))
   }
-  await rows.deleteAnsweredRequests(tx, pull.id, user.id)
+  // Nobody answers for a team what they have asked it themselves.
+  if (user.id !== pull.poster_id) await rows.deleteAnsweredRequests(tx, pull.id, user.id)
   const changes = { state: event, official, body, create_time: now, update_time: now }
   return present(await rows.updateReview(tx, id, changes))
 }

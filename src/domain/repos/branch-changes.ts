@@ -5,7 +5,7 @@ import { isBaseOfOpenPull } from '../../storage/pull-heads.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { openForPush } from '../pulls/maintainer-edits.ts'
 import { type BranchRules, readBranchRules } from './branch-rules.ts'
 import { type BranchView, getBranch } from './branches.ts'
@@ -17,9 +17,6 @@ import { type PushOptions, pushUpdates } from './ref-updates.ts'
 
 /** Limit of compatible systems. */
 const MAX_BRANCH_CHARACTERS = 100
-
-/** Shown of what a client sent. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /** A branch to be made. */
 export interface BranchDraft {
@@ -127,10 +124,10 @@ export async function moveBranch(
   const { commit_id: from } = await findBranch(app, open, branchName)
   const to = await findCommitId(app, open.repository, newCommit)
   if (to === undefined) {
-    throw new DomainError('BRANCH_COMMIT_NOT_FOUND', { id: newCommit.slice(0, MAX_SHOWN_CHARACTERS) })
+    throw new DomainError('BRANCH_COMMIT_NOT_FOUND', { id: metadataText(newCommit) })
   }
   if (oldCommitId !== '' && oldCommitId.toLowerCase() !== from) {
-    const expected = oldCommitId.slice(0, MAX_SHOWN_CHARACTERS)
+    const expected = metadataText(oldCommitId)
     throw new DomainError('BRANCH_HEAD_DIFFERS', { expected, given: from })
   }
   if (to === from) return

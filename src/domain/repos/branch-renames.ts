@@ -1,4 +1,4 @@
-import { readRef, readRefs } from '../../git/refs.ts'
+import { HEADS, readRef, readRefs } from '../../git/refs.ts'
 import { renameBranchProtection } from '../../storage/branch-protections.ts'
 import {
   type BranchRename,
@@ -24,8 +24,6 @@ export interface EndedRename {
   /** What Git says. */
   readonly hasHappened: boolean
 }
-
-const HEADS = 'refs/heads/'
 
 /** The renames that belong to notes of a repository whose work has ended. */
 export async function endedRenames(app: App, repositoryId: number, notes: readonly number[]): Promise<EndedRename[]> {

@@ -1,5 +1,5 @@
 import { GitError } from '../../git/errors.ts'
-import type { RefUpdate } from '../../git/refs.ts'
+import { HEADS, type RefUpdate } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
 import type { Reason } from '../errors.ts'
@@ -28,8 +28,6 @@ const MAX_EXAMINATION_MS = 30_000
 
 /** How long names are matched with those of rules for one push. Both may be what somebody made up to be slow. */
 const MAX_MATCHING_MS = 10_000
-
-const HEADS = 'refs/heads/'
 
 /**
  * What judges the changes of branches in one push, each by itself, by the rules about them. It asks Git for no more than they need to

@@ -1,21 +1,15 @@
+import { wakeAutoMerges } from '../../storage/auto-merges.ts'
 import * as rows from '../../storage/collaborators.ts'
 import { transaction } from '../../storage/database.ts'
 import { blockExists } from '../../storage/user-blocks.ts'
 import type { User } from '../../storage/users.ts'
 import type { Caller, SignedIn } from '../access.ts'
-import { findUserByUsername } from '../accounts/owners.ts'
+import { findUserByUsername, type NumberedUserPage } from '../accounts/owners.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { accessOfUser, checkNotArchived, openRepository, type RepositoryAccess, suffices } from './permissions.ts'
 
 const LEVELS = ['read', 'write', 'admin'] as const
-
-/** A part of a list. */
-export interface CollaboratorPage {
-  readonly users: readonly User[]
-  /** How many the whole list has. */
-  readonly total: number
-}
 
 /**
  * Who was given access to a repository by name.
@@ -29,7 +23,7 @@ export async function listCollaborators(
   name: string,
   offset: number,
   limit: number,
-): Promise<CollaboratorPage> {
+): Promise<NumberedUserPage> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'none')
   return {
     users: await rows.listCollaborators(app.db, repository.id, offset, limit),
@@ -75,7 +69,10 @@ export async function addCollaborator(
     const isBlocked = (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
     if (isBlocked) throw new DomainError('USER_BLOCKED')
     await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })
+    // They may be who ordered a merge, or whose approval it waits for.
+    await wakeAutoMerges(tx, app.clock.now(), repository.id)
   })
+  app.signals.autoMerges.notify()
 }
 
 /** @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER */

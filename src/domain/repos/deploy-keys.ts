@@ -1,6 +1,6 @@
 import { transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/deploy-keys.ts'
-import { findKeyByFingerprint, insertPublicKey } from '../../storage/public-keys.ts'
+import { findKeyByFingerprint, insertPublicKey, type KeyPage } from '../../storage/public-keys.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
 import { checkKeyTitle, type PublicKeyDraft } from '../accounts/public-keys.ts'
@@ -19,11 +19,8 @@ export interface DeployKeyView extends OpenRepository {
   readonly key: DeployKey
 }
 
-/** A part of a repository's keys. */
-export interface DeployKeyPage extends OpenRepository {
-  readonly keys: readonly DeployKey[]
-  readonly total: number
-}
+/** A part of a repository's keys, with the repository. */
+export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
 
 /**
  * A part of the keys of a repository, in the order in which they were added.

@@ -1,11 +1,9 @@
+import { HOOKS } from '../../git/push-review.ts'
 import * as rows from '../../storage/git-hooks.ts'
 import { actsAsAdministrator, type Caller } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
-
-/** The hooks of every repository, in the order in which Git runs them. */
-const NAMES = ['pre-receive', 'update', 'post-receive'] as const
 
 /** What is longer is a program, which belongs on the machine, with a script that calls it. */
 const MAX_SCRIPT_BYTES = 256 * 1024
@@ -25,7 +23,7 @@ export interface GitHook {
 export async function listGitHooks(app: App, caller: Caller, ownerName: string, name: string): Promise<GitHook[]> {
   const { repository } = await openForHooks(app, caller, ownerName, name, 'read')
   const scripts = new Map((await rows.listGitHooks(app.db, repository.id)).map((hook) => [hook.name, hook.content]))
-  return NAMES.map((hook) => ({ name: hook, script: scripts.get(hook) }))
+  return HOOKS.map((hook) => ({ name: hook, script: scripts.get(hook) }))
 }
 
 /**
@@ -112,7 +110,7 @@ async function openForHooks(
 }
 
 function checkHookName(name: string): void {
-  if (!NAMES.some((known) => known === name)) throw new DomainError('GIT_HOOK_NOT_FOUND')
+  if (!HOOKS.some((known) => known === name)) throw new DomainError('GIT_HOOK_NOT_FOUND')
 }
 
 /** Undefined for nothing. */

@@ -13,3 +13,8 @@ export function gitIdentity(app: App, { user }: Pick<SignedIn, 'user'>): Signer 
     offsetMinutes: 0,
   }
 }
+
+/** How Git is to name somebody for what somebody else does: only they tell the world their address. */
+export function publicIdentity(app: App, user: SignedIn['user']): Signer {
+  return { ...gitIdentity(app, { user }), email: noReplyAddress(app, userAsOwner(user)) }
+}

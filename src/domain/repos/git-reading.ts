@@ -4,7 +4,7 @@ import { isObjectId } from '../../git/objects.ts'
 import { OWN_REFS, resolveCommit } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
-import { DomainError, type Reason } from '../errors.ts'
+import { DomainError, metadataText, type Reason } from '../errors.ts'
 
 /**
  * What all reading of Git has in common.
@@ -18,9 +18,6 @@ import { DomainError, type Reason } from '../errors.ts'
 
 /** After how long to try again when too much is going on. */
 const RETRY_AFTER_SECONDS = 5
-
-/** Shown of what a client sent. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /** Whether a ref, by its name in full, is for the server's own eyes. */
 export function isOwnRef(name: string): boolean {
@@ -90,7 +87,7 @@ export async function commitIdOf(app: App, repository: Repository, text: string)
 
 /** The refusal of something that is not there. */
 export function notFound(reason: Reason, what: 'ref' | 'path' | 'sha', text: string): DomainError {
-  return new DomainError(reason, { [what]: text.slice(0, MAX_SHOWN_CHARACTERS) })
+  return new DomainError(reason, { [what]: metadataText(text) })
 }
 
 /** @throws OBJECT_NOT_FOUND for what is no object id in full. */

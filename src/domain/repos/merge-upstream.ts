@@ -4,7 +4,7 @@ import { isRefName, readRef } from '../../git/refs.ts'
 import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, metadataText } from '../errors.ts'
 import { gitIdentity } from './git-identity.ts'
 import { reading } from './git-reading.ts'
 import { mergeTrees } from './merging.ts'
@@ -17,8 +17,6 @@ export type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
 
 /** In the words of compatible systems. */
 const MESSAGE = 'merge upstream\n'
-
-const MAX_SHOWN_CHARACTERS = 100
 
 /**
  * Brings what is new in the parent of a fork to a branch of the fork, as a push of the caller: from the branch of its name or, where
@@ -70,8 +68,7 @@ function accessDenied(parentId: number): DomainError {
 }
 
 function noBranch({ id }: Repository, branch: string): DomainError {
-  const shown = branch.slice(0, MAX_SHOWN_CHARACTERS)
-  return new DomainError('UPSTREAM_BRANCH_NOT_FOUND', { repository_id: String(id), branch: shown })
+  return new DomainError('UPSTREAM_BRANCH_NOT_FOUND', { repository_id: String(id), branch: metadataText(branch) })
 }
 
 async function readBranch(app: App, { id }: Repository, branch: string): Promise<string | undefined> {

@@ -13,6 +13,9 @@ export type { Milestone }
 /** Far more than anybody can work through. It keeps the count of a list cheap. */
 const MAX_MILESTONES = 5_000
 
+/** The beginning of 9999, in Unix seconds: clients of compatible systems send a time of that year for no date. */
+export const NO_DATE_FROM_SECONDS = Date.UTC(9999, 0) / 1000
+
 const MAX_TITLE_CHARACTERS = 255
 const MAX_DESCRIPTION_CHARACTERS = 65_536
 

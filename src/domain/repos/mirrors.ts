@@ -64,8 +64,7 @@ function synchronisations(app: App): DueWork {
     maxUnderWay: MAX_UNDER_WAY,
     maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.mirrors,
-    next: (now, except) => rows.findDueMirror(app.db, now, except),
-    nextTime: (now) => rows.nextSyncTime(app.db, now),
+    ...rows.mirrorQueue(app.db),
     run: (id, until) => syncMirror(app, id, until),
   }
 }

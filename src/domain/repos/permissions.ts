@@ -22,7 +22,7 @@ import { DomainError } from '../errors.ts'
 import { repositoryNameKey } from './names.ts'
 
 /** What a caller may do to a repository, each level including those before it. */
-const LEVELS = ['none', 'read', 'write', 'admin', 'owner'] as const
+export const LEVELS = ['none', 'read', 'write', 'admin', 'owner'] as const
 export type RepositoryAccess = (typeof LEVELS)[number]
 
 /** A part of a repository that teams may be let into by itself. */

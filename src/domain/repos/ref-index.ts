@@ -1,5 +1,14 @@
 import { type RefTarget, readRefTargets } from '../../git/ref-targets.ts'
-import { isRefName, listRefs, readDefaultBranch, readRef, readRefs, setDefaultBranch } from '../../git/refs.ts'
+import {
+  HEADS,
+  isRefName,
+  listRefs,
+  readDefaultBranch,
+  readRef,
+  readRefs,
+  setDefaultBranch,
+  TAGS,
+} from '../../git/refs.ts'
 import { createRepository, repositoryExists, withRepositoryLock } from '../../git/repositories.ts'
 import {
   type Branch,
@@ -35,9 +44,6 @@ import { measureLater } from './repository-size.ts'
  * The rows about branches and tags. Git is the truth about refs, and the rows follow: written after every move, read instead of Git
  * by whatever lists, and written anew from Git where they turn out to be behind.
  */
-
-const HEADS = 'refs/heads/'
-const TAGS = 'refs/tags/'
 
 /** Where the refs of each table are. */
 const PREFIXES: readonly (readonly [IndexedRefs, string])[] = [
@@ -317,8 +323,8 @@ export async function healPendingUpdates(app: App): Promise<void> {
   }
 }
 
-/** Reads the refs of a repository from Git if notes were left about it. */
-async function healRefs(app: App, repositoryId: number): Promise<void> {
+/** Reads the refs of a repository from Git if notes were left about it: before anybody is told what follows from them. */
+export async function healRefs(app: App, repositoryId: number): Promise<void> {
   if ((await leftoverNotes(app, repositoryId)).length === 0) return
   await withRepositoryLock(app.git, repositoryId, async () => {
     const notes = await leftoverNotes(app, repositoryId)

@@ -1,4 +1,4 @@
-import { isRefName, type RefUpdate } from '../../git/refs.ts'
+import { HEADS, isRefName, type RefUpdate, TAGS } from '../../git/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../storage/ref-names.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
@@ -41,9 +41,6 @@ export interface Refusal {
   readonly reason: Reason
   readonly metadata: Readonly<Record<string, string>>
 }
-
-const HEADS = 'refs/heads/'
-const TAGS = 'refs/tags/'
 
 /** Refs that the server makes, and those by which other forges make pull requests of pushes. */
 const SERVER_REFS = /^refs\/(?:pull|branchline|for|draft|for-review)\//

@@ -1,3 +1,4 @@
+import { wakeAutoMerges } from '../../storage/auto-merges.ts'
 import { isForeignKeyViolation, type Tx, transaction } from '../../storage/database.ts'
 import { findOwnersByIds, type Owner } from '../../storage/owners.ts'
 import type { Release } from '../../storage/releases.ts'
@@ -205,7 +206,7 @@ export async function recordProtectionOrder(app: App, tx: Tx, caller: Caller, re
 }
 
 /**
- * Records that a repository is not what it was.
+ * Records that a repository is not what it was, for which merges may have waited.
  *
  * @param caller undefined for the server.
  */
@@ -217,6 +218,7 @@ export async function recordRepositoryChange(
   type: Extract<RepositoryEventType, `REPOSITORY_${string}`>,
 ): Promise<void> {
   await record(app, tx, { repository_id: repositoryId, type, audience: 'any', actor_id: idOf(caller) })
+  await wakeAutoMerges(tx, app.clock.now(), repositoryId)
 }
 
 /** What webhooks are told of each event. */

@@ -14,7 +14,7 @@ import { checkNotArchived, openRepository } from './permissions.ts'
 import { forgetNote, noteUpdatesIn } from './ref-notes.ts'
 import { recordUpdates } from './ref-updates.ts'
 import { getRepositoryById, withUniqueName } from './repositories.ts'
-import { recordRepositoryChange } from './repository-events.ts'
+import { recordRepositoryChange, wakeWatchers } from './repository-events.ts'
 import { checkBranchName, checkText, invalidDefaultBranch } from './repository-fields.ts'
 import type { RepositoryView } from './repository-views.ts'
 
@@ -94,7 +94,7 @@ export async function editRepository(
     await recordEvents(app, tx, caller, present, newName, changes)
     return movesHead ? noteUpdatesIn(app, tx, repository.id) : undefined
   })
-  app.signals.repositoryEvents.notify()
+  wakeWatchers(app)
   if (repository.mirror === 1) app.signals.mirrors.notify()
   if (note !== undefined) {
     try {

@@ -2,7 +2,7 @@ import { transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/topics.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError, metadataList } from '../errors.ts'
+import { DomainError, metadataList, metadataText } from '../errors.ts'
 import { checkNotArchived, openRepository } from './permissions.ts'
 
 export type Topic = rows.Topic
@@ -14,9 +14,6 @@ const TOPIC = /^[a-z0-9][-.a-z0-9]{0,34}$/
 
 /** Longest text that topics are searched for: more than any has. */
 const MAX_TEXT_CHARACTERS = 64
-
-/** Repeated of a name that is no topic. */
-const MAX_SHOWN_CHARACTERS = 100
 
 /** Repeated of all names of one call: clients of gRPC take no longer metadata. */
 const MAX_SHOWN_BYTES = 2048
@@ -150,6 +147,6 @@ function isTopic(text: string): boolean {
 
 function readTopic(text: string): string {
   const topic = clean(text)
-  if (!isTopic(topic)) throw new DomainError('INVALID_TOPIC', { topic: topic.slice(0, MAX_SHOWN_CHARACTERS) })
+  if (!isTopic(topic)) throw new DomainError('INVALID_TOPIC', { topic: metadataText(topic) })
   return topic
 }

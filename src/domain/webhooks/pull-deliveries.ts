@@ -60,7 +60,7 @@ export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs 
   for (const { id } of webhooks) await insertDelivery(tx, id, message, newDeliveryUid(), timeMs)
 }
 
-/** Those of some webhooks whose owners may read pull requests of a repository: who was once concerned may be shut out by now. */
+/** Those of some webhooks whose owners may read pull requests of a repository: who was once concerned may be archived or shut out. */
 async function ofReaders(
   tx: Tx,
   { repository_id }: ToldPull,
@@ -73,7 +73,7 @@ async function ofReaders(
   const users = await findUsersByIds(tx, [...new Set(webhooks.map(({ user_id }) => user_id))])
   const access = await accessOfUsers(tx, [...users.values()], repository, owner)
   return webhooks.filter(({ user_id }) => {
-    const units = access.get(user_id)
+    const units = users.get(user_id)?.state === 'NORMAL' ? access.get(user_id) : undefined
     return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
   })
 }

@@ -1,4 +1,4 @@
-import { listDueWebhooks, nextDueTime } from '../../storage/webhook-deliveries.ts'
+import { webhookQueue } from '../../storage/webhook-deliveries.ts'
 import type { App } from '../app.ts'
 import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../due-work.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
@@ -34,11 +34,7 @@ function deliveries(app: App, userAgent: string): DueWork {
     maxUnderWay: MAX_UNDER_WAY,
     maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.deliveries,
-    async next(now, { ids: webhookIds, ownerIds }) {
-      const [found] = await listDueWebhooks(app.db, now, { webhookIds, ownerIds }, 1)
-      return found && { id: found.id, ownerId: found.user_id }
-    },
-    nextTime: (now) => nextDueTime(app.db, now),
+    ...webhookQueue(app.db),
     run: (id, until) => attemptDelivery(app, userAgent, id, until),
   }
 }

@@ -129,6 +129,7 @@ const COUNTING: readonly string[] = [
 async function createPlanning(db: Tx): Promise<void> {
   await createPairs(db, 'pull_request_labels', 'label_id', 'labels.id')
   await createPairs(db, 'pull_request_assignees', 'user_id', 'users.id')
+  await createPairs(db, 'pull_dependencies', 'depends_on_id', 'pull_requests.id')
   await db.schema
     .createTable('pull_participants')
     .addColumn('pull_request_id', 'integer', (c) => c.notNull().references('pull_requests.id').onDelete('cascade'))
@@ -262,14 +263,17 @@ async function createMerging(db: Tx): Promise<void> {
     .addColumn('pull_request_id', 'integer', (c) => c.primaryKey().references('pull_requests.id').onDelete('cascade'))
     .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
     .addColumn('scheduler_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('scopes', 'text')
     .addColumn('style', 'text', (c) => c.notNull())
     .addColumn('title', 'text', (c) => c.notNull())
     .addColumn('message', 'text', (c) => c.notNull())
     .addColumn('delete_branch', 'integer')
     .addColumn('create_time', 'integer', (c) => c.notNull())
-    .addColumn('due_time', 'integer')
+    .addColumn('due_time', 'integer', (c) => c.notNull())
+    .addColumn('wake_count', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  await sql`create index auto_merges_due on auto_merges (due_time) where due_time is not null`.execute(db)
+  // With what a look at those that are due asks: there may be many of one account, which has its turn already.
+  await db.schema.createIndex('auto_merges_due').on('auto_merges').columns(['due_time', 'scheduler_id']).execute()
   await db.schema.createIndex('auto_merges_repository').on('auto_merges').column('repository_id').execute()
   await db.schema.createIndex('auto_merges_scheduler').on('auto_merges').column('scheduler_id').execute()
 
@@ -299,6 +303,7 @@ async function createMessages(db: Tx): Promise<void> {
 export async function down(db: Tx): Promise<void> {
   for (const table of [
     'pull_messages',
+    'pull_dependencies',
     'pull_merge_attempts',
     'auto_merges',
     'review_comments',

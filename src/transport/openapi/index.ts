@@ -2,7 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { httpBodySetter } from '../rest/http-body.ts'
-import { type Binding, type Dialect, dialectOf } from '../rest/index.ts'
+import type { Binding } from '../rest/index.ts'
 import { OPERATION_METHODS, type OpenApiDocument, type Operation, type PathItem, type RequestBody } from './document.ts'
 import { parseRpcComment } from './failures.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
@@ -50,7 +50,7 @@ export function createOpenApi(bindings: readonly Binding[], sources: OpenApiSour
     tags: services.map((service) => tagOf(service, sources)),
     paths: inOrder(paths satisfies Record<string, PathItem>),
     components: {
-      schemas: inOrder({ ...schemas.components(), ...errorSchemas(services.map(dialectOf)) }),
+      schemas: inOrder({ ...schemas.components(), ...errorSchemas(bindings.map(({ dialect }) => dialect)) }),
       securitySchemes,
     },
   }
@@ -64,12 +64,11 @@ function operationOf(
   sources: OpenApiSources,
 ): Operation {
   const { rpc } = binding
-  const dialect = dialectOf(rpc.parent)
   const comment = parseRpcComment(sources.comments.get(`${rpc.parent.typeName}.${rpc.name}`) ?? '')
   const access = documentAccess(rpc, sources.isPrivateInstance)
   const description = [comment.description, access.note].filter(Boolean).join('\n\n')
-  const parameters = [...pathParameters(binding, path, dialect, schemas), ...queryParameters(binding, dialect, schemas)]
-  const requestBody = requestBodyOf(binding, dialect, schemas)
+  const parameters = [...pathParameters(binding, path, schemas), ...queryParameters(binding, schemas)]
+  const requestBody = requestBodyOf(binding, schemas)
   return {
     operationId,
     tags: [rpc.parent.name],
@@ -78,13 +77,13 @@ function operationOf(
     ...(rpc.deprecated && { deprecated: true as const }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: responsesOf(binding, comment.failures, dialect, schemas, sources),
+    responses: responsesOf(binding, comment.failures, schemas, sources),
     security: access.security,
   }
 }
 
-function requestBodyOf(binding: Binding, dialect: Dialect, schemas: Schemas): RequestBody | undefined {
-  const { rpc, body, httpMethod, template } = binding
+function requestBodyOf(binding: Binding, schemas: Schemas): RequestBody | undefined {
+  const { rpc, dialect, body, httpMethod, template } = binding
   if (body === '') return undefined
   if (httpBodySetter(rpc.input, body)) return { content: { '*/*': {} } }
   const use: Use = httpMethod === 'PATCH' ? 'partialRequest' : 'request'

@@ -10,9 +10,8 @@ import { memberName, type Schemas } from './schemas.ts'
 
 /** The parameters in the path of a binding. */
 export function pathParameters(
-  { rpc }: Binding,
+  { rpc, dialect }: Binding,
   path: readonly PathParameter[],
-  dialect: Dialect,
   schemas: Schemas,
 ): Parameter[] {
   return path.map((parameter) => {
@@ -40,8 +39,8 @@ function describePathParameter({ fieldPath, resourceName, isLast, multi }: PathP
  * The query parameters of a binding: every request field that can be one and that neither path nor body covers, fields
  * of nested messages by their dotted path.
  */
-export function queryParameters(binding: Binding, dialect: Dialect, schemas: Schemas): Parameter[] {
-  const { rpc, body, template } = binding
+export function queryParameters(binding: Binding, schemas: Schemas): Parameter[] {
+  const { rpc, dialect, body, template } = binding
   if (body === '*') return []
   const covered = new Set([...template.variables.map(({ fieldPath }) => fieldPath), body])
   const derivedMask = getOption(rpc, methodOption).updateMask

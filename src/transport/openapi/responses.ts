@@ -17,17 +17,17 @@ export interface ResponseSources {
 export function responsesOf(
   binding: Binding,
   failures: readonly Failure[],
-  dialect: Dialect,
   schemas: Schemas,
   { comments, statusOf }: ResponseSources,
 ): Record<string, Response> {
+  const { dialect, successStatus } = binding
   const content: Content = { [dialect.contentType]: { schema: errorReference(dialect) } }
   const failed = [...conditionsByStatus(failures, statusOf)].map(([status, conditions]): [string, Response] => [
     String(status),
     { description: conditions.join('\n'), content },
   ])
   return {
-    [binding.successStatus]: successOf(binding, dialect, schemas, comments),
+    [successStatus]: successOf(binding, schemas, comments),
     ...Object.fromEntries(failed),
     default: {
       description: 'A failure that every operation of the service may have, or an internal error.',
@@ -36,19 +36,19 @@ export function responsesOf(
   }
 }
 
-function successOf(binding: Binding, dialect: Dialect, schemas: Schemas, comments: Comments): Response {
+function successOf(binding: Binding, schemas: Schemas, comments: Comments): Response {
   const { rpc, successStatus, isBodiless } = binding
   const [comment] = (comments.get(rpc.output.typeName) ?? '').split('\n\n')
-  const headers = headersOf(binding, dialect, schemas)
+  const headers = headersOf(binding, schemas)
   return {
     description: comment?.replaceAll('\n', ' ') || (STATUS_CODES[successStatus] ?? 'Done'),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(!isBodiless && !hasNoContent(successStatus) && { content: contentOf(binding, dialect, schemas) }),
+    ...(!isBodiless && !hasNoContent(successStatus) && { content: contentOf(binding, schemas) }),
   }
 }
 
-function contentOf(binding: Binding, dialect: Dialect, schemas: Schemas): Content {
-  const { rpc, responseBody, singleBody } = binding
+function contentOf(binding: Binding, schemas: Schemas): Content {
+  const { rpc, dialect, responseBody, singleBody } = binding
   if (httpBodyGetter(rpc.output, responseBody)) return { '*/*': {} }
   const field = rpc.output.fields.find(({ name }) => name === responseBody)
   const body = field ? schemas.ofField(field, dialect, 'response') : schemas.ofMessage(rpc.output, dialect, 'response')
@@ -60,7 +60,7 @@ function contentOf(binding: Binding, dialect: Dialect, schemas: Schemas): Conten
     : { [dialect.contentType]: { schema } }
 }
 
-function headersOf({ headers, page }: Binding, dialect: Dialect, schemas: Schemas): NonNullable<Response['headers']> {
+function headersOf({ dialect, headers, page }: Binding, schemas: Schemas): NonNullable<Response['headers']> {
   const fromFields = headers.map(({ name, field }) => {
     const description = schemas.descriptionOf(field)
     return [name, { ...(description && { description }), schema: schemas.valueOf(field, dialect, 'response') }]

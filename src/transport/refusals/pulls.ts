@@ -29,6 +29,11 @@ export const PULLS = {
     message: ({ id }) => `pull request is already scheduled to auto merge when checks succeed [pull_id: ${id}]`,
   },
   CHANGES_REQUESTED: { code: Code.FailedPrecondition, message: 'There are requested changes', restStatus: 405 },
+  CLOSE_BLOCKED: {
+    code: Code.FailedPrecondition,
+    message: 'cannot close this issue or pull request because it still has open dependencies',
+    restStatus: 412,
+  },
   COLLABORATION_REQUIRED: { code: Code.PermissionDenied, message: 'user must be a collaborator' },
   HEAD_BEHIND_BASE: {
     code: Code.FailedPrecondition,
@@ -47,6 +52,11 @@ export const PULLS = {
     restStatus: 400,
   },
   // The specification has it so: what it is about is hidden.
+  INVALID_DEPENDENCY: {
+    code: Code.InvalidArgument,
+    message: 'a pull request cannot wait for itself, for one that waits for it, or for more than 100',
+    restStatus: 422,
+  },
   INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
   INVALID_PULL_REQUEST_STATE: {
     code: Code.InvalidArgument,
@@ -62,6 +72,11 @@ export const PULLS = {
   MAINTAINER_EDIT_DENIED: {
     code: Code.PermissionDenied,
     message: 'SetAllowEdits: user not allowed to do this action',
+  },
+  MERGE_BLOCKED: {
+    code: Code.FailedPrecondition,
+    message: 'is blocked by an open dependency',
+    restStatus: 405,
   },
   MERGE_CONFLICT: {
     code: Code.FailedPrecondition,

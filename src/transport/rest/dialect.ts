@@ -1,7 +1,8 @@
 import type { DescEnum, DescService } from '@bufbuild/protobuf'
-import { getOption, hasOption } from '@bufbuild/protobuf'
+import { getOption, hasOption, isFieldSet } from '@bufbuild/protobuf'
 import type { Dialect as DialectOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import {
+  DialectSchema,
   dialect as dialectExtension,
   Errors,
   ErrorsSchema,
@@ -70,17 +71,24 @@ export const standardDialect: Dialect = Object.freeze<Dialect>({
 const dialects = new WeakMap<DescService, Dialect>()
 
 /**
- * The dialect of a service. Always the same object for the same service, and `standardDialect` for a service without
- * the option, so that whatever is compiled for a dialect can be cached by identity. Values that `dialectProblems`
- * reports count as unspecified.
+ * The dialect of a service, which may be that of one of the services `beside` it. Always the same object for the same
+ * service and for those like it, and `standardDialect` for a service without the option, so that whatever is compiled
+ * for a dialect can be cached by identity. Values that `dialectProblems` reports count as unspecified.
  */
-export function dialectOf(service: DescService): Dialect {
-  let dialect = dialects.get(service)
+export function dialectOf(service: DescService, beside: Iterable<DescService> = []): Dialect {
+  const { like } = getOption(service, dialectExtension)
+  const speaker = like === '' ? service : serviceNamed(like, beside)
+  if (speaker === undefined || !hasOption(speaker, dialectExtension)) return standardDialect
+  let dialect = dialects.get(speaker)
   if (dialect === undefined) {
-    dialect = hasOption(service, dialectExtension) ? normalise(getOption(service, dialectExtension)) : standardDialect
-    dialects.set(service, dialect)
+    dialect = normalise(getOption(speaker, dialectExtension))
+    dialects.set(speaker, dialect)
   }
   return dialect
+}
+
+function serviceNamed(typeName: string, services: Iterable<DescService>): DescService | undefined {
+  return [...services].find((service) => service.typeName === typeName)
 }
 
 function normalise(option: DialectOption): Dialect {
@@ -112,8 +120,11 @@ const errorCodes = { first: 1, last: 16 }
 /** What a Content-Type can hold: visible ASCII and spaces, so that it can never break the header section. */
 const headerText = /^[\x20-\x7e]*$/
 
-/** What is wrong with the dialect option of a service, one sentence each naming service and field. Usually nothing. */
-export function dialectProblems(service: DescService): string[] {
+/**
+ * What is wrong with the dialect option of a service, one sentence each naming service and field. Usually nothing.
+ * `beside` are the services that it is served with.
+ */
+export function dialectProblems(service: DescService, beside: Iterable<DescService> = []): string[] {
   if (!hasOption(service, dialectExtension)) return []
   const option = getOption(service, dialectExtension)
   const problems: string[] = []
@@ -149,6 +160,18 @@ export function dialectProblems(service: DescService): string[] {
     report('empty_status', `${option.emptyStatus} is not a status from 200 to 399`)
   }
   if (!headerText.test(option.contentType)) report('content_type', 'not a header value')
+  if (option.like !== '') for (const text of likeProblems(option, beside)) report('like', text)
+  return problems
+}
+
+/** One step and no more: whoever reads a schema finds the dialect where `like` sends them, and there are no cycles. */
+function likeProblems(option: DialectOption, beside: Iterable<DescService>): string[] {
+  const problems: string[] = []
+  const others = DialectSchema.fields.filter((field) => field.name !== 'like' && isFieldSet(option, field))
+  if (others.length > 0) problems.push(`stands alone, without ${others.map(({ name }) => name).join(', ')}`)
+  const named = serviceNamed(option.like, beside)
+  if (named === undefined) problems.push(`no service ${option.like} is served`)
+  else if (getOption(named, dialectExtension).like !== '') problems.push(`${option.like} is like another one itself`)
   return problems
 }
 

@@ -1,9 +1,8 @@
-import type { DescMethod, Message } from '@bufbuild/protobuf'
+import type { Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { Interceptor } from '@connectrpc/connect'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { Compression, MethodImplSpec } from './connect-internals.ts'
-import { dialectOf } from './dialect.ts'
 import type { ErrorStyle } from './errors.ts'
 import { FieldError } from './field-error.ts'
 import type { HttpBodySetter } from './http-body.ts'
@@ -60,9 +59,8 @@ export function compileEndpoint(
   settings: CallSettings,
   style: Omit<ErrorStyle, 'dialect'>,
 ): Endpoint {
-  const { input, output, parent }: DescMethod = spec.method
-  const dialect = dialectOf(parent)
-  const { body, responseBody } = binding
+  const { input, output } = spec.method
+  const { dialect, body, responseBody } = binding
   const { registry } = style
   const pathFields = binding.template.variables.map((variable) => variable.fieldPath)
   const setHttpBody = httpBodySetter(input, body)
@@ -76,8 +74,8 @@ export function compileEndpoint(
     readBody: body === '' || setHttpBody !== undefined ? undefined : compileBodyReader(input, body, registry),
     setHttpBody,
     deriveMask: compileMaskDeriver(spec.method, body),
-    reply: compileReply(binding, dialect, registry, settings.writeMaxBytes),
-    contentOf: compileContent(binding, dialect, registry),
+    reply: compileReply(binding, registry, settings.writeMaxBytes),
+    contentOf: compileContent(binding, registry),
     isRaw: httpBodyGetter(output, responseBody) !== undefined,
   }
 }

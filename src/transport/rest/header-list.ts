@@ -3,8 +3,8 @@ import { hopByHopHeaders } from './lazy-headers.ts'
 /** Headers of an answer as Node writes them fastest: name, value, name, value. */
 export type HeaderList = string[]
 
-/** RFC 9110 5.6.2. */
-const token = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
+/** What names of headers are made of (RFC 9110 5.6.2). */
+export const token = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
 
 /** Whether a text is the name of a header that a call may set: not one that frames or encodes the message. */
 export function isHeaderName(name: string): boolean {

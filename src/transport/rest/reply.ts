@@ -3,7 +3,6 @@ import type { DescField, Message, Registry } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
 import type { RestContext } from './context.ts'
-import type { Dialect } from './dialect.ts'
 import { isSuccessStatus } from './dialect.ts'
 import type { ErrorStyle } from './errors.ts'
 import { encodeError } from './errors.ts'
@@ -46,8 +45,8 @@ export interface ReplyInput {
 export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
 
 /** Compiles how the response of a binding becomes content: JSON, or the raw data of an HttpBody. */
-export function compileContent(binding: Binding, dialect: Dialect, registry: Registry): (response: Message) => Content {
-  const { rpc, responseBody, singleBody } = binding
+export function compileContent(binding: Binding, registry: Registry): (response: Message) => Content {
+  const { rpc, dialect, responseBody, singleBody } = binding
   const getHttpBody = httpBodyGetter(rpc.output, responseBody)
   if (getHttpBody !== undefined) {
     return (response) => {
@@ -66,11 +65,11 @@ export function compileContent(binding: Binding, dialect: Dialect, registry: Reg
 }
 
 /** Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be sent. */
-export function compileReply(binding: Binding, dialect: Dialect, registry: Registry, maxBytes: number): ReplyWriter {
-  const contentOf = compileContent(binding, dialect, registry)
-  const { isBodiless } = binding
+export function compileReply(binding: Binding, registry: Registry, maxBytes: number): ReplyWriter {
+  const contentOf = compileContent(binding, registry)
+  const { dialect, isBodiless } = binding
   const isRaw = httpBodyGetter(binding.rpc.output, binding.responseBody) !== undefined
-  const addFields = compileFieldHeaders(binding, dialect)
+  const addFields = compileFieldHeaders(binding)
   return (response, input) => {
     const { context } = input
     const status = statusOf(context, binding.successStatus)
@@ -136,12 +135,12 @@ function isUntouched(header: Headers): boolean {
 type AddHeaders = (headers: HeaderList, response: Message, input: ReplyInput) => void
 
 /** Compiles the headers that come from fields: those of the method option, and those of paging. */
-function compileFieldHeaders(binding: Binding, { names }: Dialect): AddHeaders {
+function compileFieldHeaders(binding: Binding): AddHeaders {
   const copies = binding.headers.map(({ name, field }) => {
     const get = compileGetter(field)
     return { name, textOf: (response: Message) => textUnlessDefault(field, get(response)) }
   })
-  const pageHeaders = binding.page && compilePaging(binding.page, names)
+  const pageHeaders = binding.page && compilePaging(binding.page, binding.dialect.names)
   return (headers, response, { context, request, target, baseUrl }) => {
     for (const { name, textOf } of copies) {
       const text = textOf(response)

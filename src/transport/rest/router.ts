@@ -7,7 +7,7 @@ import { defaultCompressions } from './compression.ts'
 import type { Compression, MethodImplSpec, UniversalHandlerOptions } from './connect-internals.ts'
 import { createMethodImplSpec, createServiceImplSpec, validateReadWriteMaxBytes } from './connect-internals.ts'
 import type { Dialect } from './dialect.ts'
-import { standardDialect } from './dialect.ts'
+import { dialectProblems, standardDialect } from './dialect.ts'
 import type { CallSettings, Endpoint } from './endpoint.ts'
 import { compileEndpoint } from './endpoint.ts'
 import type { RestHandler } from './handler.ts'
@@ -88,7 +88,10 @@ export function createRest(options: RestOptions = {}): Rest {
   return {
     record: (router) => recordingRouter(router, add),
     nodeHandler: () => compileHandler([...recorded.values()], options, settings),
-    routes: () => routeEntries([...recorded.values()].flatMap(({ spec }) => bindingsOf(spec.method).bindings)),
+    routes: () => {
+      const services = servicesOf(recorded.values())
+      return routeEntries([...recorded.values()].flatMap(({ spec }) => bindingsOf(spec.method, services).bindings))
+    },
   }
 }
 
@@ -113,19 +116,18 @@ function recordingRouter(
 }
 
 function compileHandler(recorded: readonly Recorded[], options: RestOptions, settings: CallSettings): RestHandler {
-  const registry = registryOf(
-    recorded.map(({ spec }) => spec.method.parent),
-    options.registry,
-  )
+  const services = servicesOf(recorded)
+  const registry = registryOf(services, options.registry)
   const style = { registry, development: options.development ?? false, completeError: options.completeError }
   const { publicUrl, contextValues, headers, onError } = options
   const problems: string[] = []
   const routes: { binding: Binding; recorded: Recorded }[] = []
   for (const entry of recorded) {
-    const { bindings, problems: found } = bindingsOf(entry.spec.method)
+    const { bindings, problems: found } = bindingsOf(entry.spec.method, services)
     problems.push(...found)
     for (const binding of bindings) routes.push({ binding, recorded: entry })
   }
+  for (const service of services) problems.push(...dialectProblems(service, services))
   // Mistakes are reported before anything is compiled from them.
   buildRouter(
     routes.map(({ binding }) => ({ binding, target: undefined })),
@@ -160,8 +162,12 @@ function settingsOf(options: SettingOptions): CallSettings {
   }
 }
 
+function servicesOf(recorded: Iterable<Recorded>): Set<DescService> {
+  return new Set(Array.from(recorded, ({ spec }) => spec.method.parent))
+}
+
 /** All types that the files of the services can refer to, and the standard error details. */
-function registryOf(services: readonly DescService[], own: Registry | undefined): Registry {
+function registryOf(services: Iterable<DescService>, own: Registry | undefined): Registry {
   const files = new Set<DescFile>()
   const visit = (file: DescFile) => {
     if (files.has(file)) return

@@ -1,4 +1,4 @@
-import type { DescField, DescMethod } from '@bufbuild/protobuf'
+import type { DescField, DescMethod, DescService } from '@bufbuild/protobuf'
 import { getOption, hasOption, ScalarType } from '@bufbuild/protobuf'
 import { EmptySchema, isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import type { Method as MethodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
@@ -6,13 +6,17 @@ import { method as methodExtension } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
+import type { Dialect } from './dialect.ts'
 import { dialectOf, isSuccessStatus } from './dialect.ts'
+import { token } from './header-list.ts'
 import type { Grammar, Template } from './template.ts'
 import { parseTemplate, TemplateError } from './template.ts'
 
 /** One way to reach an RPC over REST: a checked rule. */
 export interface Binding {
   readonly rpc: DescMethod
+  /** That of the service. */
+  readonly dialect: Dialect
   /** An HTTP method in upper case, or `*` for any. */
   readonly httpMethod: string
   readonly template: Template
@@ -56,15 +60,21 @@ export interface HeaderField {
  * The REST bindings of a method: those of `google.api.http` in the standard grammar, then those of
  * `branchline.rest.v1.method` in the extended one, each followed by its additional bindings. Works alike for generated
  * descriptors and for descriptor sets, which carry the options as unknown fields. A rule with a mistake gives no
- * binding; `problems` lists all mistakes, each with the RPC, the rule and the column or field.
+ * binding; `problems` lists all mistakes, each with the RPC, the rule and the column or field. `beside` are the services
+ * that the method's own is served with: its dialect may be that of one of them.
  */
-export function bindingsOf(method: DescMethod): { bindings: Binding[]; problems: string[] } {
+export function bindingsOf(
+  method: DescMethod,
+  beside: Iterable<DescService> = [],
+): { bindings: Binding[]; problems: string[] } {
   const problems: string[] = []
   const own = getOption(method, methodExtension)
   const rules = rulesOf(method, own, problems)
   if (rules.length === 0) return { bindings: [], problems }
 
-  const shared = sharedOf(method, own, (text) => problems.push(`${rpcName(method)}: ${methodOptionName}: ${text}`))
+  const dialect = dialectOf(method.parent, beside)
+  const report: Report = (text) => problems.push(`${rpcName(method)}: ${methodOptionName}: ${text}`)
+  const shared = sharedOf(method, own, dialect, report)
   const bindings: Binding[] = []
   for (const { rule, grammar, origin } of rules) {
     const before = problems.length
@@ -83,7 +93,7 @@ export function rpcName(method: DescMethod): string {
 type Report = (text: string) => void
 
 /** What all bindings of a method have in common. */
-type Shared = Pick<Binding, 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'>
+type Shared = Pick<Binding, 'dialect' | 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'>
 
 interface Rule {
   readonly rule: HttpRule
@@ -137,12 +147,11 @@ function readRule(
     reportHere('response_body: paging needs a repeated field, or a message that has one')
   }
   if (template === undefined) return undefined
-  const numberSegments = numberSegmentsOf(rpc, template)
+  const numberSegments = shared.dialect.query === 'lenient' ? numberSegmentsOf(rpc, template) : []
   return { rpc, httpMethod, template, numberSegments, body: rule.body, responseBody: rule.responseBody, ...shared }
 }
 
 function numberSegmentsOf(rpc: DescMethod, { variables, segments, multiAt }: Template): number[] {
-  if (dialectOf(rpc.parent).query !== 'lenient') return []
   return variables.flatMap(({ fieldPath, start }) => {
     const field = fieldOf(rpc.input, fieldPath)
     const isWhole = segments[start]?.kind === 'single' && (multiAt < 0 || start < multiAt)
@@ -249,18 +258,19 @@ function checkStreaming(rpc: DescMethod, body: string, report: Report): void {
   }
 }
 
-function sharedOf(rpc: DescMethod, option: MethodOption, report: Report): Shared {
+function sharedOf(rpc: DescMethod, option: MethodOption, dialect: Dialect, report: Report): Shared {
   const { successStatus, noContent } = option
   if (successStatus !== 0 && !isSuccessStatus(successStatus)) {
     report(`success_status: ${successStatus} is not a status from 200 to 399`)
   }
   if (noContent && rpc.methodKind !== 'unary') report('no_content: a stream has content')
   const isEmpty = rpc.output.typeName === EmptySchema.typeName
-  const { emptyStatus } = dialectOf(rpc.parent)
+  const { emptyStatus } = dialect
   const page = pagingOf(rpc, option, report)
   const headers = headersOf(rpc, option, report)
   const singleBody = singleBodyOf(rpc, option, report)
   return {
+    dialect,
     successStatus: successStatus || (isEmpty ? emptyStatus : 200),
     isBodiless: noContent || (isEmpty && emptyStatus === 204),
     headers,
@@ -295,9 +305,6 @@ function pagingOf(rpc: DescMethod, { page: option }: MethodOption, report: Repor
   if (total === undefined || page === undefined || limit === undefined) return undefined
   return { total, page, limit, ...(appliedLimit === undefined ? {} : { appliedLimit }) }
 }
-
-/** RFC 9110 5.6.2. */
-const token = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
 
 /** Headers that say how the message is framed or encoded: only the protocol can know them. */
 const protocolHeaders = new Set([

@@ -1,4 +1,3 @@
-import { dialectProblems } from './dialect.ts'
 import type { Binding } from './rules.ts'
 import { rpcName } from './rules.ts'
 import type { Route, Router } from './tree.ts'
@@ -16,17 +15,13 @@ export class RouteTableError extends Error {
 }
 
 /**
- * Builds the router for all bindings of a server. `problems` are those that reading the rules has found. Throws
- * `RouteTableError` with them, with mistakes in the dialects of the services, and with duplicates, all together.
+ * Builds the router for all bindings of a server. `problems` are those that reading rules and dialects has found. Throws
+ * `RouteTableError` with them and with duplicates, all together.
  */
 export function buildRouter<T>(bindings: Iterable<Route<T>>, problems: Iterable<string>): Router<T> {
   const tree = new RouteTree<T>()
-  const services = new Set<Binding['rpc']['parent']>()
-  for (const { binding, target } of bindings) {
-    tree.add(binding, target)
-    services.add(binding.rpc.parent)
-  }
-  const all = [...problems, ...[...services].flatMap(dialectProblems), ...tree.problems()]
+  for (const { binding, target } of bindings) tree.add(binding, target)
+  const all = [...problems, ...tree.problems()]
   if (all.length > 0) throw new RouteTableError(all)
   return tree.freeze()
 }

@@ -1,4 +1,3 @@
-import { dialectOf } from './dialect.ts'
 import { compareMixed, mixedShape, splitMixed } from './mixed.ts'
 import { mergeSlashes, pathOf, SegmentedPath } from './path.ts'
 import { decodeMulti, decodeSingle } from './percent.ts'
@@ -82,7 +81,7 @@ export class RouteTree<T> {
     const route = { binding, target }
     const existing = insert(this.#forest, route)
     if (existing !== undefined) this.#problems.push(duplicate(existing.binding, binding))
-    else if (dialectOf(binding.rpc.parent).slashes === 'lenient') insert(this.#lenient, route)
+    else if (binding.dialect.slashes === 'lenient') insert(this.#lenient, route)
   }
 
   /** The duplicates so far, one sentence each. */
@@ -299,7 +298,7 @@ function walkTail<T>(
 }
 
 /** The path is the one the template matched, and every escape in it is well-formed. */
-function valuesOf({ rpc, template }: Binding, path: SegmentedPath): string[] {
+function valuesOf({ dialect, template }: Binding, path: SegmentedPath): string[] {
   const { segments, variables, multiAt } = template
   // Segments behind `**` are counted from the end of the path.
   const shift = multiAt < 0 ? 0 : path.count - segments.length
@@ -308,7 +307,7 @@ function valuesOf({ rpc, template }: Binding, path: SegmentedPath): string[] {
   for (const { start, end, multi, part } of variables) {
     const first = indexInPath(start)
     if (multi) {
-      const decode = dialectOf(rpc.parent).slashes === 'lenient' ? decodeSingle : decodeMulti
+      const decode = dialect.slashes === 'lenient' ? decodeSingle : decodeMulti
       values.push(decode(path.rawRange(first, indexInPath(end))) ?? '')
     } else {
       const text = path.text(first) ?? ''

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { followBranches, renameBranchOfPulls } from '../../../src/domain/pulls/pull-branches.ts'
+import { deleteAutoMergesInto, findAutoMerge, insertAutoMerge } from '../../../src/storage/auto-merges.ts'
 import { putBranchRename } from '../../../src/storage/branch-renames.ts'
 import { insertPendingRefUpdate, putBranches } from '../../../src/storage/branches.ts'
 import { type Tx, transaction } from '../../../src/storage/database.ts'
@@ -97,6 +98,29 @@ describe('open pull requests', () => {
     })
   })
 
+  it('go elsewhere without their orders to be merged, which a new name leaves alone', async () => {
+    await inRepository('ordered', async (tx, repository_id) => {
+      const ordered = async (base_branch: string) => {
+        const { id: pull_request_id } = await addPull(tx, { repository_id, head_branch: 'x', base_branch })
+        const order = { pull_request_id, repository_id, scheduler_id: ownerId, scopes: null, style: 'merge' }
+        await insertAutoMerge(tx, {
+          ...order,
+          title: '',
+          message: '',
+          delete_branch: null,
+          create_time: 0,
+          due_time: 0,
+        })
+        return pull_request_id
+      }
+      const [lost, kept] = [await ordered('gone'), await ordered('old')]
+      await followBranches(app, tx, repository_id, 'main', [moved('gone')])
+      await renameBranchOfPulls(app, tx, repository_id, 'old', 'new')
+      expect(await seen(tx, repository_id)).toEqual(['OPEN x to main', 'OPEN x to new'])
+      expect([await findAutoMerge(tx, lost), await findAutoMerge(tx, kept)]).toMatchObject([undefined, {}])
+    })
+  })
+
   it('are found by indexes, however many there are', async () => {
     const plans = await transaction(app.db, (tx) =>
       plansOf(tx, async (db) => {
@@ -115,9 +139,10 @@ describe('open pull requests', () => {
         await rows.nextPullBehind(watched, [1, 2])
         await rows.latestOpenPull(watched, 1, 2, 'a')
         await rows.maintainedHeads(watched, 1, ['a'], 10)
+        await deleteAutoMergesInto(watched, 1, 'a')
       }),
     )
-    expect(plans.length).toBe(14)
+    expect(plans.length).toBe(15)
     // Of these there are few, however many there are of the repository.
     expect(plans.slice(9, 12)).toEqual(Array(3).fill(['SCAN pull_requests USING INDEX pull_requests_behind']))
     const steps = plans.flat().filter((step) => /pull_requests|other/.test(step))

@@ -7,11 +7,13 @@ import {
   toJson,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, createConnectRouter, type Transport } from '@connectrpc/connect'
-import { dialect, Errors, method as restOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { method as restOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { http } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { registerServices } from '../../../src/services/index.ts'
+import { dialectOf } from '../../../src/transport/rest/index.ts'
 import { testApp } from '../../support/app.ts'
 import { type RpcProtocol, transportTo } from '../../support/server.ts'
 
@@ -137,7 +139,7 @@ function routeOf({ pattern, body }: HttpRule): Route[] {
 
 /** Whether a method belongs to the forge, whose clients know the errors of other forges. */
 export function isOfForge({ parent }: DescMethod): boolean {
-  return getOption(parent, dialect).errors === Errors.MESSAGE_URL
+  return dialectOf(parent, [RepositoryService]).errors === 'messageUrl'
 }
 
 /** Every method of the server. */

@@ -261,6 +261,10 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.replaceIssueLabels, labellers, { index: PULL }),
   row(issues.clearIssueLabels, labellers, { index: PULL }),
   row(issues.removeIssueLabel, labellers, { index: PULL, id: NO_NUMBER }),
+  row(issues.listIssueDependencies, issueReaders, { index: PULL }),
+  // On nothing.
+  row(issues.addIssueDependency, labellers, { index: PULL }),
+  row(issues.removeIssueDependency, labellers, { index: PULL }),
   row(issueComments.listIssueComments, issueReaders, { index: PULL }),
   row(issueComments.getIssueComment, issueReaders, { id: NO_NUMBER }),
   // Without a word.

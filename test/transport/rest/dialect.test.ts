@@ -1,6 +1,9 @@
+import { createConnectRouter } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { dialectOf, dialectProblems, isSuccessStatus, standardDialect } from '../../../src/transport/rest/dialect.ts'
-import { compileSchema, serviceOf } from './schema.ts'
+import { createRest } from '../../../src/transport/rest/index.ts'
+import { bindingsOf } from '../../../src/transport/rest/rules.ts'
+import { compileSchema, methodOf, serviceOf } from './schema.ts'
 
 function serviceWith(dialect: string | undefined) {
   const option = dialect === undefined ? '' : `option (branchline.rest.v1.dialect) = {${dialect}};`
@@ -82,6 +85,67 @@ describe('dialectProblems', () => {
     ['content_type: "a\\r\\nb: c"', 'content_type: not a header value'],
   ])('reports {%s}', (dialect, text) => {
     expect(dialectProblems(serviceWith(dialect))).toEqual([`test.S: (branchline.rest.v1.dialect).${text}`])
+  })
+})
+
+describe('a dialect like that of another service', () => {
+  const registry = compileSchema(`
+    syntax = "proto3";
+    package test;
+    import "branchline/rest/v1/rest.proto";
+    import "google/api/annotations.proto";
+    import "google/protobuf/empty.proto";
+    service Plain {}
+    service Forge {
+      option (branchline.rest.v1.dialect) = {names: ORIGINAL empty_status: 204 query: QUERY_LENIENT};
+      rpc Get(Thing) returns (Thing);
+    }
+    service Like {
+      option (branchline.rest.v1.dialect).like = "test.Forge";
+      rpc Remove(Thing) returns (google.protobuf.Empty) { option (google.api.http) = {delete: "/things/{id}"}; }
+    }
+    service LikePlain { option (branchline.rest.v1.dialect).like = "test.Plain"; }
+    service LikeNobody { option (branchline.rest.v1.dialect).like = "test.Nobody"; }
+    service LikeLike { option (branchline.rest.v1.dialect).like = "test.Like"; }
+    service LikeItself { option (branchline.rest.v1.dialect).like = "test.LikeItself"; }
+    service LikeAndMore {
+      option (branchline.rest.v1.dialect) = {like: "test.Forge" names: ORIGINAL error_status {code: 3 status: 422}};
+    }
+    message Thing { int32 id = 1; }`)
+  const service = (name: string) => serviceOf(registry, `test.${name}`)
+  const beside = [...registry].filter((desc) => desc.kind === 'service')
+
+  it('is the same object', () => {
+    expect(dialectOf(service('Like'), beside)).toBe(dialectOf(service('Forge')))
+    expect(dialectOf(service('LikePlain'), beside)).toBe(standardDialect)
+    expect(dialectProblems(service('Like'), beside)).toEqual([])
+    expect(dialectProblems(service('LikePlain'), beside)).toEqual([])
+  })
+
+  it('is that of its bindings', () => {
+    const { bindings } = bindingsOf(methodOf(service('Like'), 'Remove'), beside)
+    const dialect = dialectOf(service('Forge'))
+    expect(bindings).toMatchObject([{ dialect, successStatus: 204, isBodiless: true, numberSegments: [1] }])
+  })
+
+  it.each([
+    ['LikeNobody', 'no service test.Nobody is served'],
+    ['LikeLike', 'test.Like is like another one itself'],
+    ['LikeItself', 'test.LikeItself is like another one itself'],
+    ['LikeAndMore', 'stands alone, without names, error_status'],
+  ])('is refused in %s', (name, text) => {
+    expect(dialectProblems(service(name), beside)).toEqual([`test.${name}: (branchline.rest.v1.dialect).like: ${text}`])
+  })
+
+  it('keeps a server from starting that does not serve the other one', () => {
+    const rest = createRest()
+    const router = rest.record(createConnectRouter())
+    router.service(service('Like'), {})
+    expect(() => rest.nodeHandler()).toThrow(
+      'test.Like: (branchline.rest.v1.dialect).like: no service test.Forge is served',
+    )
+    router.service(service('Forge'), {})
+    expect(rest.routes()).toMatchObject([{ template: '/things/{id}', status: 204 }])
   })
 })
 

@@ -1,4 +1,5 @@
 import type { DescService } from '@bufbuild/protobuf'
+import { dialectOf } from '../../../src/transport/rest/dialect.ts'
 import type { Binding } from '../../../src/transport/rest/rules.ts'
 import { parseTemplate } from '../../../src/transport/rest/template.ts'
 import type { Router } from '../../../src/transport/rest/tree.ts'
@@ -25,6 +26,7 @@ export function bindingFor(rule: string, service: DescService, rpc = 'A'): Bindi
   const [httpMethod = '', path = ''] = rule.split(' ')
   return {
     rpc: methodOf(service, rpc),
+    dialect: dialectOf(service),
     httpMethod,
     template: parseTemplate(path, 'extended'),
     numberSegments: [],

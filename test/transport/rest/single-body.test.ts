@@ -1,6 +1,5 @@
 import { create, createRegistry } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { standardDialect } from '../../../src/transport/rest/dialect.ts'
 import { compileContent } from '../../../src/transport/rest/reply.ts'
 import { bindingsOf } from '../../../src/transport/rest/rules.ts'
 import { compileSchema, messageOf, methodOf, serviceOf } from './schema.ts'
@@ -39,7 +38,7 @@ describe('a single body', () => {
   it('is the content in place of the list, when it is set', () => {
     const [binding] = bindingsOf(methodOf(shelves, 'Look')).bindings
     if (!binding) throw new Error('the method has no binding')
-    const contentOf = compileContent(binding, standardDialect, createRegistry())
+    const contentOf = compileContent(binding, createRegistry())
     const bodyOf = (init: Record<string, unknown>) => contentOf(create(response, init)).body
     const book = { title: 'Solaris' }
     expect(bodyOf({ books: [book] })).toBe('[{"title":"Solaris"}]')

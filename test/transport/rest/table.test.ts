@@ -1,5 +1,6 @@
 import type { FileRegistry } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
+import { dialectProblems } from '../../../src/transport/rest/dialect.ts'
 import { bindingsOf } from '../../../src/transport/rest/rules.ts'
 import { buildRouter, RouteTableError, routeEntries } from '../../../src/transport/rest/table.ts'
 import { seededRandom } from './random.ts'
@@ -13,14 +14,15 @@ const head = `
   message M { string name = 1; }
 `
 
-/** All bindings of the service test.S, with RPC names as targets, and the problems of its rules. */
+/** All bindings of the service test.S, with RPC names as targets, and the problems of its rules and dialect. */
 function routesOf(registry: FileRegistry) {
-  const results = serviceOf(registry, 'test.S').methods.map(bindingsOf)
+  const service = serviceOf(registry, 'test.S')
+  const results = service.methods.map((method) => bindingsOf(method))
   const bindings = results.flatMap((result) => result.bindings)
   return {
     bindings,
     routes: bindings.map((binding) => ({ binding, target: binding.rpc.name })),
-    problems: results.flatMap((result) => result.problems),
+    problems: [...results.flatMap((result) => result.problems), ...dialectProblems(service)],
   }
 }
 

@@ -1,0 +1,80 @@
+import type { DescService } from '@bufbuild/protobuf'
+import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
+import { expect } from 'vitest'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { repositoryPath } from '../../src/git/repositories.ts'
+import { type GitClient, openGitClient } from './git-client.ts'
+import { type RestAnswer, restAt, type SendRest } from './rest.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+  transportTo,
+} from './server.ts'
+
+/** Where stories about the forge happen: a server, who appears in them, and what they ask by. */
+export interface Forge {
+  readonly server: TestServer
+  readonly cast: Cast
+  /** The git of bob. */
+  readonly client: GitClient
+  readonly rest: SendRest
+  readonly ask: AskRest
+  /** A service by gRPC, as somebody or as nobody. */
+  grpc<Service extends DescService>(service: Service, who?: Pick<Actor, 'authorization'>): Client<Service>
+  /** Makes sure that what is in the repositories is whole. */
+  checkObjects(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A request over REST that has to succeed; returns its answer. */
+export type AskRest = (...request: Parameters<SendRest>) => Promise<RestAnswer['body']>
+
+/** Starts a server with the cast on it. */
+export async function openForge(options: TestServerOptions = {}): Promise<Forge> {
+  const server = await startTestServer(options)
+  const cast = await inviteCast(server.url)
+  const client = await openGitClient()
+  const rest = restAt(server.url)
+  return {
+    server,
+    cast,
+    client,
+    rest,
+    ask: askBy(rest),
+    grpc: (service, who) => createClient(service, transportTo(server.url, 'gRPC', who?.authorization)),
+    async checkObjects() {
+      for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
+        await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict', '--no-dangling')
+      }
+    },
+    async stop() {
+      await server.stop()
+      await client.remove()
+    },
+  }
+}
+
+/** Requests that have to succeed. */
+export function askBy(rest: SendRest): AskRest {
+  return async (who, method, path, body) => {
+    const { status, body: answer } = await rest(who, method, path, body)
+    expect(status, `${method} ${path}: ${answer.message}`).toBeLessThan(300)
+    return answer
+  }
+}
+
+/** What an RPC that fails is refused with. */
+export async function refusalOf(made: Promise<unknown>) {
+  const error = ConnectError.from(
+    await made.then(
+      () => expect.fail('was not refused'),
+      (thrown: unknown) => thrown,
+    ),
+  )
+  const [info] = error.findDetails(ErrorInfoSchema)
+  return { code: Code[error.code], message: error.rawMessage, reason: info?.reason, metadata: info?.metadata }
+}
