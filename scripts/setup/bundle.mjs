@@ -17,8 +17,8 @@ export async function bundle() {
   })
   const result = await build({
     absWorkingDir: root,
-    entryPoints: ['src/main.ts'],
-    outfile: bundlePath,
+    entryPoints: { main: 'src/main.ts', 'git-starter': 'src/git/git-starter-program.ts' },
+    outdir: dirname(bundlePath),
     bundle: true,
     write: false,
     format: 'esm',

@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { GitError } from './errors.ts'
+import { type GitStart, gitStarter, signalGroup } from './git-starter.ts'
+import { keepBeginning } from './kept-text.ts'
 
 /** How a child process ended. */
 export interface Exit {
@@ -26,6 +28,17 @@ export interface GitProcess {
   stop(): void
 }
 
+/** A git, by whomever it was started. */
+export interface RunningGit extends Pick<GitProcess, 'stdin' | 'stdout' | 'hooks'> {
+  /** Resolves when it and its output have ended. Rejects when it could not be started. */
+  readonly exited: Promise<Exit>
+  /**
+   * Signals it and everything it started. Returns whether there was anything to signal: a group that is empty may not be, since its
+   * id can be anybody's by now.
+   */
+  signal(name: NodeJS.Signals): boolean
+}
+
 export interface SpawnOptions {
   /** Path of the bare repository to work in. */
   readonly repository: string
@@ -37,9 +50,6 @@ export interface SpawnOptions {
 
 /** Descriptor that hooks talk to the server over; `push-review.ts` has the other end. */
 const HOOKS_DESCRIPTOR = 3
-
-/** Kept of stderr: enough for the reason, whatever a client makes Git complain about. */
-const MAX_STDERR_CHARACTERS = 8 * 1024
 
 /**
  * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB. Objects that come whole are read
@@ -75,24 +85,22 @@ const CONFIG = [
  * @param args the command and its arguments, which git takes as they are: there is no shell.
  */
 export function spawnGit(args: readonly string[], { repository, env, hooks = false }: SpawnOptions): GitProcess {
-  const child = spawn('git', [...CONFIG.flatMap((entry) => ['-c', entry]), ...args], {
+  const start = {
+    args: [...CONFIG.flatMap((entry) => ['-c', entry]), ...args],
     cwd: repository,
     // Named, lest git look for one in the folders above when this is none.
     env: { ...cleanEnvironment(), GIT_DIR: repository, ...env },
-    stdio: hooks ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
-    // Its own group, so that a signal reaches the helpers it starts.
-    detached: true,
-  })
-  const exited = exitOf(child, repository)
+    hooks,
+  }
+  const git = gitStarter()?.start(start) ?? startHere(start)
+  const exited = explainExit(git.exited, repository)
   // Who does not ask how it ended has stopped it.
   exited.catch(() => {})
   // A process that ends before it has read everything is no fault; that it ended says enough.
-  child.stdin?.on('error', () => {})
-  const channel = child.stdio[HOOKS_DESCRIPTOR] as Duplex | null | undefined
-  channel?.on('error', () => {})
-  const { stdin, stdout } = child
-  if (!stdin || !stdout) throw new Error('git was started without pipes')
-  return { stdin, stdout, hooks: channel ?? undefined, exited, stop: () => stop(child) }
+  git.stdin.on('error', () => {})
+  git.hooks?.on('error', () => {})
+  const { stdin, stdout } = git
+  return { stdin, stdout, hooks: git.hooks, exited, stop: () => stop(git) }
 }
 
 /** What git printed, when it has ended. For commands with little output. */
@@ -138,39 +146,58 @@ export function configEnvironment(): Record<string, string> {
   ])
 }
 
-function exitOf(child: ChildProcess, repository: string): Promise<Exit> {
-  let stderr = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    if (stderr.length < MAX_STDERR_CHARACTERS) stderr = (stderr + text).slice(0, MAX_STDERR_CHARACTERS)
+/** Starts git without a starter. */
+function startHere({ args, cwd, env, hooks }: GitStart): RunningGit {
+  const child = spawn('git', args, {
+    cwd,
+    env,
+    stdio: hooks ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    // Its own group, so that a signal reaches the helpers it starts.
+    detached: true,
   })
+  const { stdin, stdout } = child
+  if (!stdin || !stdout) throw new Error('git was started without pipes')
+  const channel = child.stdio[HOOKS_DESCRIPTOR] as Duplex | null | undefined
+  return {
+    stdin,
+    stdout,
+    hooks: channel ?? undefined,
+    exited: exitOf(child),
+    signal: (name) => signalChild(child, name),
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  const stderr = keepBeginning(child.stderr)
   return new Promise((resolve, reject) => {
-    // The folder may have gone before git was in it, or before git has read what it needs.
-    const isMissing = () => !existsSync(repository)
-    const missing = () => new GitError('NO_REPOSITORY', `there is no repository ${repository}`)
-    child.once('error', (error) => reject(isMissing() ? missing() : error))
-    child.once('close', (code) => {
-      if (code !== 0 && isMissing()) reject(missing())
-      else resolve({ code, stderr })
-    })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stderr: stderr.text }))
   })
 }
 
-function stop(child: ChildProcess): void {
-  if (!signalGroup(child, 'SIGTERM')) return
-  const impatience = setTimeout(() => signalGroup(child, 'SIGKILL'), STOP_GRACE_MS)
-  child.once('close', () => clearTimeout(impatience))
-  // Nobody reads on, and an unread pipe would keep the process from being seen as closed.
-  child.stdout?.resume()
-}
-
-/** Returns whether there was anything to signal. A group that is empty may not be signalled: its id can be anybody's by now. */
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
+function signalChild(child: ChildProcess, signal: NodeJS.Signals): boolean {
   // A helper that survives the leader of the group holds its output open.
   const gone = child.exitCode !== null || child.signalCode !== null
   if (child.pid === undefined || (gone && child.stdout?.destroyed !== false)) return false
-  try {
-    return process.kill(-child.pid, signal)
-  } catch {
-    return false
-  }
+  return signalGroup(child.pid, signal)
+}
+
+/** @throws GitError NO_REPOSITORY when that is why it failed: the folder may have gone before git was in it, or had read what it needs. */
+async function explainExit(exited: Promise<Exit>, repository: string): Promise<Exit> {
+  const isMissing = () => !existsSync(repository)
+  const missing = () => new GitError('NO_REPOSITORY', `there is no repository ${repository}`)
+  const exit = await exited.catch((error: unknown) => {
+    throw isMissing() ? missing() : error
+  })
+  if (exit.code !== 0 && isMissing()) throw missing()
+  return exit
+}
+
+function stop(git: RunningGit): void {
+  if (!git.signal('SIGTERM')) return
+  const impatience = setTimeout(() => git.signal('SIGKILL'), STOP_GRACE_MS)
+  const end = () => clearTimeout(impatience)
+  git.exited.then(end, end)
+  // Nobody reads on, and an unread pipe would keep the process from being seen as closed.
+  git.stdout.resume()
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { deflateSync } from 'node:zlib'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../src/git/child-process.ts'
+import type { GitStarter } from '../../src/git/git-starter.ts'
 import { createRepository, repositoryPath } from '../../src/git/repositories.ts'
+import { readyGitStarter } from '../support/git-starter.ts'
 import { scratchFolder, testRepositories } from './fixture.ts'
 
 async function emptyRepository(): Promise<string> {
@@ -48,7 +50,15 @@ async function receive(repository: string, pack: Buffer) {
   return git.exited
 }
 
-describe('a git of ours', () => {
+describe.each([
+  ['this process', false],
+  ['a process for that', true],
+])('a git of ours that %s starts', (_, hasStarter) => {
+  let starter: GitStarter | undefined
+  beforeAll(async () => {
+    if (hasStarter) starter = await readyGitStarter()
+  })
+  afterAll(() => starter?.stop())
   afterEach(() => vi.unstubAllEnvs())
 
   it('reads nobody else’s configuration or environment', async () => {
