@@ -69,6 +69,7 @@ import { forgetUnpublishedCopies } from './domain/repos/copies.ts'
 import { createCopyPlaces } from './domain/repos/copy-places.ts'
 import { startMirrors } from './domain/repos/mirrors.ts'
 import { healPendingUpdates } from './domain/repos/ref-index.ts'
+import { finishMeasuring } from './domain/repos/repository-size.ts'
 import { createSignal } from './domain/signal.ts'
 import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories.ts'
@@ -258,7 +259,8 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
       await listener.close(graceMs)
       await Promise.all([deliveries.stop(), mirrors.stop(), pullHeads.stop(), autoMerges.stop()])
       await app.background.settled()
-      closeRepositories(app.git)
+      await finishMeasuring(app)
+      await closeRepositories(app.git)
       await db.destroy()
       lock.release()
     }

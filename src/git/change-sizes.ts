@@ -40,13 +40,15 @@ export function measureTrees(repositories: Repositories, id: number, from: strin
 }
 
 /**
- * How much the commits of a range change, all added up, merges left out.
+ * How much the commits of a range change, all added up, merges left out. Kept, too.
  *
  * @param range of commits (gitrevisions(7)), made of ids.
  * @throws GitError BUSY, TIMEOUT
  */
 export function measureCommits(repositories: Repositories, id: number, range: string): Promise<ChangeSizes> {
-  return measure(repositories, id, ['log', '--format=', '--no-merges', '--root', ...FORMAT, range, '--'])
+  return repositories.changeSizes.get(`${id} log ${range}`, () =>
+    measure(repositories, id, ['log', '--format=', '--no-merges', '--root', ...FORMAT, range, '--']),
+  )
 }
 
 async function measure(repositories: Repositories, id: number, args: readonly string[]): Promise<ChangeSizes> {

@@ -71,7 +71,9 @@ function decoded(content: Buffer, encoding = 'UTF-8'): string {
   if (UTF_8.test(encoding)) return repaired(content)
   if (LATIN_1.test(encoding)) return content.toString('latin1')
   try {
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(content)
+    const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+    // Of headers, which are ASCII, nothing would be left.
+    return decoder.encoding.startsWith('utf-16') ? repaired(content) : decoder.decode(content)
   } catch {
     return repaired(content)
   }

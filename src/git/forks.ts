@@ -3,8 +3,8 @@ import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runGit } from './child-process.ts'
 import { entriesOf } from './folders.ts'
-import { streamGit, textOf } from './reading.ts'
-import { listRefs, type Ref, readDefaultBranch } from './refs.ts'
+import { transferByGit } from './reading.ts'
+import { HEADS, listRefs, type Ref, readDefaultBranch, TAGS } from './refs.ts'
 import { createDraft, discardDraft, hasCode, type Repositories, repositoryPath } from './repositories.ts'
 
 /**
@@ -28,7 +28,7 @@ const LINKS_AT_ONCE = 16
 const UNLINKABLE = ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK']
 
 /** What people push and fetch: refs that the server made belong to the repository that it made them for. */
-export const SHARED_REFS = ['refs/heads/', 'refs/tags/'] as const
+export const SHARED_REFS = [HEADS, TAGS] as const
 
 /**
  * Makes a draft with the objects, branches, tags and default branch that a repository has now.
@@ -78,7 +78,7 @@ export async function fetchCommit(
   fromId: number,
   commitId: string,
 ): Promise<void> {
-  await textOf(streamGit(repositories, id, ['fetch', ...FETCH_FLAGS, repositoryPath(repositories, fromId), commitId]))
+  await transferByGit(repositories, id, ['fetch', ...FETCH_FLAGS, repositoryPath(repositories, fromId), commitId])
 }
 
 /** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */

@@ -1,4 +1,5 @@
 import { GitError } from './errors.ts'
+import { soleMergeBase } from './merge-bases.ts'
 import { isObjectId, readObjects, readRefObjects } from './objects.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
@@ -74,7 +75,7 @@ export function countHistory(repositories: Repositories, id: number, history: Hi
  * The answer stays true for ever, so the latest ones are kept.
  *
  * @param one, other ids of commits that are in the repository.
- * @throws GitError BUSY, TIMEOUT
+ * @throws GitError NOT_FOUND, BUSY, TIMEOUT
  */
 export function findMergeBase(
   repositories: Repositories,
@@ -84,6 +85,8 @@ export function findMergeBase(
 ): Promise<string | undefined> {
   if (!isObjectId(one) || !isObjectId(other)) throw new Error(`no ids of commits: ${one}, ${other}`)
   return repositories.mergeBases.get(`${id} ${one} ${other}`, async () => {
+    const sole = await soleMergeBase(repositories, id, one, other)
+    if (sole !== undefined) return sole ?? undefined
     // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike git-merge-base(1) it is content with none.
     const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
     return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]

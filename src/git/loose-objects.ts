@@ -48,14 +48,12 @@ const FLUSHES_AT_ONCE = 16
  */
 export async function takeObjects(repositories: Repositories, id: number, folder: string): Promise<void> {
   const target = join(repositoryPath(repositories, id), 'objects')
-  const moves: (readonly [from: string, to: string])[] = []
-  for (const { name } of await entriesOf(folder)) {
-    if (!SUBFOLDER.test(name)) continue
-    await makeSubfolder(join(target, name))
-    for (const file of await entriesOf(join(folder, name))) {
-      moves.push([join(folder, name, file.name), join(target, name, file.name)])
-    }
+  const subfolders = (await entriesOf(folder)).flatMap(({ name }) => (SUBFOLDER.test(name) ? name : []))
+  const movesOf = async (name: string) => {
+    const [files] = await Promise.all([entriesOf(join(folder, name)), makeSubfolder(join(target, name))])
+    return files.map((file) => [join(folder, name, file.name), join(target, name, file.name)] as const)
   }
+  const moves = (await Promise.all(subfolders.map(movesOf))).flat()
   for (let i = 0; i < moves.length; i += FLUSHES_AT_ONCE) {
     await Promise.all(moves.slice(i, i + FLUSHES_AT_ONCE).map(([from, to]) => moveFlushed(from, to)))
   }

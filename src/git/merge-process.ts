@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { type ReadOptions, readGit, splitAtZeros } from './reading.ts'
+import { converseWithGit, type ReadOptions, splitAtZeros } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 
 /** What git-merge-tree(1) says about two commits. */
@@ -39,7 +39,7 @@ const CONFIG = [
   'attr.tree=.',
 ]
 
-export type MergeProcessOptions = Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine' | 'scratch' | 'workTree'>
+export type MergeProcessOptions = Pick<ReadOptions, 'signal' | 'quarantine' | 'scratch' | 'workTree'>
 
 /** Records of an answer about what goes together, without a message. */
 const SHORTEST_ANSWER = 4
@@ -53,14 +53,15 @@ export class MergeProcess {
 
   constructor(repositories: Repositories, id: number, options: MergeProcessOptions) {
     const args = [...CONFIG.flatMap((entry) => ['-c', entry]), ...ARGUMENTS]
-    this.#records = splitAtZeros(readGit(repositories, id, args, { ...options, input: this.#pairs }), MAX_RECORD_BYTES)
+    const output = converseWithGit(repositories, id, args, { ...options, input: this.#pairs })
+    this.#records = splitAtZeros(output, MAX_RECORD_BYTES)
   }
 
   /**
    * Merges two commits. Not to be called before the last call has ended, nor after one that failed.
    *
    * @param ours, theirs ids in full.
-   * @throws GitError BUSY, TIMEOUT; Error with what Git says when there is nothing to merge.
+   * @throws GitError TIMEOUT; the reason of the signal; Error with what Git says when there is nothing to merge.
    */
   async merge(ours: string, theirs: string): Promise<MergeVerdict> {
     // Git keeps the last byte of an answer to itself until it has another one: that of a merge that changes nothing.

@@ -12,7 +12,7 @@ import {
 } from './merge-attributes.ts'
 import { MergeProcess, type MergeVerdict } from './merge-process.ts'
 import { isObjectId } from './objects.ts'
-import { type ReadOptions, readGit, textOf } from './reading.ts'
+import { MAX_CONVERSATION_MS, type ReadOptions, readGit, textOf } from './reading.ts'
 import { type Repositories, scratchPath } from './repositories.ts'
 
 /**
@@ -50,14 +50,12 @@ export type Merge =
   /** No commit leads to both. */
   | { readonly outcome: 'unrelated' }
 
-/** How long to work at it, and until when. */
-export type MergeOptions = Pick<ReadOptions, 'signal' | 'timeoutMs'>
-
 /**
  * Merges two commits as `git merge` does, without a work tree: renames are followed, of several merge bases one is made, and attributes
  * are those of our side.
  *
- * Costs as much as there are changes, however large the trees. The answer stays true for ever, so the latest ones are kept.
+ * Costs as much as there are changes, however large the trees. The answer stays true for ever, so the latest ones are kept; the process
+ * is, too, for the next merge in the repository.
  *
  * @param ours, theirs ids of commits in full.
  * @throws GitError BUSY, TIMEOUT; NOT_FOUND when there is no such commit on our side
@@ -67,24 +65,50 @@ export async function mergeCommits(
   id: number,
   ours: string,
   theirs: string,
-  options: MergeOptions = {},
 ): Promise<Merge> {
   if (!isObjectId(ours) || !isObjectId(theirs)) throw new Error(`no ids of commits: ${ours}, ${theirs}`)
   return repositories.merges.get(`${id} ${ours} ${theirs}`, async () => {
     const commit = await readCommit(repositories, id, ours)
     if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
-    const merges = new Merges(repositories, id, options)
+    const kept = repositories.keptMerges.take(id)
     try {
-      return await merges.merge(commit, theirs)
+      if (kept) return await mergeBy(repositories, id, kept, commit, theirs)
     } catch (error) {
-      // Git says so by dying (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
-      if (error instanceof Error && error.message.includes('unrelated histories')) return { outcome: 'unrelated' }
-      throw error
-    } finally {
-      await merges.end()
+      // It may have been ended while it waited; where it was not, another one fails in the same way.
+      if (kept?.isOverdue) throw error
     }
+    return mergeBy(repositories, id, new Merges(repositories, id, {}), commit, theirs)
   })
 }
+
+async function mergeBy(
+  repositories: Repositories,
+  id: number,
+  merges: Merges,
+  ours: Commit,
+  theirs: string,
+): Promise<Merge> {
+  let isOfUse = false
+  try {
+    const merge = await merges.merge(ours, theirs)
+    // What it has stored of one that is in conflict nobody needs.
+    isOfUse = merge.outcome === 'clean' && merges.rest()
+    return merge
+  } catch (error) {
+    // Git says so by dying (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
+    if (error instanceof Error && error.message.includes('unrelated histories')) return { outcome: 'unrelated' }
+    throw error
+  } finally {
+    if (isOfUse) repositories.keptMerges.keep(id, merges)
+    else await merges.end()
+  }
+}
+
+/** What one merge may take. */
+const MERGE_TIMEOUT_MS = 20_000
+
+/** After which a process is not kept any more, so that none is there for as long as none may. */
+const MAX_AGE_MS = MAX_CONVERSATION_MS / 2
 
 /** Looked into for attributes: more than have files that anybody changes on both sides. */
 const MAX_DIRECTORIES = 10_000
@@ -92,21 +116,24 @@ const MAX_DIRECTORIES = 10_000
 /** What becomes of two commits that have something in common. */
 export type RelatedMerge = Exclude<Merge, { readonly outcome: 'unrelated' }>
 
+/** How long to work at it, until when, and what else there is. */
+export type MergesOptions = Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>
+
 /** Merges that follow each other, by one process as long as the attributes that they are made by stay the same. */
 export class Merges {
   readonly #repositories: Repositories
   readonly #id: number
-  readonly #options: Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>
+  readonly #options: MergesOptions
   /** Has what Git stores, and the attributes that it goes by, while a process is there. */
   readonly #scratch: string
+  readonly #timeout = new AbortController()
   #process: MergeProcess | undefined
+  #startedMs = 0
   #attributes: MergeAttributes = new Map()
+  /** Gives back the place among those who read. */
+  #leave: (() => void) | undefined
 
-  constructor(
-    repositories: Repositories,
-    id: number,
-    options: Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>,
-  ) {
+  constructor(repositories: Repositories, id: number, options: MergesOptions) {
     this.#repositories = repositories
     this.#id = id
     this.#options = options
@@ -114,11 +141,45 @@ export class Merges {
   }
 
   /**
-   * Merges two commits, whose history has something in common.
+   * Merges two commits, whose history has something in common. Not to be called before the last call has ended, nor after one that
+   * failed.
    *
-   * @throws GitError BUSY, TIMEOUT; Error with what Git says when there is nothing to merge.
+   * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with what Git says when there is nothing to merge.
    */
   async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
+    this.#leave ??= await this.#repositories.readers.enter()
+    const reason = new GitError('TIMEOUT', 'a merge took more than it may')
+    const timeout = setTimeout(() => this.#timeout.abort(reason), this.#options.timeoutMs ?? MERGE_TIMEOUT_MS)
+    try {
+      return await this.#mergeByAttributes(ours, theirs)
+    } finally {
+      clearTimeout(timeout)
+    }
+  }
+
+  /**
+   * Gives back the place that others wait for, until the next merge.
+   *
+   * @returns whether the process may stay for that.
+   */
+  rest(): boolean {
+    this.#leave?.()
+    this.#leave = undefined
+    return this.#process !== undefined && performance.now() - this.#startedMs < MAX_AGE_MS
+  }
+
+  /** Whether a merge took more than it may. */
+  get isOverdue(): boolean {
+    return this.#timeout.signal.aborted
+  }
+
+  /** Ends the process, if there is one. */
+  async end(): Promise<void> {
+    this.rest()
+    await this.#endProcess()
+  }
+
+  async #mergeByAttributes(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
     const directories = new Set(['', ...[...this.#attributes.keys()].flatMap(directoriesAbove)])
     const read = () => readMergeAttributes(this.#repositories, this.#id, ours.treeId, directories)
     for (let attributes = await read(); ; ) {
@@ -134,8 +195,7 @@ export class Merges {
     }
   }
 
-  /** Ends the process, if there is one. */
-  async end(): Promise<void> {
+  async #endProcess(): Promise<void> {
     await this.#process?.end()
     this.#process = undefined
     // A git that was stopped in the middle of its work may write for a moment still.
@@ -158,13 +218,16 @@ export class Merges {
 
   async #processWith(attributes: MergeAttributes): Promise<MergeProcess> {
     if (this.#process && areSameAttributes(this.#attributes, attributes)) return this.#process
-    await this.end()
+    await this.#endProcess()
     await mkdir(this.#objects, { recursive: true })
     const workTree = join(this.#scratch, 'tree')
     if (attributes.size > 0) await writeMergeAttributes(workTree, attributes)
     this.#attributes = attributes
+    this.#startedMs = performance.now()
+    const { signal, quarantine } = this.#options
     this.#process = new MergeProcess(this.#repositories, this.#id, {
-      ...this.#options,
+      signal: signal ? AbortSignal.any([signal, this.#timeout.signal]) : this.#timeout.signal,
+      quarantine,
       scratch: this.#objects,
       ...(attributes.size > 0 && { workTree }),
     })

@@ -50,7 +50,9 @@ export async function* streamPatch(
   const range = from === undefined ? to : `${from}..${to}`
   checkContent((await measureCommits(repositories, id, range)).bytes)
   const root = from === undefined ? ['--root'] : []
-  yield* streamGit(repositories, id, ['format-patch', '--stdout', '--no-signature', ...PLAIN, ...root, range])
+  // By date alone a commit may come before the one that it builds upon, where clocks were wrong.
+  const format = ['--stdout', '--no-signature', '--topo-order', ...PLAIN]
+  yield* streamGit(repositories, id, ['format-patch', ...format, ...root, range])
 }
 
 /** @throws GitError TOO_LARGE */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { RefUpdate } from './refs.ts'
 
-/** What Git runs when refs of a push are about to move, move and have moved (githooks(5)). */
+/** What Git runs when refs of a push are about to move, move and have moved (githooks(5)), in this order. */
 export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
 export type HookName = (typeof HOOKS)[number]
 

@@ -2,15 +2,21 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type GitProcess, spawnGit } from './child-process.ts'
 import { GitError } from './errors.ts'
-import type { Gate } from './gate.ts'
+import { Gate } from './gate.ts'
 import { EMPTY_TREE } from './raw-objects.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** What a git that reads may take by default, once it runs. */
 const READ_TIMEOUT_MS = 20_000
 
-/** What a git whose output goes to a client may take: a large file over a slow line. */
+/** What a git may take that has much to write: to a client over a slow line, or to the disk. */
 const STREAM_TIMEOUT_MS = 10 * 60_000
+
+/** How long a git may be there that is asked one thing after the other. */
+export const MAX_CONVERSATION_MS = 10 * 60_000
+
+/** For those who have a place already. */
+const OPEN_GATE = new Gate(Number.POSITIVE_INFINITY, 0)
 
 /** Of a file that is compared by lines. */
 export const MAX_TEXT_BYTES = 16 * 1024 * 1024
@@ -67,6 +73,30 @@ export function streamGit(
   args: readonly string[],
 ): AsyncGenerator<Buffer, void, undefined> {
   return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS })
+}
+
+/**
+ * Runs a git that brings objects from one repository to another, to its end. It may last minutes, and waits neither for those who read
+ * slowly nor keeps those who read from it waiting.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function transferByGit(repositories: Repositories, id: number, args: readonly string[]): Promise<void> {
+  await textOf(run(repositories, id, args, repositories.transfers, { timeoutMs: STREAM_TIMEOUT_MS }))
+}
+
+/**
+ * As `readGit`, for a git that is asked one thing after the other. Who asks takes a place, and sees to the time of each answer.
+ *
+ * @throws GitError TIMEOUT when it is there for longer than any may.
+ */
+export function converseWithGit(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+  options: Omit<ReadOptions, 'timeoutMs'>,
+): AsyncGenerator<Buffer, void, undefined> {
+  return run(repositories, id, args, OPEN_GATE, { timeoutMs: MAX_CONVERSATION_MS, ...options })
 }
 
 async function* run(

@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline'
 import nodegit, { type GitObject, type Repository } from 'nodegit'
-import { runGit, spawnGit } from './child-process.ts'
+import { spawnGit } from './child-process.ts'
 import { explained, found, GitError } from './errors.ts'
+import { isObjectId } from './objects.ts'
 import { readGit, textOf } from './reading.ts'
+import { RefTransactions } from './ref-transactions.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** A ref that holds an object id. */
@@ -23,6 +25,12 @@ export interface RefUpdate {
   readonly to: string | undefined
 }
 
+/** Where branches are. */
+export const HEADS = 'refs/heads/'
+
+/** Where tags are. */
+export const TAGS = 'refs/tags/'
+
 /** Where the server keeps refs of its own, which nobody else sees. */
 export const OWN_REFS = 'refs/branchline/'
 
@@ -34,8 +42,6 @@ const MAX_COMPONENT_BYTES = 250
 
 /** Longest name in characters: a path of Linux (PATH_MAX), in UTF-8, with room for the folder of the repository. */
 const MAX_REF_CHARACTERS = 1024
-
-const OBJECT_ID = /^[0-9a-f]{40}$/
 
 /** Abbreviated and full ids; Git's own minimum is four digits. */
 const ABBREVIATED_ID = /^[0-9a-f]{4,40}$/
@@ -162,7 +168,7 @@ async function findAncestor(
   const input = `${commitId}${ancestry}^{commit}\n`
   const line = await textOf(readGit(repositories, id, ['cat-file', '--batch-check=%(objectname)'], { input }))
   const answer = line.trimEnd()
-  return OBJECT_ID.test(answer) ? answer : undefined
+  return isObjectId(answer) ? answer : undefined
 }
 
 /** Whether a text has a form that `resolveCommit` understands. */
@@ -179,7 +185,7 @@ function splitRevision(text: string): { name: string; ancestry: string } {
 async function baseOf(repository: Repository, name: string): Promise<string | undefined> {
   if (name !== 'HEAD' && !isRefName(name)) return undefined
   // As for Git itself: a branch must not stand in for a commit whose id somebody gives it as a name.
-  if (OBJECT_ID.test(name)) return name
+  if (isObjectId(name)) return name
   const candidates = name === 'HEAD' || name.startsWith('refs/') ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`]
   for (const candidate of candidates) {
     const id = await lookUp(repository, candidate)
@@ -197,7 +203,8 @@ function peelToCommit(object: GitObject): Promise<GitObject | undefined> {
  * Changes refs, all of them or none, each only if it holds what the caller saw.
  *
  * By git-update-ref(1): libgit2 1.9 checks a name against packed refs on one of its two ways only, deletes on the event loop, and in
- * nodegit gives locks back when the garbage collector runs. Objects have to be stored before.
+ * nodegit gives locks back when the garbage collector runs. The process is kept for the next who moves refs of the repository. Objects
+ * have to be stored before.
  *
  * @throws GitError STALE when a ref holds something else, NAME_COLLISION, LOCKED, INVALID_NAME; NOT_FOUND for an object that is not
  *   there.
@@ -205,14 +212,18 @@ function peelToCommit(object: GitObject): Promise<GitObject | undefined> {
 export async function updateRefs(repositories: Repositories, id: number, updates: readonly RefUpdate[]): Promise<void> {
   for (const update of updates) checkUpdate(update)
   const instructions = updates.map(instructionOf).join('')
-  const repository = repositoryPath(repositories, id)
-  const { code, stderr } = await runGit(['update-ref', '--stdin', '-z'], { repository }, instructions)
-  if (code !== 0) throw await failureOf(repositories, id, updates, stderr)
+  const kept = repositories.keptRefTransactions.take(id)
+  // One that has waited may have ended meanwhile. What has happened does not happen twice: each update says what it is to change.
+  if (kept && (await kept.commit(instructions)) === undefined) return repositories.keptRefTransactions.keep(id, kept)
+  const transactions = new RefTransactions(repositories, id)
+  const problem = await transactions.commit(instructions)
+  if (problem !== undefined) throw await failureOf(repositories, id, updates, problem)
+  repositories.keptRefTransactions.keep(id, transactions)
 }
 
 function checkUpdate({ name, from, to }: RefUpdate): void {
   const ids = [from, to].filter((value) => value !== undefined)
-  if (!name.startsWith('refs/') || !isRefName(name) || !ids.every((value) => OBJECT_ID.test(value))) {
+  if (!name.startsWith('refs/') || !isRefName(name) || !ids.every((value) => isObjectId(value))) {
     throw new GitError('INVALID_NAME', `no ref or no object id: ${name}`)
   }
 }

@@ -8,9 +8,12 @@ import { explained, GitError } from './errors.ts'
 import { Gate } from './gate.ts'
 import type { LastChanges } from './history.ts'
 import { HookRunner } from './hook-runner.ts'
-import type { Merge } from './merge.ts'
+import { KeptProcesses } from './kept-processes.ts'
+import type { Merge, Merges } from './merge.ts'
+import type { CommitPlace } from './merge-bases.ts'
 import { installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
+import type { RefTransactions } from './ref-transactions.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
 /** All repositories of an instance. */
@@ -25,10 +28,17 @@ export interface Repositories {
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
   readonly streams: Gate
+  /** Processes that bring objects from one repository to another. For this room only. */
+  readonly transfers: Gate
   /** Runs scripts of people, once it is prepared. */
   readonly hooks: HookRunner
+  /** Processes of `merge.ts` and `refs.ts` that wait for the next to need one. */
+  readonly keptMerges: KeptProcesses<Merges>
+  readonly keptRefTransactions: KeptProcesses<RefTransactions>
   /** What `history.ts`, `diff.ts` and `merge.ts` have found out before. */
   readonly counts: Recent<number>
+  /** By the id of the commit alone: it is the same wherever it is. */
+  readonly commitPlaces: Recent<CommitPlace>
   readonly mergeBases: Recent<string | undefined>
   readonly lastChanges: Recent<LastChanges>
   readonly changeCounts: Recent<ChangeCounts | undefined>
@@ -42,6 +52,20 @@ const MAX_WAITING_READERS = 500
 
 /** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes. */
 const MAX_STREAMS = 32
+
+/** Transfers at a time, most of which take a moment, and those that may wait for a place. */
+const MAX_TRANSFERS = 8
+const MAX_WAITING_TRANSFERS = 200
+
+/**
+ * Repositories with a process that waits, of each kind, and how long it does: who merges one pull request often merges another one, and
+ * each holds some megabytes and descriptors.
+ */
+const MAX_KEPT_PROCESSES = 16
+const PROCESSES_KEPT_MS = 10_000
+
+/** Half a kilobyte each. */
+const MAX_KEPT_PLACES = 20_000
 
 /** A key and a number, an id, or a few numbers each. */
 const MAX_KEPT_COUNTS = 10_000
@@ -68,8 +92,12 @@ export function repositoriesIn(folder: string): Repositories {
     locks: new Map(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
     streams: new Gate(MAX_STREAMS, 0),
+    transfers: new Gate(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
     hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
+    keptMerges: new KeptProcesses(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS),
+    keptRefTransactions: new KeptProcesses(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS),
     counts: new Recent(MAX_KEPT_COUNTS),
+    commitPlaces: new Recent(MAX_KEPT_PLACES),
     mergeBases: new Recent(MAX_KEPT_MERGE_BASES),
     changeCounts: new Recent(MAX_KEPT_DIFFERENCES),
     changeSizes: new Recent(MAX_KEPT_DIFFERENCES),
@@ -89,9 +117,10 @@ export async function prepareRepositories(repositories: Repositories): Promise<v
   await installHooks(hooksFolder(repositories))
 }
 
-/** Closes what is open. */
-export function closeRepositories(repositories: Repositories): void {
-  repositories.handles.dropAll()
+/** Closes what is open, and ends what waits. */
+export async function closeRepositories({ handles, keptMerges, keptRefTransactions }: Repositories): Promise<void> {
+  handles.dropAll()
+  await Promise.all([keptMerges.dropAll(), keptRefTransactions.dropAll()])
 }
 
 /** Where the hooks of all repositories are. */
@@ -162,6 +191,7 @@ export async function deleteRepository(repositories: Repositories, id: number): 
     throw error
   }
   repositories.handles.drop(path)
+  await Promise.all([repositories.keptMerges.drop(id), repositories.keptRefTransactions.drop(id)])
   await rm(remains, { recursive: true, force: true })
 }
 

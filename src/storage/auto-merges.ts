@@ -66,7 +66,8 @@ export async function deleteAutoMergesInto(tx: Tx, repositoryId: number, branch:
 /** What makes a merge due; one that is due already keeps its place among the others. */
 function dueFrom(now: number) {
   return (eb: ExpressionBuilder<Schema, 'auto_merges'>) => ({
-    due_time: eb.case().when('due_time', '>', now).then(now).else(eb.ref('due_time')).end(),
+    // As a parameter: in the text of the statement each moment would be another one to prepare.
+    due_time: eb.case().when('due_time', '>', now).then(eb.val(now)).else(eb.ref('due_time')).end(),
     wake_count: eb('wake_count', '+', 1),
   })
 }

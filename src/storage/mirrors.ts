@@ -62,8 +62,8 @@ export async function requestSync(tx: Tx, repositoryId: number, now: number): Pr
       next_sync_time: eb
         .case()
         .when('next_sync_time', '=', now)
-        .then(now + 1)
-        .else(now)
+        .then(eb.val(now + 1))
+        .else(eb.val(now))
         .end(),
     }))
     .where('repository_id', '=', repositoryId)

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wri
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { draftFork } from '../../src/git/forks.ts'
+import { draftFork, fetchCommit } from '../../src/git/forks.ts'
 import { setDefaultBranch } from '../../src/git/refs.ts'
 import {
   createRepository,
@@ -138,5 +138,26 @@ describe('a fork', () => {
     const repositories = await testRepositories()
     await expect(draftFork(repositories, PARENT)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
+  })
+})
+
+describe('a commit that is fetched', () => {
+  it('does not wait for those who read slowly', async () => {
+    const repositories = await testRepositories()
+    await createFilledRepository(repositories, PARENT)
+    await createRepository(repositories, FORK, 'main')
+    const commit = git(repositories, PARENT, 'rev-parse', 'main').trim()
+    const leave: (() => void)[] = []
+    for (let isFull = false; !isFull; ) {
+      await repositories.streams.enter().then(
+        (left) => leave.push(left),
+        () => {
+          isFull = true
+        },
+      )
+    }
+    await fetchCommit(repositories, FORK, PARENT, commit)
+    expect(git(repositories, FORK, 'cat-file', '-t', commit).trim()).toBe('commit')
+    for (const left of leave) left()
   })
 })

@@ -134,4 +134,23 @@ describe('mails', () => {
     expect(await subjects(undefined, idOf('main~1'))).toEqual(['Subject: [PATCH] base'])
     expect(await subjects(idOf('main'), idOf('main'))).toBeNull()
   })
+
+  it('follow what they build upon, whatever the clocks said', async () => {
+    const topic = 'refs/heads/topic'
+    writeHistory(repositories, 1, [
+      { message: 'base', files: { a: 'a\n' }, time: 1_770_000_000 },
+      { on: topic, message: 'root', parents: ['refs/heads/main'], files: { b: 'b\n' }, time: 1_770_000_200 },
+      { on: 'refs/heads/side', message: 'late', parents: [topic], files: { b: 'bb\n' }, time: 1_770_000_100 },
+      { on: topic, message: 'early', files: { c: 'c\n' }, time: 1_770_000_300 },
+      {
+        on: topic,
+        message: 'merge',
+        parents: [topic, 'refs/heads/side'],
+        files: { b: 'bb\n' },
+        time: 1_770_000_400,
+      },
+    ])
+    const mails = await bytesOf(streamPatch(repositories, 1, idOf('main'), idOf(topic)))
+    expect(await applyMails(mails, idOf('main'))).toBe(idOf(`${topic}^{tree}`))
+  })
 })

@@ -1,7 +1,7 @@
 import type { ScriptedCommit, ScriptedFile } from '../support/histories.ts'
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -121,6 +121,23 @@ describe('a rebase', () => {
     )
   })
 
+  it('reads what claims to be in an encoding that no headers are in, which Git refuses', async () => {
+    // One of the first two has an even number of bytes.
+    const encodings = ['UTF-16LE', 'UTF-16LE', 'utf-16be', 'Unicode']
+    const messages = encodings.map((_, i) => '!'.repeat(i + 1))
+    const { repositories, at } = await store(
+      branches(
+        { message: 'base', files: { other: 'x\n' } },
+        ...encodings.map((encoding, i) => ({ message: messages[i] ?? '', encoding, files: { other: `${i}` } })),
+      ),
+    )
+    const rebased = await rebase(repositories, { onto: at(MAIN), head: at(WORK) })
+    if (rebased.outcome !== 'clean') throw new Error(rebased.outcome)
+    const lines = log(repositories, '--reverse', '--format=%s|%an <%ae>', '-4', rebased.commitId).split('\n')
+    expect(lines).toEqual(messages.map((message) => `${message}|Ada <ada@example.org>`))
+    git(repositories, 1, 'fsck', '--full', '--strict')
+  })
+
   it('says which commit does not go on top of the others, and leaves no files behind', async () => {
     const { repositories, at } = await store(
       branches(

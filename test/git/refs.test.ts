@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { runGit } from '../../src/git/child-process.ts'
 import {
   isRefName,
   listRefs,
@@ -11,8 +12,8 @@ import {
   setDefaultBranch,
   updateRefs,
 } from '../../src/git/refs.ts'
-import { createRepository, repositoryPath } from '../../src/git/repositories.ts'
-import { createFilledRepository, git, storeCommit, testRepositories } from './fixture.ts'
+import { createRepository, deleteRepository, repositoryPath } from '../../src/git/repositories.ts'
+import { createFilledRepository, git, storeCommit, testRepositories, writeHistory } from './fixture.ts'
 
 const MAIN = 'refs/heads/main'
 const NOBODY = '1'.repeat(40)
@@ -158,6 +159,78 @@ describe('changing refs', () => {
     await expect(updateRefs(repositories, 1, [{ name, from: undefined, to }])).rejects.toMatchObject({
       kind: 'INVALID_NAME',
     })
+  })
+
+  it('is done by one process as long as all goes well, and by another one then', async () => {
+    const { repositories, first, second } = await filled()
+    const kept = () => {
+      const transactions = repositories.keptRefTransactions.take(1)
+      if (transactions) repositories.keptRefTransactions.keep(1, transactions)
+      return transactions
+    }
+    const transactions = kept()
+    expect(transactions).toBeDefined()
+    await updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
+    expect(kept()).toBe(transactions)
+    const stale = updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
+    await expect(stale).rejects.toMatchObject({ kind: 'STALE' })
+    expect(kept()).toBeUndefined()
+    await updateRefs(repositories, 1, [{ name: MAIN, from: second, to: first }])
+    await kept()?.end()
+    await updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
+    expect(await readRef(repositories, 1, MAIN)).toBe(second)
+    await deleteRepository(repositories, 1)
+    expect(kept()).toBeUndefined()
+  })
+
+  it('sees what others have made of refs and objects since it began', async () => {
+    const { repositories, first, second } = await filled()
+    await updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
+    git(repositories, 1, 'update-ref', MAIN, first)
+    git(repositories, 1, 'pack-refs', '--all', '--prune')
+    await updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
+    git(repositories, 1, 'update-ref', 'refs/heads/a/b', first)
+    const below = updateRefs(repositories, 1, [{ name: 'refs/heads/a', from: undefined, to: first }])
+    await expect(below).rejects.toMatchObject({ kind: 'NAME_COLLISION' })
+    await updateRefs(repositories, 1, [{ name: 'refs/heads/c', from: undefined, to: first }])
+    git(repositories, 1, 'update-ref', '-d', 'refs/heads/a/b')
+    git(repositories, 1, 'pack-refs', '--all', '--prune')
+    await updateRefs(repositories, 1, [{ name: 'refs/heads/a', from: undefined, to: first }])
+    writeHistory(repositories, 1, [{ on: 'refs/heads/pushed', message: 'pushed' }])
+    git(repositories, 1, 'repack', '-adq')
+    const pushed = git(repositories, 1, 'rev-parse', 'pushed')
+    await updateRefs(repositories, 1, [{ name: MAIN, from: second, to: pushed }])
+    expect(git(repositories, 1, 'rev-parse', MAIN, 'a')).toBe(`${pushed}\n${first}`)
+    git(repositories, 1, 'fsck', '--full', '--strict')
+  })
+
+  it('loses no move to somebody who moves the same ref by git', async () => {
+    const { repositories, first } = await filled()
+    const commits = [first]
+    for (let n = 0; n < 20; n += 1) commits.push(await storeCommit(repositories, 1, `commit ${n}`))
+    const other = runGit(
+      ['update-ref', '--stdin', '-z'],
+      { repository: repositoryPath(repositories, 1) },
+      commits
+        .slice(1, 11)
+        .flatMap((to, n) => `start\0update ${MAIN}\0${to}\0${commits[n]}\0commit\0`)
+        .join(''),
+    )
+    let [moved, refused] = [0, 0]
+    for (let n = 10; n < 20 && refused < 10_000; ) {
+      const [from, to] = [commits[n], commits[n + 1]]
+      const outcome = await updateRefs(repositories, 1, [{ name: MAIN, from, to }]).catch((error: unknown) => error)
+      if (outcome === undefined) {
+        moved += 1
+        n += 1
+      } else {
+        expect(outcome).toMatchObject({ kind: expect.stringMatching(/^(?:STALE|LOCKED)$/) })
+        refused += 1
+      }
+    }
+    expect((await other).stdout.match(/commit: ok/g)?.length).toBe(10)
+    expect(moved).toBe(10)
+    expect(await readRef(repositories, 1, MAIN)).toBe(commits[20])
   })
 
   it('changes nothing when there is nothing to change', async () => {

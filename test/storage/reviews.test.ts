@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../src/storage/database.ts'
+import { type Db, openDatabase, transaction } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { findGrantsTo } from '../../src/storage/repository-grants.ts'
 import { findNumberOfComment, listReviewComments } from '../../src/storage/review-comments.ts'
@@ -7,6 +7,7 @@ import {
   countReviews,
   findPendingReview,
   findReview,
+  insertReview,
   listOfficial,
   listReviewRequests,
   listReviews,
@@ -15,6 +16,8 @@ import {
 } from '../../src/storage/reviews.ts'
 import { findMembersOf } from '../../src/storage/team-members.ts'
 import { findTeamsAt, findVisibleTeams } from '../../src/storage/teams.ts'
+import { addUser, testApp } from '../support/app.ts'
+import { addPull, addRepository } from '../support/forge-rows.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db
@@ -50,5 +53,26 @@ describe('reviews', () => {
     // What counts is found without going through what does not.
     expect(plans[4]?.[0]).toContain('reviews_official')
     expect(plans[5]?.[0]).toContain('reviews_requests')
+  })
+})
+
+describe('what was reviewed', () => {
+  it('is looked at first, or alone, where it counts, however much others say', async () => {
+    const app = await testApp()
+    const { id: reviewer_id } = await addUser(app, 'bob')
+    await transaction(app.db, async (tx) => {
+      const { id: repository_id } = await addRepository(tx, { owner_id: reviewer_id, name: 'engine' })
+      const { id: pull_request_id } = await addPull(tx, { repository_id, head_branch: 'x' })
+      const about = { pull_request_id, team_id: null, compared_head: '', create_time: 0, update_time: 0, body: '' }
+      await insertReview(tx, { ...about, reviewer_id, commit_id: 'approved', state: 'APPROVED', official: 1 })
+      for (const commit_id of ['one', 'two', 'three']) {
+        await insertReview(tx, { ...about, reviewer_id, commit_id, state: 'COMMENT', official: 0 })
+      }
+      const uncompared = async (...args: [reviews: 'all' | 'official', limit: number]) =>
+        (await listUncompared(tx, pull_request_id, 'head', ...args)).map(({ commit_id }) => commit_id)
+      expect(await uncompared('all', 2)).toEqual(['approved', 'three'])
+      expect(await uncompared('official', 50)).toEqual(['approved'])
+    })
+    await app.db.destroy()
   })
 })

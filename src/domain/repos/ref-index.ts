@@ -116,8 +116,11 @@ async function record(
 ) {
   const { id, default_branch } = repository
   const held = await readHeld(app, id, extent)
-  const changes = await changesOf(app, id, held, extent)
-  const [renames, merges] = [await endedRenames(app, id, ended), await endedMerges(app, id, ended)]
+  const [changes, renames, merges] = await Promise.all([
+    changesOf(app, id, held, extent),
+    endedRenames(app, id, ended),
+    endedMerges(app, id, ended),
+  ])
   const defaultBranch = await settleDefaultBranch(app, id, held)
   const hasNewDefault = defaultBranch !== default_branch
   const isChanged = changes.length > 0 || hasNewDefault
@@ -275,7 +278,8 @@ async function settleDefaultBranch(app: App, repositoryId: number, held: Readonl
   const current = await readDefaultBranch(app.git, repositoryId)
   const first = [...held.keys()].find((ref) => ref.startsWith(HEADS))
   if (first === undefined) return current
-  if ((await readRef(app.git, repositoryId, `${HEADS}${current}`)) !== undefined) return current
+  const currentRef = `${HEADS}${current}`
+  if (held.has(currentRef) || (await readRef(app.git, repositoryId, currentRef)) !== undefined) return current
   const branch = (await findRenamed(app, repositoryId, current)) ?? first.slice(HEADS.length)
   await setDefaultBranch(app.git, repositoryId, branch)
   return branch

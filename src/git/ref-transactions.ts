@@ -1,0 +1,42 @@
+import { type GitProcess, spawnGit } from './child-process.ts'
+import { type Repositories, repositoryPath } from './repositories.ts'
+
+/** What Git says when all refs hold what they are to hold, and will after a power cut too (git-update-ref(1)). */
+const DONE = 'commit: ok\n'
+
+/** A git that moves refs, in one transaction after the other, each as soon as it is asked for. */
+export class RefTransactions {
+  readonly #git: GitProcess
+  readonly #output: AsyncIterator<string>
+
+  constructor(repositories: Repositories, id: number) {
+    this.#git = spawnGit(['update-ref', '--stdin', '-z'], { repository: repositoryPath(repositories, id) })
+    this.#output = this.#git.stdout.setEncoding('utf8')[Symbol.asyncIterator]()
+  }
+
+  /**
+   * Does what some instructions say, all of it or nothing. Not to be called before the last call has ended, nor after one that failed:
+   * the process is gone then.
+   *
+   * @param instructions as git-update-ref(1) has them with `-z`.
+   * @returns what Git says when it has done nothing; undefined when it has done everything.
+   * @throws GitError NO_REPOSITORY
+   */
+  async commit(instructions: string): Promise<string | undefined> {
+    // In one piece: Git that is not told to commit does nothing.
+    this.#git.stdin.write(`start\0${instructions}commit\0`)
+    for (let answer = ''; !answer.endsWith(DONE); ) {
+      const { value, done } = await this.#output.next()
+      if (done) return (await this.#git.exited).stderr
+      answer += value
+    }
+    return undefined
+  }
+
+  /** Ends the process. */
+  async end(): Promise<void> {
+    this.#git.stdin.end()
+    this.#git.stop()
+    await this.#output.return?.()
+  }
+}
