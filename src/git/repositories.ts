@@ -54,7 +54,7 @@ const MAX_WAITING_READERS = 500
 const MAX_STREAMS = 32
 
 /** Transfers at a time, most of which take a moment, and those that may wait for a place. */
-const MAX_TRANSFERS = 8
+export const MAX_TRANSFERS = 8
 const MAX_WAITING_TRANSFERS = 200
 
 /**

@@ -1,7 +1,7 @@
 import { fromJson, type JsonObject } from '@bufbuild/protobuf'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CreatePullRequestRequestSchema } from '#gen/branchline/v1/pull_request_service_pb.ts'
-import { MAX_READERS, repositoryPath } from '../../src/git/repositories.ts'
+import { MAX_TRANSFERS, repositoryPath } from '../../src/git/repositories.ts'
 import { tokenOf } from '../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
 import { invitePullCast, type PullCast, pullForge, refusalOf } from '../support/pull-forge.ts'
@@ -332,13 +332,13 @@ describe('what cannot be opened', () => {
   })
 
   it('what its caller loses access to while the commits are being fetched', async () => {
-    const { id, path, pulls, theirs } = await forked('lost')
-    const { readers } = server.app.git
-    // What reads Git waits for a place, as it does behind the fetch.
-    const places = await Promise.all(Array.from({ length: MAX_READERS }, () => readers.enter()))
+    const { path, pulls } = await forked('lost')
+    const { transfers } = server.app.git
+    const places = await Promise.all(Array.from({ length: MAX_TRANSFERS }, () => transfers.enter()))
+    const entering = vi.spyOn(transfers, 'enter')
     const asked = forge.rest(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'main', title: 'x' })
-    const folder = repositoryPath(server.app.git, id)
-    await expect.poll(() => client.git('.', '-C', folder, 'cat-file', '-t', theirs).catch(() => 'none')).toBe('commit')
+    await expect.poll(() => entering.mock.calls.length).toBe(1)
+    entering.mockRestore()
     await forge.ask(cast.bob, 'PATCH', path, { private: true })
     for (const leave of places) leave()
     const { status, body } = await asked
