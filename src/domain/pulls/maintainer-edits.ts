@@ -42,7 +42,9 @@ export async function openForPush(
     return await openRepository(app, caller, ownerName, name, 'write')
   } catch (error) {
     if (!(error instanceof DomainError) || error.reason !== 'REPOSITORY_ACCESS_DENIED') throw error
-    const open = await openRepository(app, caller, ownerName, name, 'read')
+    const open = await openRepository(app, caller, ownerName, name, 'none')
+    // Who maintains nothing in it is refused as everybody is who may not write.
+    if (!suffices(open.units.code, 'read')) throw error
     const maintained = await maintainedBranches(app, caller, open, branch === undefined ? undefined : [branch])
     if (maintained.size === 0) throw error
     return open
