@@ -1,42 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Client, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { ConnectError } from '@connectrpc/connect'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { finishAutoMerges } from '../../src/domain/pulls/auto-merges.ts'
 import { oneAtATime, oneCheckAtATime } from '../../src/domain/pulls/pull-turns.ts'
 import { tokenOf } from '../support/callers.ts'
-import { restAt, type SendRest } from '../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  inviteCast,
-  PASSWORD,
-  signIn,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { restAt } from '../support/rest.ts'
+import { type Actor, inviteCast, PASSWORD, signIn, startTestServer } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
+const forge = await openForge()
+const { server, cast, rest, ask } = forge
+afterAll(async () => {
+  await forge.checkObjects()
+  await forge.stop()
 })
-afterAll(() => server.stop())
-
-/** A request that has to succeed. */
-async function ask(who: Actor, method: string, path: string, body?: object) {
-  const { status, body: answer } = await rest(who, method, path, body)
-  expect([path, status < 300, answer.message]).toEqual([path, true, undefined])
-  return answer
-}
 
 /** Writes a file on a branch, or on a new one, and returns the commit. */
 async function write(who: Actor, path: string, file: string, text: string, branches: object): Promise<string> {
@@ -106,7 +87,8 @@ describe('a merge that waits for its checks', () => {
     expect(again.body.message).toMatch(
       /^pull request is already scheduled to auto merge when checks succeed \[pull_id: \d+\]$/,
     )
-    const refused = await grpcAs(cast.bob)
+    const refused = await forge
+      .grpc(PullMergeService, cast.bob)
       .mergePullRequest({ owner: 'bob', repo: name, index: BigInt(number), do: 'merge', mergeWhenChecksSucceed: true })
       .then(() => expect.fail('was not refused'), ConnectError.from)
     expect(refused.findDetails(ErrorInfoSchema)[0]?.reason).toBe('AUTO_MERGE_SCHEDULED')
@@ -397,7 +379,3 @@ describe('whether a pull request can be merged', () => {
     expect((await mergeabilityOf(cast.carol, pull))[1]).toBe(true)
   })
 })
-
-function grpcAs(who: Pick<Actor, 'authorization'>): Client<typeof PullMergeService> {
-  return createClient(PullMergeService, transportTo(server.url, 'gRPC', who.authorization))
-}
