@@ -19,6 +19,10 @@ export interface Config {
   readonly mailDir: string | undefined
   /** Undefined where no proxy is asked who the caller is. */
   readonly proxyAuth: ProxyAuth | undefined
+  /** Addresses of the reverse proxies that are believed. */
+  readonly trustedProxies: BlockList
+  /** Whether what is limited for each peer is limited for callers on this machine, too. */
+  readonly limitLoopback: boolean
   /** Private destinations that webhooks may have. */
   readonly webhookAllowedHosts: AllowedHosts
   /** Origins, as browsers send them, that may use credentials. */
@@ -37,8 +41,6 @@ export interface HostPort {
 export interface ProxyAuth {
   /** Holds the username. */
   readonly header: string
-  /** Those who are believed, by the address that they connect from. */
-  readonly trustedProxies: BlockList
   /** Whether the header is good for every method, and not only for starting a session. */
   readonly api: boolean
   /** Whether unknown usernames get an account. */
@@ -86,6 +88,7 @@ export interface ServeFlags {
   proxyAuthRegister: boolean
   proxyAuthEmailHeader?: string
   proxyAuthNameHeader?: string
+  limitLoopback: boolean
   corsOrigins: string[]
   maxMessageBytes: number
   maxPushBytes: number
@@ -161,6 +164,12 @@ export function serveOptions(): Option[] {
     setting('--proxy-auth-register <on|off>', 'on: unknown usernames in it get an account', 'off', onOff),
     setting('--proxy-auth-email-header <name>', 'header with the address of new accounts', undefined, headerName),
     setting('--proxy-auth-name-header <name>', 'header with the display name of new accounts', undefined, headerName),
+    setting(
+      '--limit-loopback <on|off>',
+      'on: limits for each peer hold for callers on this machine, too',
+      'off',
+      onOff,
+    ),
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
     setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
@@ -215,6 +224,8 @@ export function readConfig(flags: ServeFlags): Config {
     },
     mailDir: flags.mailDir,
     proxyAuth: readProxyAuth(flags),
+    trustedProxies: readTrustedProxies(flags),
+    limitLoopback: flags.limitLoopback,
     webhookAllowedHosts: flags.webhookAllowedHosts,
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
@@ -230,17 +241,20 @@ function readTls(certFile: string | undefined, keyFile: string | undefined): Con
 }
 
 /** What CVE-2026-20896 was: with every address trusted, every client can name itself. */
-function readProxyAuth(flags: ServeFlags): ProxyAuth | undefined {
+function readTrustedProxies(flags: ServeFlags): BlockList {
   const everyone = flags.trustedProxies.find(({ prefix }) => prefix === 0)
   if (everyone && !flags.trustedProxiesAny) {
     throw new Error(`--trusted-proxies ${everyone.text} trusts every client; only --trusted-proxies-any on allows that`)
   }
-  if (!flags.proxyAuth) return undefined
   const trustedProxies = new BlockList()
   for (const { address, prefix, family } of flags.trustedProxies) trustedProxies.addSubnet(address, prefix, family)
+  return trustedProxies
+}
+
+function readProxyAuth(flags: ServeFlags): ProxyAuth | undefined {
+  if (!flags.proxyAuth) return undefined
   return {
     header: flags.proxyAuthHeader,
-    trustedProxies,
     api: flags.proxyAuthApi,
     register: flags.proxyAuthRegister,
     emailHeader: flags.proxyAuthEmailHeader,

@@ -79,7 +79,7 @@ import type { DataLock } from './storage/data-lock.ts'
 import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
-import { contextValuesOf } from './transport/connection.ts'
+import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
 import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
@@ -93,6 +93,7 @@ import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
 import { operatorPages } from './transport/operator-pages.ts'
 import { createPayloads } from './transport/payloads.ts'
+import { createPeerOf } from './transport/peers.ts'
 import { createProxySignIn } from './transport/proxy-sign-in.ts'
 import { registerReflection } from './transport/reflection.ts'
 import { createRest } from './transport/rest/index.ts'
@@ -302,7 +303,7 @@ async function serve(
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
-  const proxy = config.proxyAuth && createProxySignIn(app, config.proxyAuth, trustedOrigins)
+  const proxy = config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
   const options = {
     interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen, proxy)],
     readMaxBytes: config.maxMessageBytes,
@@ -311,7 +312,8 @@ async function serve(
     jsonOptions: { registry: createRegistry(...ERROR_DETAIL_FILES) },
   }
   const publicSecure = config.publicUrl?.startsWith('https:') ?? false
-  const contextValues = (request: Parameters<typeof contextValuesOf>[0]) => contextValuesOf(request, publicSecure)
+  const peerOf = createPeerOf(config)
+  const contextValues = (request: HttpRequest) => contextValuesOf(request, peerOf, publicSecure)
 
   const rest = createRest({
     ...options,
@@ -337,21 +339,23 @@ async function serve(
   })
   const pages = operatorPages(app, {
     metrics,
+    peerOf,
     serving: () => serving,
     checkDatabase: () => checkDatabase(app.db),
     openApi: () => openApi,
   })
   const cors = createCors(trustedOrigins)
   const git = createGitHttp({
-    authorize: authorizeGit(app),
+    authorize: authorizeGit(app, peerOf),
     log: app.log,
-    observe: observeGit(app.log, metrics),
+    observe: observeGit(app.log, metrics, peerOf),
     limits: gitHttpLimits(config.settings.maxPushBytes),
   })
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
+    limits: { limitLoopback: config.limitLoopback },
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   base.url ||= listener.url

@@ -7,6 +7,8 @@ export interface Peer {
   /** IP address, IPv4-mapped IPv6 unwrapped; `unix` for a Unix socket. */
   readonly address: string
   readonly loopback: boolean
+  /** The network by which limits count this peer; undefined for one that no limit counts. */
+  readonly network?: string | undefined
 }
 
 /** Who makes a call. */

@@ -1,9 +1,10 @@
 import { actsAsAdministrator } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
 import { authenticate } from './authenticate.ts'
-import { type HttpRequest, type HttpResponse, peerOf } from './connection.ts'
+import type { HttpRequest, HttpResponse } from './connection.ts'
 import { CHALLENGE, toConnectError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
+import type { PeerOf } from './peers.ts'
 
 /** The pages that are no RPCs, by path. */
 export type Pages = ReadonlyMap<string, (request: HttpRequest, response: HttpResponse) => Promise<void>>
@@ -11,6 +12,7 @@ export type Pages = ReadonlyMap<string, (request: HttpRequest, response: HttpRes
 /** What the pages need beside the application. */
 export interface PageSources {
   readonly metrics: Metrics
+  readonly peerOf: PeerOf
   /** Whether the server takes calls: false once it is shutting down. */
   readonly serving: () => boolean
   /** Resolves when the database answers. */
@@ -39,7 +41,7 @@ export function operatorPages(app: App, sources: PageSources): Pages {
     [
       '/metrics',
       async (request, response) => {
-        const refusedStatus = await metricsRefusal(app, request)
+        const refusedStatus = await metricsRefusal(app, request, sources.peerOf)
         if (refusedStatus === undefined) send(response, 200, sources.metrics.contentType, await sources.metrics.print())
         else send(response, refusedStatus, 'text/plain; charset=utf-8', 'metrics are for administrators\n')
       },
@@ -58,7 +60,7 @@ async function readinessProblem({ serving, checkDatabase }: PageSources): Promis
   }
 }
 
-async function metricsRefusal(app: App, request: HttpRequest): Promise<401 | 403 | 429 | undefined> {
+async function metricsRefusal(app: App, request: HttpRequest, peerOf: PeerOf): Promise<401 | 403 | 429 | undefined> {
   const peer = peerOf(request)
   const { authorization } = request.headers
   if (peer.loopback && authorization === undefined) return undefined

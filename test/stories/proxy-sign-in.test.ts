@@ -24,7 +24,7 @@ async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<Cast> {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
   const names = { header: 'x-webauth-user', emailHeader: undefined, nameHeader: undefined }
-  server = await startTestServer({ proxyAuth: { ...names, trustedProxies, api: false, register: false, ...proxyAuth } })
+  server = await startTestServer({ trustedProxies, proxyAuth: { ...names, api: false, register: false, ...proxyAuth } })
   return inviteCast(server.url)
 }
 
@@ -157,7 +157,7 @@ describe('behind a trusted proxy', () => {
     const trustedProxies = new BlockList()
     trustedProxies.addAddress('127.0.0.1')
     const names = { header: 'x-webauth-user', emailHeader: 'x-webauth-email', nameHeader: undefined }
-    server = await startTestServer({ proxyAuth: { ...names, trustedProxies, api: false, register: true } })
+    server = await startTestServer({ trustedProxies, proxyAuth: { ...names, api: false, register: true } })
     const headers = { 'x-webauth-email': 'bob@example.org', 'x-forwarded-for': '203.0.113.7' }
     const { body } = await me({ headers })
     expect(JSON.parse(body)).toMatchObject({ user: { username: 'bob', role: 'ADMIN', email: 'bob@example.org' } })

@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { BlockList } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Interceptor, type Transport } from '@connectrpc/connect'
@@ -40,6 +41,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       tls: undefined,
       mailDir: undefined,
       proxyAuth: undefined,
+      trustedProxies: new BlockList(),
+      limitLoopback: false,
       webhookAllowedHosts: parseAllowedHosts(''),
       corsOrigins: [],
       maxMessageBytes: 4 * 1024 * 1024,

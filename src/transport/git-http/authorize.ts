@@ -3,13 +3,14 @@ import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { openGitService } from '../../domain/repos/git-services.ts'
 import { authenticate } from '../authenticate.ts'
-import { type HttpRequest, peerOf } from '../connection.ts'
+import type { HttpRequest } from '../connection.ts'
 import { restStatusOf, toConnectError } from '../errors.ts'
+import type { PeerOf } from '../peers.ts'
 import { codeToHttpStatus } from '../rest/connect-internals.ts'
 import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 
 /** Decides by the credentials of a request, with the rules that every protocol has. */
-export function authorizeGit(app: App): AuthorizeGit {
+export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
   return async (request, { owner, name, service }) => {
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))

@@ -1,25 +1,25 @@
 import type { Logger } from 'pino'
-import { originOfRequest } from '../connection.ts'
+import { requestIdOf } from '../connection.ts'
 import type { Metrics } from '../metrics.ts'
+import type { PeerOf } from '../peers.ts'
 import type { GitHttpOptions } from './index.ts'
 
 /** Counts requests of Git's and writes a log line for each, as for calls: what changed or was refused, and at debug what was read. */
-export function observeGit(log: Logger, metrics: Metrics): GitHttpOptions['observe'] {
+export function observeGit(log: Logger, metrics: Metrics, peerOf: PeerOf): GitHttpOptions['observe'] {
   return ({ request, route, user, status, isComplete, durationMs }) => {
     const target = route.kind === 'unknown service' ? undefined : route.target
     const service = target?.service ?? 'none'
     metrics.countGitRequest(service, status, durationMs)
     const isPush = route.kind === 'request' && service === 'git-receive-pack'
     const isRefused = status >= 400 && status !== 401
-    const { peer, requestId } = originOfRequest(request)
     log[isPush || isRefused ? 'info' : 'debug']({
-      request_id: requestId,
+      request_id: requestIdOf(request.headers),
       git: route.kind === 'request' ? service : `refs for ${service}`,
       repository: target && `${target.owner}/${target.name}`,
       status,
       cut_off: isComplete ? undefined : true,
       duration_ms: Math.round(durationMs * 1000) / 1000,
-      peer: peer.address,
+      peer: peerOf(request).address,
       user,
     })
   }

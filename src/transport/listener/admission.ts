@@ -90,15 +90,19 @@ export class Admission<T extends Admitted> {
   }
 }
 
-/**
- * The network by which connections of one peer are counted: the address for IPv4, the /64 for IPv6, where a host has a whole /64 to
- * itself (RFC 6177). Loopback gives undefined, which is not counted: there a reverse proxy speaks for everyone, and who can connect
- * from this machine has better ways to harm it.
- */
-export function peerNetwork(address: string): string | undefined {
+/** Whether an address is of this machine: 127.0.0.0/8, also mapped to IPv6, or ::1. */
+export function isLoopback(address: string): boolean {
   const mapped = address.slice(address.lastIndexOf(':') + 1)
-  if (isIPv4(mapped)) return mapped.startsWith('127.') ? undefined : mapped
-  if (address === '::1') return undefined
+  return address === '::1' || (isIPv4(mapped) && mapped.startsWith('127.'))
+}
+
+/**
+ * The network by which a peer is counted: the address for IPv4, the /64 for IPv6, where a host has a whole /64 to itself
+ * (RFC 6177).
+ */
+export function peerNetwork(address: string): string {
+  const mapped = address.slice(address.lastIndexOf(':') + 1)
+  if (isIPv4(mapped)) return mapped
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
   const rest = tail === undefined || tail === '' ? [] : tail.split(':')

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type Admitted, peerNetwork } from './admission.ts'
+import { type Admitted, isLoopback, peerNetwork } from './admission.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /** What is being spoken on a connection; one implementation for each protocol. */
@@ -46,7 +46,9 @@ export class Connection implements Admitted {
 
   constructor(socket: Socket, limits: ListenerLimits) {
     this.socket = socket
-    this.peer = peerNetwork(socket.remoteAddress ?? '')
+    const address = socket.remoteAddress ?? ''
+    // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean nothing.
+    this.peer = isLoopback(address) && !limits.limitLoopback ? undefined : peerNetwork(address)
     this.#limits = limits
     this.#conversation = silence(socket, limits.headersTimeoutMs)
   }

@@ -5,8 +5,10 @@
 export interface ListenerLimits {
   /** Open sockets in total. */
   readonly maxConnections: number
-  /** Open sockets of one peer network; loopback is exempt (see `peerNetwork`). */
+  /** Open sockets of one peer network (see `peerNetwork`). */
   readonly maxConnectionsPerPeer: number
+  /** Whether what is limited for each peer is limited for peers on this machine, too. */
+  readonly limitLoopback: boolean
   /** From accepting (TLS handshake, protocol still unknown) to a protocol, and again to complete HTTP/1.1 headers. */
   readonly headersTimeoutMs: number
   /** An HTTP/1.1 connection between two requests. */
@@ -99,6 +101,7 @@ const SWEEP_INTERVAL_MS = 1_000
 export const defaultListenerLimits: ListenerLimits = {
   maxConnections: MAX_CONNECTIONS,
   maxConnectionsPerPeer: MAX_CONNECTIONS_PER_PEER,
+  limitLoopback: false,
   headersTimeoutMs: HEADERS_TIMEOUT_MS,
   keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   sessionIdleTimeoutMs: SESSION_IDLE_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Admission, peerNetwork } from '../../../src/transport/listener/admission.ts'
+import { Admission, isLoopback, peerNetwork } from '../../../src/transport/listener/admission.ts'
 
 function connection(name: string, options: { peer?: string; busy?: boolean } = {}) {
   return {
@@ -90,11 +90,20 @@ describe('peerNetwork', () => {
     ['2001:db8::1', '2001:db8:0:0'],
     ['2001:db8::', '2001:db8:0:0'],
     ['fe80::1%eth0', 'fe80:0:0:0'],
-    ['127.0.0.1', undefined],
-    ['127.8.8.8', undefined], // all of 127/8 is loopback
-    ['::ffff:127.0.0.1', undefined],
-    ['::1', undefined],
   ])('of %s is %s', (address, expected) => {
     expect(peerNetwork(address)).toBe(expected)
+  })
+})
+
+describe('isLoopback', () => {
+  it.each([
+    ['127.0.0.1', true],
+    ['127.8.8.8', true], // all of 127/8 is loopback
+    ['::ffff:127.0.0.1', true],
+    ['::1', true],
+    ['128.0.0.1', false],
+    ['::127', false],
+  ])('of %s is %s', (address, expected) => {
+    expect(isLoopback(address)).toBe(expected)
   })
 })
