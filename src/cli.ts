@@ -28,12 +28,22 @@ const SHUTDOWN_GRACE_MS = 20_000
  */
 export async function runCommandLine(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const problem = unknownVariable(environment)
+  outliveReaders()
   try {
     if (problem) throw new Error(problem)
     await program().parseAsync(argv)
   } catch (error) {
     process.stderr.write(`branchline: ${sentence(error)}\n`)
     process.exitCode = 1
+  }
+}
+
+/** Whoever read what we print may go away (EPIPE, pipe(7)): that must not end the server. */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
   }
 }
 
@@ -63,10 +73,13 @@ function serveCommand(): Command {
   return command.action(async (flags: ServeFlags) => {
     const config = readConfig(flags)
     const log = createLog(config.logLevel)
-    startGitStarter(GIT_STARTER, (reason) =>
+    const starter = startGitStarter(GIT_STARTER, (reason) =>
       log.warn({ reason }, 'the git starter has ended; the server starts git itself'),
     )
-    const server = await startServer(config, log)
+    const server = await startServer(config, log).catch((error: unknown) => {
+      starter.stop()
+      throw error
+    })
     // Whoever reads that it listens may stop it.
     stopOnSignal(server, log)
     print(`branchline listening on ${server.url}`)

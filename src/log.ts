@@ -1,14 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { LogLevel } from './config.ts'
-
-/**
- * Bytes gathered before a write, some sixty lines. A write takes a thread of the pool that hashes passwords and a turn
- * of the event loop. sonic-boom, which writes, wants less than 16 KiB.
- */
-const BUFFERED_BYTES = 12 * 1024
-
-/** Longest that a line stays in the buffer. */
-const FLUSH_INTERVAL_MS = 500
+import { LogWriter } from './log-writer.ts'
 
 /**
  * A log of JSON lines on stderr. Stdout belongs to the command's answer.
@@ -17,10 +9,9 @@ const FLUSH_INTERVAL_MS = 500
  * may lose the last of them.
  */
 export function createLog(level: LogLevel): Logger {
-  const destination = pino.destination({ dest: 2, sync: false, minLength: BUFFERED_BYTES })
-  setInterval(() => destination.flush(), FLUSH_INTERVAL_MS).unref()
-  process.on('exit', () => destination.flushSync())
-  return createLogTo(destination, level)
+  const writer = new LogWriter(process.stderr)
+  process.on('exit', () => writer.flush())
+  return createLogTo(writer, level)
 }
 
 /** The same log, written to a stream. */

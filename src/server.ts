@@ -58,6 +58,7 @@ import { createPasswordHasher } from './domain/accounts/passwords.ts'
 import { forgetOldEvents } from './domain/accounts/user-events.ts'
 import type { App, Clock, Settings } from './domain/app.ts'
 import { createBackground } from './domain/background.ts'
+import type { DueWorker } from './domain/due-work.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
@@ -75,7 +76,7 @@ import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
-import type { DataLock } from './storage/data-lock.ts'
+import { StartedParts } from './started-parts.ts'
 import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
@@ -214,69 +215,61 @@ export async function createApp(
 }
 
 /**
- * Starts a server: builds everything once, then listens.
+ * Starts a server: builds everything once, then listens. A start that fails leaves nothing running.
  *
  * @throws Error with a sentence for the operator when the data, the schema or the address is unfit.
  */
 export async function startServer(config: Config, log: Logger, clock: Clock = systemClock): Promise<Server> {
-  const lock = await lockData(config.data)
+  const started = new StartedParts()
   try {
-    return await startLocked(config, log, clock, lock)
+    const { url, app } = await startParts(config, log, clock, started)
+    return { url, app, close: (graceMs) => started.stop(graceMs) }
   } catch (error) {
-    lock.release()
+    await started.stop(0).catch((err: unknown) => log.error({ err }, 'a part of a failed start could not be stopped'))
     throw error
   }
 }
 
-/** Starts a server on a data folder that is its own; gives it back when it is closed. */
-async function startLocked(config: Config, log: Logger, clock: Clock, lock: DataLock): Promise<Server> {
+/** Starts the parts of a server, and adds each to `started`. */
+async function startParts(
+  config: Config,
+  log: Logger,
+  clock: Clock,
+  started: StartedParts,
+): Promise<{ url: string; app: App }> {
+  const lock = await lockData(config.data)
+  started.add(() => lock.release())
   const db = await openData(config.data)
-  try {
-    // Known once the port is: until then nobody can ask.
-    const base = { url: config.publicUrl ?? '' }
-    const mail = config.mailDir === undefined ? undefined : await openMailFolder(config.mailDir, () => clock.now())
-    const outbound = createOutbound({
+  started.add(() => db.destroy())
+  // Known once the port is: until then nobody can ask.
+  const base = { url: config.publicUrl ?? '' }
+  const app = await createApp(db, config.data, config.settings, log, clock, {
+    mail: config.mailDir === undefined ? undefined : await openMailFolder(config.mailDir, () => clock.now()),
+    outbound: createOutbound({
       allowedHosts: config.webhookAllowedHosts,
       ownAddresses: () => boundAddresses(config.listen.host),
-    })
-    const app = await createApp(db, config.data, config.settings, log, clock, {
-      mail,
-      outbound,
-      publicUrl: () => base.url,
-    })
-    await prepareRepositories(app.git)
-    if (app.settings.gitHooks) await prepareGitHooks(app)
-    await forgetUnpublishedCopies(app)
-    await healPendingUpdates(app)
-    const { listener, stopServing } = await serve(config, app, base)
-    const deliveries = startDeliveries(app, `branchline-webhook/${VERSION}`)
-    const mirrors = startMirrors(app)
-    const pullHeads = startPullHeads(app)
-    const autoMerges = await startAutoMerges(app)
-    app.background.run('forget old events', () => forgetOldEvents(app))
-    let closing: Promise<void> | undefined
-    const close = async (graceMs: number) => {
-      stopServing()
-      await listener.close(graceMs)
-      await Promise.all([deliveries.stop(), mirrors.stop(), pullHeads.stop(), autoMerges.stop()])
-      await app.background.settled()
-      await finishMeasuring(app)
-      await closeRepositories(app.git)
-      await db.destroy()
-      lock.release()
-    }
-    return {
-      url: listener.url,
-      app,
-      close(graceMs) {
-        closing ??= close(graceMs)
-        return closing
-      },
-    }
-  } catch (error) {
-    await db.destroy()
-    throw error
-  }
+    }),
+    publicUrl: () => base.url,
+  })
+  started.add(() => closeRepositories(app.git))
+  started.add(async () => {
+    await app.background.settled()
+    await finishMeasuring(app)
+  })
+  await prepareRepositories(app.git)
+  if (app.settings.gitHooks) await prepareGitHooks(app)
+  await forgetUnpublishedCopies(app)
+  await healPendingUpdates(app)
+  // Workers start once the address is known, and stop after the last call: calls give them work until then.
+  const workers: DueWorker[] = []
+  started.add(() => Promise.all(workers.map((worker) => worker.stop())))
+  const url = await serve(config, app, base, started)
+  workers.push(startDeliveries(app, `branchline-webhook/${VERSION}`))
+  workers.push(startMirrors(app))
+  workers.push(startPullHeads(app))
+  workers.push(await startAutoMerges(app))
+  app.background.run('forget old events', () => forgetOldEvents(app))
+  return { url, app }
 }
 
 /** Says how the hooks of repositories are going to run: whoever switches them on has to know. */
@@ -286,12 +279,13 @@ async function prepareGitHooks({ git, log }: App): Promise<void> {
   else log.info({ sandbox: kind }, 'Git hooks run in a sandbox')
 }
 
-/** @param base of links, which gets its URL from the address listened on unless it has one. */
-async function serve(
-  config: Config,
-  app: App,
-  base: { url: string },
-): Promise<{ listener: Listener; stopServing: () => void }> {
+/**
+ * Starts to listen, and adds that to `started`.
+ *
+ * @param base of links, which gets its URL from the address listened on unless it has one.
+ * @returns the URL listened on.
+ */
+async function serve(config: Config, app: App, base: { url: string }, started: StartedParts): Promise<string> {
   const shutdown = new AbortController()
   // Every call in flight listens; the usual warning about many listeners would be about many clients.
   setMaxListeners(0, shutdown.signal)
@@ -358,7 +352,14 @@ async function serve(
     limits: { limitLoopback: config.limitLoopback },
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
-  base.url ||= listener.url
+  const { url, close } = listener
+  started.add((graceMs) => {
+    serving = false
+    health.setServing(false)
+    shutdown.abort(new ConnectError('the server is stopping', Code.Unavailable))
+    return close(graceMs)
+  })
+  base.url ||= url
   openApi = JSON.stringify(
     createOpenApi(
       rest.routes().map(({ binding }) => binding),
@@ -373,14 +374,7 @@ async function serve(
     ),
   )
   health.setServing(true)
-  return {
-    listener,
-    stopServing() {
-      serving = false
-      health.setServing(false)
-      shutdown.abort(new ConnectError('the server is stopping', Code.Unavailable))
-    },
-  }
+  return url
 }
 
 /** A method whose access option is missing or makes no sense must not be reachable for a moment. */

@@ -48,7 +48,9 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ],
   ['data-folder.ts', ['storage/', 'git/repositories.ts']],
   ['config.ts', ['domain/app.ts', 'domain/outbound/allowed-hosts.ts', 'domain/repos/merge-styles.ts']],
-  ['log.ts', ['config.ts']],
+  ['log.ts', ['config.ts', 'log-writer.ts']],
+  ['log-writer.ts', []],
+  ['started-parts.ts', []],
   ['version.ts', ['../package.json']],
 ]
 
