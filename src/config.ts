@@ -158,7 +158,12 @@ export function serveOptions(): Option[] {
     ),
     setting('--proxy-auth <on|off>', 'on: trusted reverse proxies say who the caller is', 'off', onOff),
     setting('--proxy-auth-header <name>', 'header in which they say it', 'X-WEBAUTH-USER', headerName),
-    setting('--trusted-proxies <networks>', 'their addresses and networks', '127.0.0.0/8,::1/128', networks),
+    setting(
+      '--trusted-proxies <networks>',
+      'their networks; their forwarding headers count',
+      '127.0.0.0/8,::1/128',
+      networks,
+    ),
     setting('--trusted-proxies-any <on|off>', 'on: --trusted-proxies may name all addresses', 'off', onOff),
     setting('--proxy-auth-api <on|off>', 'on: the header is good for every method', 'off', onOff),
     setting('--proxy-auth-register <on|off>', 'on: unknown usernames in it get an account', 'off', onOff),

@@ -1254,7 +1254,8 @@ export const UserService: GenService<{
    * is open for registration. A personal access token of an administrator needs `write:admin`.
    *
    * Fails with:
-   * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine.
+   * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine, or a page of another
+   *   site may have sent the request.
    * - REGISTRATION_CLOSED, when the caller is not an administrator and people may not register.
    * - PASSWORD_SIGN_IN_CLOSED, when people may register, but not with a password.
    * - SCOPE_MISSING, when the token of an administrator lacks `write:admin`.
