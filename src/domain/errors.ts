@@ -8,6 +8,7 @@ import { isForeignKeyViolation } from '../storage/database.ts'
  */
 export type Reason =
   | 'ACCOUNT_ARCHIVED'
+  | 'ACCOUNT_NOT_PURGED'
   | 'APPROVALS_MISSING'
   | 'ASSET_NOT_FOUND'
   | 'ASSET_TOO_LARGE'
@@ -235,6 +236,7 @@ export type Reason =
   | 'SERVER_BUSY'
   | 'SESSION_REQUIRED'
   | 'SETTING_NOT_UPDATABLE'
+  | 'SOLE_ORGANIZATION_OWNER'
   | 'SSH_KEY_IN_USE'
   | 'SSH_KEY_TITLE_TAKEN'
   | 'STATUS_CHECKS_MISSING'

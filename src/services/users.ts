@@ -7,10 +7,10 @@ import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly, signedIn } from '../domain/access.ts'
 import { UPLOADED } from '../domain/accounts/avatars.ts'
 import { createUser } from '../domain/accounts/create-user.ts'
+import { deleteUser } from '../domain/accounts/delete-user.ts'
 import { parseUserFilter } from '../domain/accounts/user-filter.ts'
 import {
   batchGetUsers,
-  deleteUser,
   getAvatar,
   getUser,
   listUsers,

@@ -1304,9 +1304,10 @@ export const UserService: GenService<{
   /**
    * Deletes an account for good, with its settings, sessions, tokens, webhooks, identities and notifications.
    *
-   * Its username and id are free again. Content that others may rely on (memos, comments, repositories, pull requests,
-   * releases) is only deleted by force, and then with the comments of others below it. To lock an account and keep it,
-   * set its state to ARCHIVED.
+   * Its username and id are free again. An account that made content that others may rely on (memos, comments,
+   * repositories, pull requests, reviews, releases) is only deleted by force: its memos and repositories with it, and
+   * the comments of others below them; what it made in the repositories of others stays, as that of nobody. To lock an
+   * account and keep it, set its state to ARCHIVED.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such account.
