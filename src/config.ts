@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Settings } from './domain/app.ts'
 import { type AllowedHosts, parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
+import type { PageSizes } from './domain/page-sizes.ts'
 import { MERGE_STYLES, type MergeStyle } from './domain/repos/merge-styles.ts'
 
 /** Everything that an operator can set, parsed and checked. */
@@ -89,6 +90,8 @@ export interface ServeFlags {
   proxyAuthEmailHeader?: string
   proxyAuthNameHeader?: string
   limitLoopback: boolean
+  defaultPageSize?: number
+  maxPageSize?: number
   corsOrigins: string[]
   maxMessageBytes: number
   maxPushBytes: number
@@ -175,6 +178,8 @@ export function serveOptions(): Option[] {
       'off',
       onOff,
     ),
+    setting('--default-page-size <results>', 'results on a page that asks for no size', undefined, pageSize),
+    setting('--max-page-size <results>', 'most results on a page', undefined, pageSize),
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
     setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
@@ -226,6 +231,7 @@ export function readConfig(flags: ServeFlags): Config {
       diffMaxLineCharacters: flags.diffMaxLineCharacters,
       gitHooks: flags.gitHooks,
       hookTimeoutMs: flags.hookTimeout,
+      ...readPageSizes(flags),
     },
     mailDir: flags.mailDir,
     proxyAuth: readProxyAuth(flags),
@@ -254,6 +260,13 @@ function readTrustedProxies(flags: ServeFlags): BlockList {
   const trustedProxies = new BlockList()
   for (const { address, prefix, family } of flags.trustedProxies) trustedProxies.addSubnet(address, prefix, family)
   return trustedProxies
+}
+
+function readPageSizes({ defaultPageSize, maxPageSize }: ServeFlags): PageSizes {
+  if (defaultPageSize !== undefined && maxPageSize !== undefined && defaultPageSize > maxPageSize) {
+    throw new Error('--default-page-size is larger than --max-page-size')
+  }
+  return { defaultPageSize, maxPageSize }
 }
 
 function readProxyAuth(flags: ServeFlags): ProxyAuth | undefined {
@@ -289,6 +302,9 @@ function wholeNumber(min: number, max: number): (text: string) => number {
     return value
   }
 }
+
+/** Answers are read and printed in memory, so that more would cost too much. */
+const pageSize = wholeNumber(1, 1000)
 
 function commaSeparated(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim())

@@ -51,7 +51,7 @@ export type UserMethods = Pick<
 export function userMethods(app: App): UserMethods {
   return {
     async listUsers(request, context) {
-      const limit = readPageSize(request.pageSize)
+      const limit = readPageSize(app.settings, request.pageSize)
       const username = parseUserFilter(request.filter)
       const list = { method: 'ListUsers', parent: '', filter: JSON.stringify([username, request.showDeleted]) }
       const [createTime, id] = readPageToken(app, list, request.pageToken) ?? []

@@ -1325,7 +1325,8 @@ export const UserService: GenService<{
   },
   /**
    * The statistics of every account with at least one memo that the caller may read, by name. Counts are whole; of times,
-   * pinned memos and tags at most 50,000 are listed for all accounts together, an equal share of each.
+   * pinned memos and tags at most 50,000 are listed for all accounts together, an equal share of each; `truncated` tells
+   * of which there are more.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous and the instance private.

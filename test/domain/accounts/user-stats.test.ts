@@ -32,6 +32,7 @@ const ZERO = {
   tagCounts: new Map(),
   displayTimes: [],
   pinnedUids: [],
+  isCut: false,
 }
 
 describe('statistics', () => {
@@ -217,6 +218,7 @@ async function recount(owner: User, who: MemoReader): Promise<UserStats> {
     tagCounts,
     displayTimes: counted.map(({ memo }) => memo.create_time),
     pinnedUids: counted.flatMap(({ memo }) => (memo.pinned ? memo.uid : [])),
+    isCut: false,
   }
 }
 
