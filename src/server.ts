@@ -97,6 +97,7 @@ import { createPeers } from './transport/peers.ts'
 import { createProxySignIn } from './transport/proxy-sign-in.ts'
 import { registerReflection } from './transport/reflection.ts'
 import { createRest } from './transport/rest/index.ts'
+import { sudoOfQuery, sudoQueryKey } from './transport/sudo.ts'
 import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
 import { VERSION } from './version.ts'
 
@@ -318,7 +319,7 @@ async function serve(
 
   const rest = createRest({
     ...options,
-    contextValues,
+    contextValues: (request: HttpRequest) => contextValues(request).set(sudoQueryKey, sudoOfQuery(request)),
     headers: answerHeaders,
     publicUrl: app.publicUrl,
     completeError: explainRestError,

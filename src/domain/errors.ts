@@ -240,6 +240,7 @@ export type Reason =
   | 'SSH_KEY_IN_USE'
   | 'SSH_KEY_TITLE_TAKEN'
   | 'STATUS_CHECKS_MISSING'
+  | 'SUDO_DENIED'
   | 'TAG_EXISTS'
   | 'TAG_HAS_RELEASE'
   | 'TAG_NOT_ANNOTATED'
