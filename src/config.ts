@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Settings } from './domain/app.ts'
 import { type AllowedHosts, parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
-import type { PageSizes } from './domain/page-sizes.ts'
 import { MERGE_STYLES, type MergeStyle } from './domain/repos/merge-styles.ts'
 
 /** Everything that an operator can set, parsed and checked. */
@@ -262,7 +261,10 @@ function readTrustedProxies(flags: ServeFlags): BlockList {
   return trustedProxies
 }
 
-function readPageSizes({ defaultPageSize, maxPageSize }: ServeFlags): PageSizes {
+function readPageSizes({
+  defaultPageSize,
+  maxPageSize,
+}: ServeFlags): Pick<Settings, 'defaultPageSize' | 'maxPageSize'> {
   if (defaultPageSize !== undefined && maxPageSize !== undefined && defaultPageSize > maxPageSize) {
     throw new Error('--default-page-size is larger than --max-page-size')
   }
