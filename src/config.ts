@@ -89,6 +89,8 @@ export interface ServeFlags {
   proxyAuthEmailHeader?: string
   proxyAuthNameHeader?: string
   limitLoopback: boolean
+  defaultPageSize?: number
+  maxPageSize?: number
   corsOrigins: string[]
   maxMessageBytes: number
   maxPushBytes: number
@@ -158,7 +160,12 @@ export function serveOptions(): Option[] {
     ),
     setting('--proxy-auth <on|off>', 'on: trusted reverse proxies say who the caller is', 'off', onOff),
     setting('--proxy-auth-header <name>', 'header in which they say it', 'X-WEBAUTH-USER', headerName),
-    setting('--trusted-proxies <networks>', 'their addresses and networks', '127.0.0.0/8,::1/128', networks),
+    setting(
+      '--trusted-proxies <networks>',
+      'their networks; their forwarding headers count',
+      '127.0.0.0/8,::1/128',
+      networks,
+    ),
     setting('--trusted-proxies-any <on|off>', 'on: --trusted-proxies may name all addresses', 'off', onOff),
     setting('--proxy-auth-api <on|off>', 'on: the header is good for every method', 'off', onOff),
     setting('--proxy-auth-register <on|off>', 'on: unknown usernames in it get an account', 'off', onOff),
@@ -170,6 +177,8 @@ export function serveOptions(): Option[] {
       'off',
       onOff,
     ),
+    setting('--default-page-size <results>', 'results on a page that asks for no size', undefined, pageSize),
+    setting('--max-page-size <results>', 'most results on a page', undefined, pageSize),
     setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
     setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
@@ -221,6 +230,7 @@ export function readConfig(flags: ServeFlags): Config {
       diffMaxLineCharacters: flags.diffMaxLineCharacters,
       gitHooks: flags.gitHooks,
       hookTimeoutMs: flags.hookTimeout,
+      ...readPageSizes(flags),
     },
     mailDir: flags.mailDir,
     proxyAuth: readProxyAuth(flags),
@@ -249,6 +259,16 @@ function readTrustedProxies(flags: ServeFlags): BlockList {
   const trustedProxies = new BlockList()
   for (const { address, prefix, family } of flags.trustedProxies) trustedProxies.addSubnet(address, prefix, family)
   return trustedProxies
+}
+
+function readPageSizes({
+  defaultPageSize,
+  maxPageSize,
+}: ServeFlags): Pick<Settings, 'defaultPageSize' | 'maxPageSize'> {
+  if (defaultPageSize !== undefined && maxPageSize !== undefined && defaultPageSize > maxPageSize) {
+    throw new Error('--default-page-size is larger than --max-page-size')
+  }
+  return { defaultPageSize, maxPageSize }
 }
 
 function readProxyAuth(flags: ServeFlags): ProxyAuth | undefined {
@@ -284,6 +304,9 @@ function wholeNumber(min: number, max: number): (text: string) => number {
     return value
   }
 }
+
+/** Answers are read and printed in memory, so that more would cost too much. */
+const pageSize = wholeNumber(1, 1000)
 
 function commaSeparated(text: string): string[] {
   const parts = text.split(',').map((part) => part.trim())

@@ -94,10 +94,11 @@ import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
 import { operatorPages } from './transport/operator-pages.ts'
 import { createPayloads } from './transport/payloads.ts'
-import { createPeerOf } from './transport/peers.ts'
+import { createPeers } from './transport/peers.ts'
 import { createProxySignIn } from './transport/proxy-sign-in.ts'
 import { registerReflection } from './transport/reflection.ts'
 import { createRest } from './transport/rest/index.ts'
+import { sudoOfQuery, sudoQueryKey } from './transport/sudo.ts'
 import { explainRestError, explainRpcErrors } from './transport/unread-requests.ts'
 import { VERSION } from './version.ts'
 
@@ -306,12 +307,13 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
     jsonOptions: { registry: createRegistry(...ERROR_DETAIL_FILES) },
   }
   const publicSecure = config.publicUrl?.startsWith('https:') ?? false
-  const peerOf = createPeerOf(config)
-  const contextValues = (request: HttpRequest) => contextValuesOf(request, peerOf, publicSecure)
+  const peers = createPeers({ ...config, publicUrl: app.publicUrl })
+  const { peerOf } = peers
+  const contextValues = (request: HttpRequest) => contextValuesOf(request, peers, publicSecure)
 
   const rest = createRest({
     ...options,
-    contextValues,
+    contextValues: (request: HttpRequest) => contextValues(request).set(sudoQueryKey, sudoOfQuery(request)),
     headers: answerHeaders,
     publicUrl: app.publicUrl,
     completeError: explainRestError,

@@ -12,6 +12,7 @@ const rulesOfTransport = [
   'domain/errors.ts',
   'domain/accounts/credentials.ts',
   'domain/accounts/proxy-sign-in.ts',
+  'domain/accounts/sudo.ts',
   'domain/accounts/users.ts',
   'domain/repos/git-services.ts',
 ]

@@ -21,4 +21,6 @@ export const OPERATOR_SETTINGS: Settings = {
   diffMaxLineCharacters: 0,
   gitHooks: false,
   hookTimeoutMs: 30_000,
+  defaultPageSize: undefined,
+  maxPageSize: undefined,
 }

@@ -25,6 +25,8 @@ export interface SignedIn {
   /** As stored at this moment: role and state are never taken from a token's claims. */
   readonly user: User
   readonly credential: Credential
+  /** Whose credential that is, where an administrator acts as the user. */
+  readonly administrator?: User | undefined
 }
 
 /** How a caller proved who they are. */

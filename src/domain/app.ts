@@ -14,6 +14,7 @@ import type { Background } from './background.ts'
 import type { MailTransport } from './mail.ts'
 import type { MemoView } from './memos/memo-view.ts'
 import type { Outbound } from './outbound/outbound.ts'
+import type { PageSizes } from './page-sizes.ts'
 import type { PullView } from './pulls/pull-views.ts'
 import type { CommitSigning } from './repos/commit-signing.ts'
 import type { SignatureChecks } from './repos/commit-verification.ts'
@@ -79,7 +80,7 @@ export interface Clock {
 }
 
 /** The settings that rules depend on. `docs/operations.md` says what each does. */
-export interface Settings {
+export interface Settings extends PageSizes {
   readonly registration: 'open' | 'closed'
   readonly passwordSignIn: boolean
   readonly basicPassword: boolean

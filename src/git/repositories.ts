@@ -223,6 +223,17 @@ export async function withRepositoryLock<T>({ locks }: Repositories, id: number,
   }
 }
 
+/** Does work under the locks of several repositories. They are taken in one order, so two such works never wait for each other. */
+export function withRepositoryLocks<T>(
+  repositories: Repositories,
+  ids: readonly number[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const ordered = [...new Set(ids)].sort((a, b) => b - a)
+  const locked = ordered.reduce((inner, id) => () => withRepositoryLock(repositories, id, inner), work)
+  return locked()
+}
+
 /** A new path for what a crash may take: a start removes all that is there. */
 export function scratchPath({ folder }: Repositories): string {
   return join(folder, SCRATCH_FOLDER, randomUUID())

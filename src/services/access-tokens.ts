@@ -26,7 +26,7 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   return {
     async listAccessTokens(request, context) {
       const owner = await ownerOf(request, context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { tokens, total } = await listNamedTokens(app, owner, offset, limit)
       return { tokens: tokens.map((token) => tokenMessage(token)), total: BigInt(total), limit }
     },

@@ -28,7 +28,7 @@ export function accountMethods(app: App): AccountMethods {
 
     async searchAccounts({ q, uid, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const id = uid === 0n ? undefined : Number(uid)
       const { users, total } = await searchUsers(app, caller, q, id, offset, limit)
       const data = users.map((user) => userAccountMessage(app, caller, user))

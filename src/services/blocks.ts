@@ -27,7 +27,7 @@ export function blockMethods(app: App): BlockMethods {
   const organizationId = async (caller: Caller, name: string) =>
     (await openOrganization(app, caller, name, 'owner')).organization.id
   const list = async (caller: Caller, blockerId: number, page: { page: number; limit: number }) => {
-    const { offset, limit } = readNumberedPage(page)
+    const { offset, limit } = readNumberedPage(app.settings, page)
     const { users, total } = await blocks.listBlockedUsers(app, blockerId, offset, limit)
     return { users: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
   }

@@ -24,7 +24,7 @@ import { readNumberedPage } from './pages.ts'
 export function branchService(app: App): ServiceImpl<typeof BranchService> {
   return {
     async listBranches(request, context) {
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo, q: part } = request
       const { branches, total } = await listBranches(app, callerOf(context), owner, repo, part, offset, limit)
       return { branches: branches.map((view) => branchMessage(app, view)), total: BigInt(total), limit }

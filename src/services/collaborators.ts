@@ -18,7 +18,7 @@ export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorSe
   return {
     async listCollaborators({ owner, repo, ...page }, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const { users, total } = await listCollaborators(app, caller, owner, repo, offset, limit)
       return { collaborators: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
     },

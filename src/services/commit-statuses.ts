@@ -34,7 +34,7 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
     async listCommitStatuses(request, context) {
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { statuses, total } = await listCommitStatuses(app, opened.repository, request.ref, request, offset, limit)
       return {
         statuses: statuses.map((status) => statusMessage(app, caller, opened, status)),
@@ -46,7 +46,7 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
     async getCombinedStatus(request, context) {
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const combined = await getCombinedStatus(app, opened.repository, request.ref, offset, limit)
       const { commitId, state, total, statuses } = combined
       const base = apiUrl(app, opened)

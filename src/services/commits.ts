@@ -44,7 +44,7 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
   return {
     async listCommits(request, context) {
       const { owner, repo, sha: ref, not, path } = request
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const caller = callerOf(context)
       const query = { ref, not, path, since: secondsOf(request.since), until: secondsOf(request.until) }
       const page = await listCommits(app, caller, owner, repo, query, partsOf(request), offset, limit)
@@ -68,7 +68,7 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
     async compareCommits({ owner, repo, basehead, ...page }, context) {
       const caller = callerOf(context)
       const isPaged = page.page > 0 || page.limit > 0
-      const { offset, limit } = isPaged ? readNumberedPage(page) : { offset: 0, limit: MAX_COMPARED }
+      const { offset, limit } = isPaged ? readNumberedPage(app.settings, page) : { offset: 0, limit: MAX_COMPARED }
       const comparison = parseComparison(basehead)
       const found = await compareCommits(app, caller, owner, repo, comparison, ALL_PARTS, offset, limit)
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }

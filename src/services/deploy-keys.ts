@@ -25,7 +25,7 @@ export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService>
     repositoryMessage(app, caller, await viewRepository(app, caller, opened))
   return {
     async listDeployKeys({ owner, repo, keyId, fingerprint, ...page }, context) {
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const filter = { keyId: Number(keyId), fingerprint }
       const caller = callerOf(context)
       const listed = await listDeployKeys(app, caller, owner, repo, filter, offset, limit)

@@ -18,7 +18,7 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
 
     async listForks(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { forks, total } = await listForks(app, caller, request.owner, request.repo, offset, limit)
       return { forks: forks.map((fork) => repositoryMessage(app, caller, fork)), total: BigInt(total), limit }
     },

@@ -25,12 +25,12 @@ import { atSecond } from './times.ts'
 export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
   return {
     async listMyGpgKeys(request, context) {
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return listMessage(await listMyGpgKeys(app, signedIn(callerOf(context)), offset, limit), limit)
     },
 
     async listUserGpgKeys(request, context) {
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return listMessage(await listUserGpgKeys(app, callerOf(context), request.username, offset, limit), limit)
     },
 

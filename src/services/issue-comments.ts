@@ -28,7 +28,7 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
     async listIssueComments({ owner, repo, index, since, before, ...page }, context) {
       const caller = callerOf(context)
       const isWhole = page.page === 0 && page.limit === 0
-      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(page)
+      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
       const period = { since: secondsOf(since), before: secondsOf(before) }
       const found = await listPullComments(app, caller, owner, repo, Number(index), period, offset, limit)
       return {

@@ -97,7 +97,7 @@ function dependencyMethods(app: App): DependencyMethods {
   return {
     async listIssueDependencies({ owner, repo, index, ...page }, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const { pulls, total } = await listDependencies(app, caller, owner, repo, Number(index), offset, limit)
       return { issues: pulls.map((view) => issueMessage(app, caller, view)), total: BigInt(total), limit }
     },

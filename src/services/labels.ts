@@ -79,7 +79,7 @@ export function labelService(app: App): ServiceImpl<typeof LabelService> {
 }
 
 async function list(app: App, home: LabelHome, request: { page: number; limit: number }) {
-  const { offset, limit } = readNumberedPage(request)
+  const { offset, limit } = readNumberedPage(app.settings, request)
   const { labels, total } = await listLabels(app, home, offset, limit)
   return { labels: labels.map((label) => labelMessage(app, home, label)), total: BigInt(total), limit }
 }

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
+import { type PageSizes, pageSizes } from '../domain/page-sizes.ts'
 
-/** Page size of the account lists when a request gives none, and the largest one: both from the specification. */
-const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 1000
+/** Sizes of the pages of the accounts' lists unless the operator sets others: those of the specification. */
+const USUAL = { defaultPageSize: 50, maxPageSize: 1000 }
 
 /** Bytes of the authentication tag kept: 128 bits, as NIST SP 800-107 section 5.3 allows for HMAC. */
 const TAG_BYTES = 16
@@ -15,11 +15,13 @@ const MAX_TOKEN_CHARACTERS = 1024
 /**
  * The number of results for a page.
  *
+ * @param settings sizes that the operator set.
  * @throws INVALID_PAGE_SIZE for a negative one.
  */
-export function readPageSize(pageSize: number): number {
+export function readPageSize(settings: PageSizes, pageSize: number): number {
   if (pageSize < 0) throw new DomainError('INVALID_PAGE_SIZE', { page_size: String(pageSize) })
-  return pageSize === 0 ? DEFAULT_PAGE_SIZE : Math.min(pageSize, MAX_PAGE_SIZE)
+  const { defaultPageSize, maxPageSize } = pageSizes(settings, USUAL)
+  return pageSize === 0 ? defaultPageSize : Math.min(pageSize, maxPageSize)
 }
 
 /** What a page token belongs to. It is refused anywhere else. */

@@ -51,7 +51,7 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
 
     async listMemos({ pageSize, pageToken, state, orderBy, filter }, context) {
       const reader = readerOf(callerOf(context))
-      const limit = readPageSize(pageSize)
+      const limit = readPageSize(app.settings, pageSize)
       const order = readMemoOrder(orderBy)
       const wanted = stateOf(state, 'state')
       // The text of the filter rather than its terms: what it means by `now` moves on between two pages.
@@ -89,7 +89,7 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
     async listMemoComments({ name, pageSize, pageToken, orderBy }, context) {
       const reader = readerOf(callerOf(context))
       const uid = parseMemoName(name)
-      const limit = readPageSize(pageSize)
+      const limit = readPageSize(app.settings, pageSize)
       const order = readMemoOrder(orderBy)
       const list: ListIdentity = { method: 'ListMemoComments', parent: uid, filter: JSON.stringify(order) }
       const after = readPageToken<MemoPosition>(app, list, pageToken)

@@ -27,7 +27,7 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
   return {
     async listMilestones(request, context) {
       const repository = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { state, name } = request
       const { milestones, total } = await listMilestones(app, repository, state, name, offset, limit)
       return { milestones: milestones.map(milestoneMessage), total: BigInt(total), limit }

@@ -44,7 +44,7 @@ export function notificationMethods(app: App): Methods {
   return {
     async listUserNotifications({ pageSize, pageToken, filter }, context) {
       const owner = ownerOf(context)
-      const limit = readPageSize(pageSize)
+      const limit = readPageSize(app.settings, pageSize)
       const terms = await readNotificationFilter(app, filter)
       // The text rather than the terms: what it means by `now` moves on between two pages.
       const list: ListIdentity = { method: 'ListUserNotifications', parent: String(owner.id), filter: filter.trim() }

@@ -56,25 +56,25 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
 
     async listOrganizations(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return listMessage(caller, await listOrganizations(app, caller, offset, limit), limit)
     },
 
     async listMyOrganizations(request, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return listMessage(caller, await listOwnOrganizations(app, caller, offset, limit), limit)
     },
 
     async listUserOrganizations(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return listMessage(caller, await listOrganizationsOf(app, caller, request.username, offset, limit), limit)
     },
 
     async listOrganizationMembers(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return membersMessage(caller, await listMembers(app, caller, request.org, false, offset, limit), limit)
     },
 
@@ -90,7 +90,7 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
 
     async listPublicMembers(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return membersMessage(caller, await listMembers(app, caller, request.org, true, offset, limit), limit)
     },
 

@@ -1,8 +1,8 @@
 import type { HandlerContext } from '@connectrpc/connect'
+import { type PageSizes, pageSizes } from '../domain/page-sizes.ts'
 
-/** Sizes of the pages of the forge's lists, by default and at most, as in compatible systems. */
-const DEFAULT_LIMIT = 30
-const MAX_LIMIT = 50
+/** Sizes of the pages of the forge's lists unless the operator sets others: those of compatible systems. */
+const USUAL = { defaultPageSize: 30, maxPageSize: 50 }
 
 /** A page of a list by number, as the forge's clients ask for it. */
 export interface NumberedPage {
@@ -15,11 +15,13 @@ export interface NumberedPage {
 /**
  * Reads the page that a request asks for.
  *
+ * @param settings sizes that the operator set.
  * @param page from 1; anything below is the first one.
  * @param limit anything below 1 asks for the usual size, and too much for the largest.
  */
-export function readNumberedPage({ page, limit }: { page: number; limit: number }): NumberedPage {
-  const size = limit < 1 ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT)
+export function readNumberedPage(settings: PageSizes, { page, limit }: { page: number; limit: number }): NumberedPage {
+  const { defaultPageSize, maxPageSize } = pageSizes(settings, USUAL)
+  const size = limit < 1 ? defaultPageSize : Math.min(limit, maxPageSize)
   return { offset: (Math.max(page, 1) - 1) * size, limit: size }
 }
 

@@ -35,7 +35,7 @@ export function personalAccessTokenMethods(app: App): Methods {
     async listPersonalAccessTokens({ pageSize, pageToken }, context) {
       const owner = ownerOf(context)
       const list: ListIdentity = { method: 'ListPersonalAccessTokens', parent: String(owner.id), filter: '' }
-      const size = readPageSize(pageSize)
+      const size = readPageSize(app.settings, pageSize)
       const [afterId = 0] = readPageToken(app, list, pageToken) ?? []
       const { tokens, more, total } = await listPersonalAccessTokens(app, owner, afterId, size)
       const last = tokens.at(-1)

@@ -22,7 +22,7 @@ import { atSecond } from './times.ts'
 export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
   type ListRequest = { fingerprint: string; page: number; limit: number }
   const list = async (caller: Caller, owner: Owner, request: ListRequest) => {
-    const { offset, limit } = readNumberedPage(request)
+    const { offset, limit } = readNumberedPage(app.settings, request)
     const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, offset, limit)
     const user = seesPrivateFieldsOf(caller, owner) ? accountMessage(app, caller, owner) : undefined
     return { keys: keys.map((key) => publicKeyMessage(app, key, user)), total: BigInt(total), limit }

@@ -23,7 +23,7 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
 
     async listPullRequestCommits(request, context) {
       const { owner, repo, index, verification = true, files = true } = request
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const caller = callerOf(context)
       const parts = { stat: true, verification, files }
       const page = await listPullCommits(app, caller, owner, repo, Number(index), parts, offset, limit)
@@ -33,7 +33,7 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
 
     async listPullRequestFiles(request, context) {
       const { owner, repo, index, skipTo, whitespace } = request
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const query = { skipTo, ignoredWhitespace: IGNORED_WHITESPACE.get(whitespace) }
       const page = await listPullFiles(app, callerOf(context), owner, repo, Number(index), query, offset, limit)
       setPageHeaders(context, page.total, { offset, limit })

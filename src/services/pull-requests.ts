@@ -21,7 +21,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
   return {
     async listPullRequests(request, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(request)
+      const page = readNumberedPage(app.settings, request)
       const { owner, repo } = request
       const query = { ...request, milestoneId: Number(request.milestone) }
       const { pulls, total } = await listPulls(app, caller, owner, repo, query, page)

@@ -57,7 +57,7 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
   return {
     async listReleases(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo, draft, preRelease: prerelease } = request
       const { releases, total } = await listReleases(app, caller, owner, repo, { draft, prerelease }, offset, limit)
       return { releases: releases.map((view) => releaseMessage(app, caller, view)), total: BigInt(total), limit }

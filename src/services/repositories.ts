@@ -85,7 +85,7 @@ function listMethods(
   return {
     async searchRepositories(request, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(request)
+      const page = readNumberedPage(app.settings, request)
       const query = {
         ...request,
         uid: Number(request.uid),
@@ -100,19 +100,19 @@ function listMethods(
 
     async listMyRepositories(request, context) {
       const caller = signedIn(callerOf(context))
-      const page = readNumberedPage(request)
+      const page = readNumberedPage(app.settings, request)
       return listMessage(caller, await listMyRepositories(app, caller, page), page.limit)
     },
 
     async listUserRepositories(request, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(request)
+      const page = readNumberedPage(app.settings, request)
       return listMessage(caller, await listRepositoriesOf(app, caller, request.username, page), page.limit)
     },
 
     async listOrganizationRepositories(request, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(request)
+      const page = readNumberedPage(app.settings, request)
       return listMessage(caller, await listOrganizationRepositories(app, caller, request.org, page), page.limit)
     },
   }

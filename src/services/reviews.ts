@@ -46,7 +46,7 @@ function reviewMethods(app: App): ReviewMethods {
   return {
     async listReviews({ owner, repo, index, ...page }, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const { reviews, total } = await listReviews(app, caller, owner, repo, Number(index), offset, limit)
       return { reviews: reviews.map((view) => reviewMessage(app, caller, view)), total: BigInt(total), limit }
     },
@@ -115,7 +115,7 @@ function commentMethods(app: App): CommentMethods {
     async listReviewComments({ owner, repo, index, id, ...page }, context) {
       const caller = callerOf(context)
       const isWhole = page.page === 0 && page.limit === 0
-      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(page)
+      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
       const [number, reviewId] = [Number(index), Number(id)]
       const found = await listReviewComments(app, caller, owner, repo, number, reviewId, offset, limit)
       const comments = found.comments.map((view) => commentMessage(app, caller, view))

@@ -13,7 +13,7 @@ import { readNumberedPage } from './pages.ts'
 export function tagService(app: App): ServiceImpl<typeof TagService> {
   return {
     async listTags(request, context) {
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo } = request
       const { refs, total, open } = await listTags(app, callerOf(context), owner, repo, offset, limit)
       return { tags: refs.map((tag) => tagMessage(app, { open, tag })), total: BigInt(total), limit }

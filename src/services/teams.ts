@@ -54,13 +54,13 @@ function teamMethods(app: App): TeamMethods {
   return {
     async listOrganizationTeams({ org, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       return listMessage(caller, await listTeams(app, caller, org, undefined, offset, limit), limit)
     },
 
     async searchTeams({ org, q, includeDesc, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const search = q === '' ? undefined : { text: q, inDescription: includeDesc ?? true }
       const { teams, total } = await listTeams(app, caller, org, search, offset, limit)
       const data = teams.map((team) => teamMessage(caller, team))
@@ -89,7 +89,7 @@ function teamMethods(app: App): TeamMethods {
 
     async listMyTeams(request, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       return listMessage(caller, await listOwnTeams(app, caller, offset, limit), limit)
     },
   }
@@ -104,7 +104,7 @@ function teamMemberMethods(app: App): TeamMemberMethods {
   return {
     async listTeamMembers({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const { users, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
       return { members: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
     },
@@ -132,7 +132,7 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
   return {
     async listTeamRepositories({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const { repositories, total } = await listTeamRepositories(app, caller, Number(id), offset, limit)
       return {
         repositories: repositories.map((view) => repositoryMessage(app, caller, view)),
@@ -159,7 +159,7 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
     async listRepositoryTeams({ owner, repo, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const isWhole = page.page === 0 && page.limit === 0
-      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(page)
+      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
       return listMessage(caller, await listRepositoryTeams(app, caller, owner, repo, offset, limit), limit)
     },
 

@@ -20,7 +20,7 @@ import { atSecond } from './times.ts'
 export function topicService(app: App): ServiceImpl<typeof TopicService> {
   return {
     async listRepositoryTopics(request, context) {
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo } = request
       const { topics, total } = await listRepositoryTopics(app, callerOf(context), owner, repo, offset, limit)
       return { page: { topics: [...topics] }, total: BigInt(total), limit }
@@ -42,7 +42,7 @@ export function topicService(app: App): ServiceImpl<typeof TopicService> {
     },
 
     async searchTopics(request) {
-      const { offset, limit } = readNumberedPage(request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { topics, total } = await searchTopics(app, request.q, offset, limit)
       return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit }
     },

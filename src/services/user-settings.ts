@@ -8,8 +8,8 @@ import {
 } from '#gen/branchline/v1/user_setting_pb.ts'
 import {
   getUserSettings,
+  type Preferences,
   type UserSettingField,
-  type UserSettings,
   updateUserSettings,
 } from '../domain/accounts/user-settings.ts'
 import type { User } from '../domain/accounts/users.ts'
@@ -25,7 +25,7 @@ import { userWebhookMessages } from './user-webhooks.ts'
 const KEYS = ['GENERAL', 'WEBHOOKS'] as const
 type Key = (typeof KEYS)[number]
 
-const GENERAL_FIELDS: readonly UserSettingField[] = ['locale', 'memo_visibility', 'theme']
+const GENERAL_FIELDS: readonly UserSettingField[] = ['locale', 'memo_visibility', 'theme', 'keep_email_private']
 
 /** The member that holds the fields, which masks may start from or leave out. */
 const GENERAL_MEMBER = 'general_setting'
@@ -43,7 +43,7 @@ export function userSettingMethods(app: App): Methods {
     async listUserSettings({ pageSize, pageToken }, context) {
       const owner = ownerOf(context)
       const list: ListIdentity = { method: 'ListUserSettings', parent: String(owner.id), filter: '' }
-      const limit = readPageSize(pageSize)
+      const limit = readPageSize(app.settings, pageSize)
       const [start = 0] = readPageToken(app, list, pageToken) ?? []
       const keys = KEYS.slice(start, start + limit)
       const end = start + keys.length
@@ -62,13 +62,16 @@ export function userSettingMethods(app: App): Methods {
       const { name = '', value } = setting ?? {}
       if (parseKey(name) !== 'GENERAL') throw new DomainError('SETTING_NOT_UPDATABLE', { name })
       if (value?.case !== 'generalSetting') throw new DomainError('INVALID_FIELD', { field: 'setting.general_setting' })
-      const { fields: paths } = readUpdateMask(updateMask, MASK_PATHS)
-      const named = GENERAL_FIELDS.filter((field) =>
-        [field, GENERAL_MEMBER, `${GENERAL_MEMBER}.${field}`].some((path) => paths.has(path)),
-      )
+      const { fields: paths, all } = readUpdateMask(updateMask, MASK_PATHS)
+      const isWhole = all || paths.has(GENERAL_MEMBER)
+      const named = GENERAL_FIELDS.filter((field) => {
+        // Who writes all of them and does not know this one means no change of it, and tells nobody an address.
+        if (isWhole && field === 'keep_email_private') return value.value.keepEmailPrivate !== undefined
+        return isWhole || paths.has(field) || paths.has(`${GENERAL_MEMBER}.${field}`)
+      })
       const owner = ownerOf(context)
-      const { locale, memoVisibility, theme } = value.value
-      const texts = { locale, memo_visibility: memoVisibility, theme }
+      const { locale, memoVisibility, theme, keepEmailPrivate = false } = value.value
+      const texts = { locale, memo_visibility: memoVisibility, theme, keep_email_private: keepEmailPrivate }
       return generalMessage(owner, await updateUserSettings(app, owner, texts, new Set(named)))
     },
   }
@@ -90,8 +93,15 @@ async function settingMessage(app: App, owner: User, key: Key): Promise<UserSett
   })
 }
 
-function generalMessage(owner: User, { locale, memo_visibility, theme }: UserSettings): UserSetting {
-  const value = create(UserSetting_GeneralSettingSchema, { locale, memoVisibility: memo_visibility, theme })
+function generalMessage(owner: User, preferences: Preferences): UserSetting {
+  const { locale, memo_visibility, theme, keep_email_private } = preferences
+  const value = create(UserSetting_GeneralSettingSchema, {
+    locale,
+    memoVisibility: memo_visibility,
+    theme,
+    // Clients that do not know it need not see it.
+    ...(keep_email_private && { keepEmailPrivate: true }),
+  })
   return create(UserSettingSchema, { name: settingName(owner, 'GENERAL'), value: { case: 'generalSetting', value } })
 }
 

@@ -98,7 +98,7 @@ export function userWebhookMethods(app: App): Methods {
     async listUserWebhookDeliveries({ parent, pageSize, pageToken }, context) {
       const webhook = await webhookOf(parent, context)
       const list: ListIdentity = { method: 'ListUserWebhookDeliveries', parent: webhook.uid, filter: '' }
-      const size = readPageSize(pageSize)
+      const size = readPageSize(app.settings, pageSize)
       const [beforeId] = readPageToken(app, list, pageToken) ?? []
       const { deliveries, more } = await listWebhookDeliveries(app, webhook, beforeId, size)
       const last = deliveries.at(-1)

@@ -7,10 +7,10 @@ import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly, signedIn } from '../domain/access.ts'
 import { UPLOADED } from '../domain/accounts/avatars.ts'
 import { createUser } from '../domain/accounts/create-user.ts'
+import { deleteUser } from '../domain/accounts/delete-user.ts'
 import { parseUserFilter } from '../domain/accounts/user-filter.ts'
 import {
   batchGetUsers,
-  deleteUser,
   getAvatar,
   getUser,
   listUsers,
@@ -51,7 +51,7 @@ export type UserMethods = Pick<
 export function userMethods(app: App): UserMethods {
   return {
     async listUsers(request, context) {
-      const limit = readPageSize(request.pageSize)
+      const limit = readPageSize(app.settings, request.pageSize)
       const username = parseUserFilter(request.filter)
       const list = { method: 'ListUsers', parent: '', filter: JSON.stringify([username, request.showDeleted]) }
       const [createTime, id] = readPageToken(app, list, request.pageToken) ?? []

@@ -104,12 +104,6 @@ export async function findTags(db: Db, memoIds: readonly number[]): Promise<Read
   return tags
 }
 
-/** Whether an account has written memos or comments. */
-export async function ownsMemos(db: Db, userId: number): Promise<boolean> {
-  const row = await db.selectFrom('memos').select('id').where('creator_id', '=', userId).limit(1).executeTakeFirst()
-  return row !== undefined
-}
-
 /**
  * Stores a memo with its tags, which are distinct.
  *

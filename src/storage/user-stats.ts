@@ -51,6 +51,8 @@ export interface MemoFigures {
   readonly counts: readonly MemoCounts[]
   /** A row for each visibility and tag. */
   readonly tags: readonly TagCount[]
+  /** A row for each visibility with more tags than those. */
+  readonly cutTags: readonly object[]
   /** Of the newest memos of each visibility, in Unix seconds and in no particular order. */
   readonly times: readonly { readonly time: number }[]
   /** The newest ones of each visibility, in no particular order. */
@@ -81,6 +83,18 @@ const tagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
     .where('visibility', '=', visibility)
     .orderBy('tag')
     .limit(MAX_LISTED_TAGS),
+)
+
+/** A row where there are more tags than `tagsOf` lists. */
+const cutTagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
+  db
+    .selectFrom('memo_tag_counts')
+    .select('memos')
+    .where('user_id', '=', userId)
+    .where('visibility', '=', visibility)
+    .orderBy('tag')
+    .limit(1)
+    .offset(MAX_LISTED_TAGS),
 )
 
 const timesOf = {
@@ -132,6 +146,7 @@ export async function findMemoFigures(
       Promise.all([
         countsOf(db, userId, visibility),
         tagsOf(db, userId, visibility),
+        cutTagsOf(db, userId, visibility),
         timesOf[time](db, userId, visibility),
         pinnedOf(db, userId, visibility),
       ]),
@@ -140,8 +155,9 @@ export async function findMemoFigures(
   return {
     counts: parts.flatMap(([counts]) => counts),
     tags: parts.flatMap(([, tags]) => tags),
-    times: parts.flatMap(([, , times]) => times),
-    pinned: parts.flatMap(([, , , pinned]) => pinned),
+    cutTags: parts.flatMap(([, , cut]) => cut),
+    times: parts.flatMap(([, , , times]) => times),
+    pinned: parts.flatMap(([, , , , pinned]) => pinned),
   }
 }
 
@@ -187,6 +203,10 @@ export async function findAllMemoFigures(
     .where('counted.tag', 'in', (eb) => firstTags(eb, maxTags))
     .select(['counted.user_id', 'counted.tag', 'counted.memos'])
     .execute()
+  const cutTags = await populations
+    .where((eb) => eb.exists(firstTags(eb, 1).offset(maxTags)))
+    .select('memo_counts.user_id')
+    .execute()
   const times = await populations
     .innerJoin('memos', (join) => join.on('memos.id', 'in', (eb) => newestMemos(eb, time, maxMemos)))
     .select(['memo_counts.user_id', `memos.${time} as time`])
@@ -197,7 +217,7 @@ export async function findAllMemoFigures(
     )
     .select(['memo_counts.user_id', 'memos.id', 'memos.uid', 'memos.create_time'])
     .execute()
-  return { owners, counts, tags, times, pinned }
+  return { owners, counts, tags, cutTags, times, pinned }
 }
 
 /** The newest memos of a row of `memo_counts`, by id. */

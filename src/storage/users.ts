@@ -14,6 +14,8 @@ export interface UsersTable {
   email_key: string
   /** 1 when a personal access token of the account wrote the address, which then proves nothing about its owner. */
   email_by_token: Generated<number>
+  /** 1 when commits that the server makes name the account by an address that takes no mail. */
+  keep_email_private: Generated<number>
   display_name: string
   /** '', an https URL, or `data:` for a picture in `user_avatars`. */
   avatar_url: string

@@ -3,6 +3,7 @@ import type { Interceptor, StreamRequest, UnaryRequest } from '@connectrpc/conne
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { type Caller, holdsScope, type SignedIn, seesPublicDataOnly } from '../domain/access.ts'
+import { actAs } from '../domain/accounts/sudo.ts'
 import { getUser, type User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -11,6 +12,7 @@ import { parseOwnedName } from '../services/names.ts'
 import { authenticate } from './authenticate.ts'
 import { originKey } from './connection.ts'
 import type { ProxySignIn } from './proxy-sign-in.ts'
+import { sudoQueryKey, wantedAccount } from './sudo.ts'
 
 /** The access option of a method, compiled. */
 interface Rule {
@@ -58,6 +60,8 @@ export function accessInterceptor(
     // Anonymous calls, where nothing has to be looked up, need not wait for a turn of the queue.
     let caller = authenticated instanceof Promise ? await authenticated : authenticated
     if (proxy && caller.kind === 'anonymous') caller = await askProxy(proxy, rule, request, caller)
+    const wanted = wantedAccount(request.header, contextValues.get(sudoQueryKey))
+    if (wanted !== undefined) caller = await actAs(app, caller, wanted)
     contextValues.set(callerKey, caller)
     if (caller.kind === 'anonymous') checkAnonymous(app, rule)
     const owner = rule.ownerName && !request.stream ? await findOwner(app, rule.ownerName(request.message)) : undefined

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import { type ContextKey, type ContextValues, createContextKey, createContextValues } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import type { Peer } from '../domain/access.ts'
 import { secureKey } from '../services/call.ts'
-import type { PeerOf } from './peers.ts'
+import type { Peers } from './peers.ts'
 
 /** A handler of HTTP requests of either version. */
 export type RequestHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
@@ -16,13 +15,15 @@ export type HttpResponse = Parameters<RequestHandler>[1]
 /** What the transport knows of a call before anybody is asked who makes it. */
 export interface CallOrigin {
   readonly peer: Peer
+  /** The address that the connection comes from: that of a proxy, where the peer is behind one. */
+  readonly connectedFrom: string
   /** Of the caller's choosing if it is a sane one, else random. */
   readonly requestId: string
 }
 
 /** Where a call came from. Set on every call. */
 export const originKey: ContextKey<CallOrigin> = createContextKey<CallOrigin>(
-  { peer: { address: 'unknown', loopback: false }, requestId: 'unknown' },
+  { peer: { address: 'unknown', loopback: false }, connectedFrom: 'unknown', requestId: 'unknown' },
   { description: 'origin' },
 )
 
@@ -38,10 +39,11 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
  * @param publicSecure whether the public URL is https, so that cookies are for https although a proxy in front speaks
  *   plain HTTP to us.
  */
-export function contextValuesOf(request: HttpRequest, peerOf: PeerOf, publicSecure: boolean): ContextValues {
+export function contextValuesOf(request: HttpRequest, peers: Peers, publicSecure: boolean): ContextValues {
   const values = createContextValues()
-  values.set(originKey, { peer: peerOf(request), requestId: requestIdOf(request.headers) })
-  if (publicSecure || socketOf(request) instanceof TLSSocket) values.set(secureKey, true)
+  const requestId = requestIdOf(request.headers)
+  values.set(originKey, { peer: peers.peerOf(request), connectedFrom: peers.connectedFrom(request), requestId })
+  if (publicSecure || peers.isSecure(request)) values.set(secureKey, true)
   return values
 }
 

@@ -24,16 +24,20 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     const finish = (error: ConnectError | undefined) => {
       const durationMs = performance.now() - startedMs
       metrics.countCall(method, error?.code, durationMs)
-      const level = levelOf(method, error)
-      if (!log.isLevelEnabled(level)) return
       const caller = contextValues.get(callerKey)
+      const signedIn = caller?.kind === 'user' ? caller : undefined
+      const usual = levelOf(method, error)
+      // What an administrator reads as somebody else is on record, too.
+      const level = signedIn?.administrator && usual === 'debug' ? 'info' : usual
+      if (!log.isLevelEnabled(level)) return
       const line = {
         request_id: requestId,
         method: `${method.parent.typeName}/${method.name}`,
         code: error ? Code[error.code] : 'OK',
         duration_ms: Math.round(durationMs * 1000) / 1000,
         peer: peer.address,
-        user: caller?.kind === 'user' ? caller.user.id : undefined,
+        user: signedIn?.user.id,
+        sudo_by: signedIn?.administrator?.id,
       }
       if (error && level === 'error') log.error({ ...line, err: error.cause ?? error })
       else callLog[level](line)

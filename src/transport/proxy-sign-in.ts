@@ -1,4 +1,4 @@
-import { type BlockList, isIPv6 } from 'node:net'
+import type { BlockList } from 'node:net'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import type { StreamRequest, UnaryRequest } from '@connectrpc/connect'
@@ -7,6 +7,8 @@ import type { User } from '../domain/accounts/users.ts'
 import type { App } from '../domain/app.ts'
 import { DomainError } from '../domain/errors.ts'
 import { originKey } from './connection.ts'
+import { isFromTrustedPage, isNativeGrpc, isUnforgeable } from './foreign-pages.ts'
+import { isTrusted } from './forwarding.ts'
 
 /** Which proxies are believed, and what they say in which headers; header names are in lower case. */
 export interface ProxyTrust {
@@ -46,10 +48,11 @@ export function createProxySignIn(app: App, trust: ProxyTrust, trustedOrigins: (
     async userOf(request) {
       const name = readHeader(request, trust.header)
       if (name === '') return undefined
-      const { peer } = request.contextValues.get(originKey)
-      if (!isTrusted(trust.trustedProxies, peer.address)) {
+      // Not the peer: behind a trusted proxy, that is whom it speaks for.
+      const { connectedFrom } = request.contextValues.get(originKey)
+      if (!isTrusted(trust.trustedProxies, connectedFrom)) {
         // Once: a stranger must not be able to fill the log.
-        if (!warned) app.log.warn({ peer: peer.address }, 'the header of a proxy came from a peer that is not trusted')
+        if (!warned) app.log.warn({ peer: connectedFrom }, 'the header of a proxy came from a peer that is not trusted')
         warned = true
         return undefined
       }
@@ -71,22 +74,6 @@ function readHeader({ header }: ProxiedRequest, name: string | undefined): strin
 }
 
 /**
- * Whether a peer is a trusted proxy, by the address that its connection comes from and by nothing that it sends: headers
- * such as X-Forwarded-For are whatever the client of a careless proxy wants them to be.
- */
-export function isTrusted(trustedProxies: BlockList, peerAddress: string): boolean {
-  // Whoever can connect to a Unix socket is on this machine.
-  if (peerAddress === 'unix') return trustedProxies.check('127.0.0.1')
-  const [address = ''] = peerAddress.split('%')
-  return trustedProxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-}
-
-/** What a form of another site cannot send: JSON, or one of the binary formats. A parameter may follow. */
-const UNFORGEABLE_TYPE = /^application\/(json|proto|connect\+(json|proto)|grpc(-web)?(\+(json|proto))?)\s*(;|$)/i
-
-const NATIVE_GRPC = /^application\/grpc(\+|;|\s|$)/i
-
-/**
  * Refuses to change anything for a page of another site.
  *
  * The proxy names the user on each request that passes, whichever page caused it, as browsers send cookies. So a request
@@ -98,18 +85,13 @@ const NATIVE_GRPC = /^application\/grpc(\+|;|\s|$)/i
  */
 function checkSite({ method, header, requestMethod }: ProxiedRequest, trustedOrigins: readonly string[]): void {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return
-  const type = header.get('content-type')
-  // No form and no simple request (Fetch standard, "CORS-safelisted method") can DELETE.
-  const isFormatFine = type === null ? requestMethod !== 'POST' : UNFORGEABLE_TYPE.test(type)
-  if (!isFormatFine || !isFromTrustedPage(header, trustedOrigins)) throw new DomainError('CROSS_SITE_REQUEST')
-}
-
-function isFromTrustedPage(header: Pick<Headers, 'get'>, trustedOrigins: readonly string[]): boolean {
-  const origin = header.get('origin')
-  if (origin !== null) return trustedOrigins.includes(origin)
-  const site = header.get('sec-fetch-site')
-  if (site !== null) return site === 'same-origin' || site === 'none'
-  return NATIVE_GRPC.test(header.get('content-type') ?? '')
+  const page = {
+    origin: header.get('origin'),
+    fetchSite: header.get('sec-fetch-site'),
+    contentType: header.get('content-type'),
+  }
+  const isTrustedPage = isFromTrustedPage(page, (origin) => trustedOrigins.includes(origin)) ?? isNativeGrpc(page)
+  if (!isTrustedPage || !isUnforgeable(requestMethod, page)) throw new DomainError('CROSS_SITE_REQUEST')
 }
 
 /** Node reads header bytes as ISO 8859-1; proxies that have names in other scripts send UTF-8. */

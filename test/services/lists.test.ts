@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { readPageSize, readPageToken, writePageToken } from '../../src/services/lists.ts'
 import { testApp } from '../support/app.ts'
 
+const UNSET = { defaultPageSize: undefined, maxPageSize: undefined }
+
 describe('page sizes', () => {
   it.each([
     [0, 50],
@@ -10,11 +12,11 @@ describe('page sizes', () => {
     [1001, 1000],
     [2 ** 31 - 1, 1000],
   ])('%i gives pages of %i', (asked, applied) => {
-    expect(readPageSize(asked)).toBe(applied)
+    expect(readPageSize(UNSET, asked)).toBe(applied)
   })
 
   it('are not negative', () => {
-    expect(() => readPageSize(-1)).toThrow('INVALID_PAGE_SIZE')
+    expect(() => readPageSize(UNSET, -1)).toThrow('INVALID_PAGE_SIZE')
   })
 })
 

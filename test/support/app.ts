@@ -55,6 +55,8 @@ const SETTINGS: Settings = {
   diffMaxLineCharacters: 5000,
   gitHooks: false,
   hookTimeoutMs: 30_000,
+  defaultPageSize: undefined,
+  maxPageSize: undefined,
 }
 
 /** An application over a database of its own, in memory. */

@@ -70,6 +70,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         diffMaxLineCharacters: 5000,
         gitHooks: false,
         hookTimeoutMs: 30_000,
+        defaultPageSize: undefined,
+        maxPageSize: undefined,
         ...settings,
       },
     },

@@ -3,7 +3,8 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobu
 import { createContextValues } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { originKey } from '../../src/transport/connection.ts'
-import { createProxySignIn, isTrusted, type ProxyTrust } from '../../src/transport/proxy-sign-in.ts'
+import { isTrusted } from '../../src/transport/forwarding.ts'
+import { createProxySignIn, type ProxyTrust } from '../../src/transport/proxy-sign-in.ts'
 import { addUser, type TestApp, testApp } from '../support/app.ts'
 
 const OWN = 'https://git.example.org'
@@ -46,7 +47,11 @@ async function signIn(requests: readonly Sent[], trust: Partial<ProxyTrust> = {}
   const names: (string | undefined)[] = []
   for (const { address = '127.0.0.1', header = {}, requestMethod = 'POST', idempotency } of requests) {
     const user = await proxy.userOf({
-      contextValues: createContextValues().set(originKey, { peer: { address, loopback: false }, requestId: '' }),
+      contextValues: createContextValues().set(originKey, {
+        peer: { address, loopback: false },
+        connectedFrom: address,
+        requestId: '',
+      }),
       header: new Headers({ 'x-webauth-user': 'bob', ...header }),
       requestMethod,
       method: { idempotency: idempotency ?? Idempotency.NO_SIDE_EFFECTS },

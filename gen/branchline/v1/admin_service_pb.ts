@@ -244,7 +244,8 @@ export const AdminService: GenService<{
    * - PERMISSION_DENIED, when the caller is no administrator.
    * - USER_NOT_FOUND, when there is no such account.
    * - LAST_ORGANIZATION_OWNER, when it is the only owner of an organisation.
-   * - HAS_ASSOCIATED_DATA, when it owns repositories, memos or comments, without purge.
+   * - HAS_ASSOCIATED_DATA, when it owns content that others may rely on (memos, comments, repositories, pull requests,
+   *   reviews, releases), without purge.
    * - LAST_ADMIN, when nobody would be left who administers the instance.
    *
    * @generated from rpc branchline.v1.AdminService.AdminDeleteUser

@@ -389,9 +389,9 @@ export enum ErrorReason {
   LAST_ADMIN = 54,
 
   /**
-   * The account owns content that others may rely on. Delete with `force` to delete that too.
+   * The account owns content that others may rely on. Delete with `force`, or `purge`, to delete that too.
    *
-   * FAILED_PRECONDITION, REST 400. Metadata: `name`, for example "users/alice".
+   * FAILED_PRECONDITION, REST 400, and 422 from AdminDeleteUser. Metadata: `name`, for example "users/alice".
    *
    * @generated from enum value: HAS_ASSOCIATED_DATA = 55;
    */
@@ -945,7 +945,7 @@ export enum ErrorReason {
   /**
    * Nobody would own the organisation any more. Add another owner, or delete it, first.
    *
-   * FAILED_PRECONDITION, REST 422. Metadata: `organization`, its name.
+   * FAILED_PRECONDITION, REST 422, and 400 from DeleteUser. Metadata: `organization`, its name.
    *
    * @generated from enum value: LAST_ORGANIZATION_OWNER = 156;
    */

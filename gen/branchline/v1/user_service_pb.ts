@@ -1254,7 +1254,8 @@ export const UserService: GenService<{
    * is open for registration. A personal access token of an administrator needs `write:admin`.
    *
    * Fails with:
-   * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine.
+   * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine, or a page of another
+   *   site may have sent the request.
    * - REGISTRATION_CLOSED, when the caller is not an administrator and people may not register.
    * - PASSWORD_SIGN_IN_CLOSED, when people may register, but not with a password.
    * - SCOPE_MISSING, when the token of an administrator lacks `write:admin`.
@@ -1303,9 +1304,10 @@ export const UserService: GenService<{
   /**
    * Deletes an account for good, with its settings, sessions, tokens, webhooks, identities and notifications.
    *
-   * Its username and id are free again. Content that others may rely on (memos, comments, repositories, pull requests,
-   * releases) is only deleted by force, and then with the comments of others below it. To lock an account and keep it,
-   * set its state to ARCHIVED.
+   * Its username and id are free again. An account that made content that others may rely on (memos, comments,
+   * repositories, pull requests, reviews, releases) is only deleted by force: its memos and repositories with it, and
+   * the comments of others below them; what it made in the repositories of others stays, as that of nobody. To lock an
+   * account and keep it, set its state to ARCHIVED.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such account.
@@ -1323,7 +1325,8 @@ export const UserService: GenService<{
   },
   /**
    * The statistics of every account with at least one memo that the caller may read, by name. Counts are whole; of times,
-   * pinned memos and tags at most 50,000 are listed for all accounts together, an equal share of each.
+   * pinned memos and tags at most 50,000 are listed for all accounts together, an equal share of each; `truncated` tells
+   * of which there are more.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous and the instance private.

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user_setting.proto.
  */
 export const file_branchline_v1_user_setting: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfc2V0dGluZy5wcm90bxINYnJhbmNobGluZS52MSKrAwoLVXNlclNldHRpbmcSEQoEbmFtZRgBIAEoCUID4EEIEkQKD2dlbmVyYWxfc2V0dGluZxgCIAEoCzIpLmJyYW5jaGxpbmUudjEuVXNlclNldHRpbmcuR2VuZXJhbFNldHRpbmdIABJGChB3ZWJob29rc19zZXR0aW5nGAUgASgLMiouYnJhbmNobGluZS52MS5Vc2VyU2V0dGluZy5XZWJob29rc1NldHRpbmdIABpdCg5HZW5lcmFsU2V0dGluZxITCgZsb2NhbGUYASABKAlCA+BBARIcCg9tZW1vX3Zpc2liaWxpdHkYAyABKAlCA+BBARISCgV0aGVtZRgEIAEoCUID4EEBSgQIAhADGkQKD1dlYmhvb2tzU2V0dGluZxIxCgh3ZWJob29rcxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuVXNlcldlYmhvb2tCA+BBAyJBCgNLZXkSEwoPS0VZX1VOU1BFQ0lGSUVEEAASCwoHR0VORVJBTBABEgwKCFdFQkhPT0tTEAQiBAgCEAIiBAgDEANCBwoFdmFsdWVKBAgDEARKBAgEEAViBnByb3RvMw", [file_branchline_v1_user_webhook, file_google_api_field_behavior]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfc2V0dGluZy5wcm90bxINYnJhbmNobGluZS52MSLpAwoLVXNlclNldHRpbmcSEQoEbmFtZRgBIAEoCUID4EEIEkQKD2dlbmVyYWxfc2V0dGluZxgCIAEoCzIpLmJyYW5jaGxpbmUudjEuVXNlclNldHRpbmcuR2VuZXJhbFNldHRpbmdIABJGChB3ZWJob29rc19zZXR0aW5nGAUgASgLMiouYnJhbmNobGluZS52MS5Vc2VyU2V0dGluZy5XZWJob29rc1NldHRpbmdIABqaAQoOR2VuZXJhbFNldHRpbmcSEwoGbG9jYWxlGAEgASgJQgPgQQESHAoPbWVtb192aXNpYmlsaXR5GAMgASgJQgPgQQESEgoFdGhlbWUYBCABKAlCA+BBARIkChJrZWVwX2VtYWlsX3ByaXZhdGUYBSABKAhCA+BBAUgAiAEBQhUKE19rZWVwX2VtYWlsX3ByaXZhdGVKBAgCEAMaRAoPV2ViaG9va3NTZXR0aW5nEjEKCHdlYmhvb2tzGAEgAygLMhouYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0ID4EEDIkEKA0tleRITCg9LRVlfVU5TUEVDSUZJRUQQABILCgdHRU5FUkFMEAESDAoIV0VCSE9PS1MQBCIECAIQAiIECAMQA0IHCgV2YWx1ZUoECAMQBEoECAQQBWIGcHJvdG8z", [file_branchline_v1_user_webhook, file_google_api_field_behavior]);
 
 /**
  * A group of preferences of one account. Only the owner sees it.
@@ -90,6 +90,16 @@ export type UserSetting_GeneralSetting = Message<"branchline.v1.UserSetting.Gene
    * @generated from field: string theme = 4;
    */
   theme: string;
+
+  /**
+   * Whether commits and tags that the server makes (changes of files, merges, squashes) name the account by an address
+   * that takes no mail, `{id}+{username}@noreply.{host}`, in place of its own. They count as its own all the same.
+   * Commits that are pushed, and addresses that a request names, stay as they are. Left out when false, which is the
+   * default.
+   *
+   * @generated from field: optional bool keep_email_private = 5;
+   */
+  keepEmailPrivate?: boolean | undefined;
 };
 
 /**

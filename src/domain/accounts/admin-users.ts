@@ -1,9 +1,10 @@
 import type { SignedIn } from '../access.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError, type Reason } from '../errors.ts'
 import { createUser } from './create-user.ts'
+import { deleteUser } from './delete-user.ts'
 import { findUserByUsername, readVisibility } from './owners.ts'
-import { deleteUser, type User, type UserField, type UserValues, updateUser } from './users.ts'
+import { type User, type UserField, type UserValues, updateUser } from './users.ts'
 
 // Accounts as the tools of administrators know them, by the rules that every account is subject to.
 
@@ -90,11 +91,23 @@ export async function editUserAsAdmin(
  * Deletes an account.
  *
  * @param purge deletes what others may rely on too.
- * @throws USER_NOT_FOUND, HAS_ASSOCIATED_DATA, LAST_ADMIN, LAST_ORGANIZATION_OWNER
+ * @throws USER_NOT_FOUND, ACCOUNT_NOT_PURGED, LAST_ADMIN, LAST_ORGANIZATION_OWNER
  */
 export async function deleteUserAsAdmin(app: App, username: string, purge: boolean): Promise<void> {
-  await deleteUser(app, await findUser(app, username), purge)
+  const user = await findUser(app, username)
+  try {
+    await deleteUser(app, user, purge)
+  } catch (error) {
+    const reason = error instanceof DomainError ? ADMIN_REASONS.get(error.reason) : undefined
+    throw error instanceof DomainError && reason ? new DomainError(reason, error.metadata) : error
+  }
 }
+
+/** Refusals that have another status where administrators of compatible systems delete an account. */
+const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
+  ['HAS_ASSOCIATED_DATA', 'ACCOUNT_NOT_PURGED'],
+  ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],
+])
 
 async function findUser(app: App, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)

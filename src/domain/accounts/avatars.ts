@@ -1,4 +1,5 @@
 import { DomainError } from '../errors.ts'
+import { hasUnseenCharacters } from '../unseen-characters.ts'
 
 /** A picture that was uploaded as a data URI. */
 export interface Avatar {
@@ -40,7 +41,9 @@ export function parseAvatar(text: string): string | Avatar {
 
 /** Whether this is the address of a picture, as far as it shows. */
 export function isAvatarUrl(text: string): boolean {
-  return text.startsWith('https://') && text.length <= MAX_URL_CHARACTERS && URL.canParse(text)
+  return (
+    text.startsWith('https://') && text.length <= MAX_URL_CHARACTERS && URL.canParse(text) && !hasUnseenCharacters(text)
+  )
 }
 
 /** The type by the first bytes of the file, as https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern. */

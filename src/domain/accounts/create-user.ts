@@ -97,6 +97,7 @@ const UNMADE = {
   token_version: 1,
   password_hash: '',
   email_by_token: 0,
+  keep_email_private: 0,
   create_time: 0,
   update_time: 0,
 } as const

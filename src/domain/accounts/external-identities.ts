@@ -4,7 +4,7 @@ import { DomainError } from '../errors.ts'
 import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
 import { type AuthorizationGrant, type Claims, OAuth2Error } from './oauth2.ts'
-import { checkLength } from './user-fields.ts'
+import { checkLength, checkSeen } from './user-fields.ts'
 
 export type { AuthorizationGrant }
 
@@ -63,6 +63,7 @@ function checkGrant({ code, redirectUri, codeVerifier }: AuthorizationGrant): vo
   if (redirectUri === '') throw new DomainError('INVALID_FIELD', { field: 'redirect_uri' })
   checkLength('code', code, MAX_CODE_CHARACTERS)
   checkLength('redirect_uri', redirectUri, MAX_REDIRECT_URI_CHARACTERS)
+  checkSeen('redirect_uri', redirectUri)
   checkLength('code_verifier', codeVerifier, MAX_CODE_VERIFIER_CHARACTERS)
 }
 

@@ -16,6 +16,14 @@ const MAX_WRONG_SECOND_FACTORS = 5
 /** Keys that each log remembers. Full, the three take some 25 MB. */
 const MAX_KEYS = 50_000
 
+/**
+ * Guesses that wait at one time until others are decided, of one account and in all. A waiting guess is a few hundred
+ * bytes; the last of an account's waits for some four seconds, at 25 ms of two cores for each password.
+ */
+const MAX_WAITING_PER_KEY = 300
+const MAX_WAITING = 2000
+const RETRY_AFTER_SECONDS = 5
+
 /** How often in its window a log drops what has left it. */
 const SWEEPS_PER_WINDOW = 10
 
@@ -24,16 +32,16 @@ export interface GuessLimits {
   /**
    * Checks a password unless too many were wrong lately: ten for the account or fifty from the peer, in ten minutes.
    *
-   * The guess counts as wrong from the moment it starts, so that guesses made at once cannot all slip through before the
-   * first has failed. A right one forgives those before it to the account, but not to the peer, who could otherwise
-   * return to an account of its own between guesses. A check that throws decided nothing and counts for nothing, as do
-   * guesses that are refused.
+   * No more guesses are checked at once than may still be wrong, so that guesses made at once cannot all slip through
+   * before the first has failed. The others wait until those are decided: a check under way is no failure. A right one
+   * forgives those before it to the account, but not to the peer, who could otherwise return to an account of its own
+   * between guesses. A check that throws decided nothing and counts for nothing, as do guesses that are refused.
    *
    * @param account folded username, whether or not an account has it.
    * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has, count together.
    * @param check undefined for a wrong password.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a guess is admitted again.
+   * @throws RATE_LIMITED with the time after which a guess is admitted again, or may wait again.
    */
   attempt<T>(account: string, peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
 
@@ -64,19 +72,20 @@ export function createGuessLimits(clock: Clock): GuessLimits {
   const accounts = new FailureLog(MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
   const peers = new FailureLog(MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
   const secondFactors = new FailureLog(MAX_WRONG_SECOND_FACTORS, SECOND_FACTOR_WINDOW_MS)
+  const counted = createCounting(clock)
   return {
     attempt(account, peerAddress, check) {
       const counters = [
         { log: accounts, key: accountKey(account), forgives: true },
         { log: peers, key: networkOf(peerAddress), forgives: false },
       ]
-      return counted(counters, clock.now(), check)
+      return counted(counters, check)
     },
     attemptSecondFactor(userId, check) {
-      return counted([{ log: secondFactors, key: String(userId), forgives: true }], clock.now(), check)
+      return counted([{ log: secondFactors, key: String(userId), forgives: true }], check)
     },
     attemptCode(peerAddress, check) {
-      return counted([{ log: peers, key: networkOf(peerAddress), forgives: false }], clock.now(), check)
+      return counted([{ log: peers, key: networkOf(peerAddress), forgives: false }], check)
     },
   }
 }
@@ -85,28 +94,104 @@ export function createGuessLimits(clock: Clock): GuessLimits {
 interface Counter {
   readonly log: FailureLog
   readonly key: string
-  /** Whether a right guess takes back the wrong ones before it, rather than only itself. */
+  /** Whether a right guess takes back the wrong ones before it. */
   readonly forgives: boolean
 }
 
-async function counted<T>(counters: readonly Counter[], now: number, check: () => Promise<T | undefined>) {
-  const waitMs = Math.max(...counters.map(({ log, key }) => log.waitMs(key, now)))
-  if (waitMs > 0) throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(Math.ceil(waitMs / 1000)) })
-  for (const { log, key } of counters) log.add(key, now)
-  try {
-    const result = await check()
-    if (result !== undefined) {
-      for (const { log, key, forgives } of counters) forgives ? log.clear(key) : log.remove(key, now)
+/** A guess that waits until others are decided. */
+interface Waiting {
+  readonly counters: readonly Counter[]
+  readonly admit: () => void
+  readonly refuse: (error: DomainError) => void
+}
+
+/** Returns what makes checks, each when its counters have room for one more failure. */
+function createCounting(clock: Clock) {
+  /** In the order in which they came. */
+  const waiting = new Set<Waiting>()
+
+  /** Starts or refuses those that wait no longer. */
+  const wake = () => {
+    for (const guess of waiting) {
+      const refusal = refusalOf(guess.counters, clock.now())
+      if (!refusal && !hasRoom(guess.counters, clock.now())) continue
+      waiting.delete(guess)
+      for (const { log, key } of guess.counters) log.leave(key)
+      if (refusal) guess.refuse(refusal)
+      else {
+        begin(guess.counters)
+        guess.admit()
+      }
     }
-    return result
-  } catch (error) {
-    for (const { log, key } of counters) log.remove(key, now)
-    throw error
+  }
+
+  const admission = (counters: readonly Counter[]): Promise<void> | undefined => {
+    const now = clock.now()
+    const refusal = refusalOf(counters, now)
+    if (refusal) throw refusal
+    if (hasRoom(counters, now)) {
+      begin(counters)
+      return undefined
+    }
+    const isFull =
+      waiting.size >= MAX_WAITING || counters.some(({ log, key }) => log.waitingOf(key) >= MAX_WAITING_PER_KEY)
+    if (isFull) throw rateLimited(RETRY_AFTER_SECONDS)
+    for (const { log, key } of counters) log.join(key)
+    return new Promise((admit, refuse) => waiting.add({ counters, admit, refuse }))
+  }
+
+  return async function counted<T>(
+    counters: readonly Counter[],
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    await admission(counters)
+    let failed = false
+    try {
+      const result = await check()
+      failed = result === undefined
+      if (!failed) for (const { log, key, forgives } of counters) if (forgives) log.clear(key)
+      return result
+    } finally {
+      for (const { log, key } of counters) log.end(key, failed ? clock.now() : undefined)
+      wake()
+    }
+  }
+}
+
+function begin(counters: readonly Counter[]): void {
+  for (const { log, key } of counters) log.begin(key)
+}
+
+function hasRoom(counters: readonly Counter[], now: number): boolean {
+  return counters.every(({ log, key }) => log.hasRoom(key, now))
+}
+
+function refusalOf(counters: readonly Counter[], now: number): DomainError | undefined {
+  const waitMs = Math.max(...counters.map(({ log, key }) => log.waitMs(key, now)))
+  return waitMs > 0 ? rateLimited(Math.ceil(waitMs / 1000)) : undefined
+}
+
+function rateLimited(seconds: number): DomainError {
+  return new DomainError('RATE_LIMITED', { retry_after_seconds: String(seconds) })
+}
+
+/** How often each key occurs. */
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  get(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  change(key: string, by: 1 | -1): void {
+    const count = this.get(key) + by
+    if (count > 0) this.#counts.set(key, count)
+    else this.#counts.delete(key)
   }
 }
 
 /**
- * When each key failed within the window.
+ * When each key failed within the window, and how many of its checks are under way or wait.
  *
  * Memory is bounded by forgetting, when the log is full, the key with the fewest failures, the one that failed longest
  * ago among equals. To have n failures of one name forgotten, an attacker must fill the log with names that failed more
@@ -119,6 +204,8 @@ class FailureLog {
   readonly #times = new Map<string, readonly number[]>()
   /** At index n the keys with n failures, in the order in which they got there. */
   readonly #keysByCount: readonly Set<string>[]
+  readonly #running = new Tally()
+  readonly #waiting = new Tally()
   #sweptAt = 0
 
   constructor(limit: number, windowMs: number) {
@@ -133,20 +220,41 @@ class FailureLog {
     return times.length < this.#limit ? 0 : (times[0] ?? now) + this.#windowMs - now
   }
 
-  /** Counts a failure of a key that may fail. */
-  add(key: string, now: number): void {
+  /** Whether the key may fail once more, should all of its checks that are under way fail. */
+  hasRoom(key: string, now: number): boolean {
+    return this.#recent(key, now).length + this.#running.get(key) < this.#limit
+  }
+
+  /** Counts a check that starts. */
+  begin(key: string): void {
+    this.#running.change(key, 1)
+  }
+
+  /** Counts a check that has ended; `failedAt` is undefined unless it failed. */
+  end(key: string, failedAt: number | undefined): void {
+    this.#running.change(key, -1)
+    if (failedAt !== undefined) this.#add(key, failedAt)
+  }
+
+  waitingOf(key: string): number {
+    return this.#waiting.get(key)
+  }
+
+  join(key: string): void {
+    this.#waiting.change(key, 1)
+  }
+
+  leave(key: string): void {
+    this.#waiting.change(key, -1)
+  }
+
+  #add(key: string, now: number): void {
     if (now - this.#sweptAt >= this.#windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
     if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#forgetOne()
     this.#set(key, [...this.#recent(key, now), now])
   }
 
-  /** Takes back one failure. */
-  remove(key: string, time: number): void {
-    const times = this.#times.get(key) ?? []
-    const at = times.indexOf(time)
-    if (at >= 0) this.#set(key, times.toSpliced(at, 1))
-  }
-
+  /** Forgets the failures of a key. */
   clear(key: string): void {
     this.#set(key, [])
   }

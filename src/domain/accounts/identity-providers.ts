@@ -3,6 +3,7 @@ import { isUniqueViolation, type Tx, transaction } from '../../storage/database.
 import * as rows from '../../storage/identity-providers.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { hasUnseenCharacters } from '../unseen-characters.ts'
 import { checkIdentifierFilter } from './identifier-filter.ts'
 import { open, seal } from './sealed-secrets.ts'
 
@@ -187,7 +188,8 @@ function checkTitle(title: string): string {
 }
 
 function checkUrl(field: string, text: string): string {
-  const isEndpoint = text.length <= MAX_URL_CHARACTERS && ENDPOINT.test(text) && URL.canParse(text)
+  const isEndpoint =
+    text.length <= MAX_URL_CHARACTERS && ENDPOINT.test(text) && URL.canParse(text) && !hasUnseenCharacters(text)
   if (!isEndpoint) throw invalid(`config.oauth2_config.${field}`)
   return text
 }

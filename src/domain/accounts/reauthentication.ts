@@ -4,6 +4,7 @@ import { findUserById, type User } from '../../storage/users.ts'
 import type { SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { stillActsAs } from './sudo.ts'
 
 /**
  * The caller of a call that has been running for a while, as of now. One query by primary key.
@@ -11,9 +12,13 @@ import { DomainError } from '../errors.ts'
  * An access token may expire meanwhile: what counts is the session behind it.
  *
  * @throws BAD_CREDENTIALS when the session has ended or expired, the token was deleted or has expired, the password was
- *   changed, or the account was archived or deleted.
+ *   changed, or the account was archived or deleted; and when an administrator acts as it who is none any more.
  */
 export async function reauthenticate(app: App, caller: SignedIn): Promise<SignedIn> {
+  const { administrator, ...held } = caller
+  if (administrator) {
+    return stillActsAs(app, caller, await reauthenticate(app, { ...held, user: administrator }))
+  }
   const user = await currentUser(app, caller)
   // Tokens outlive a change of the password, here as in a new call.
   const outdated = caller.credential.kind !== 'token' && user?.token_version !== caller.user.token_version

@@ -1,5 +1,6 @@
 import type { NewUser } from '../../storage/users.ts'
 import { DomainError } from '../errors.ts'
+import { hasUnseenCharacters } from '../unseen-characters.ts'
 
 /**
  * Letters, digits and hyphens with alphanumeric ends: what fits a URL segment, a Git remote and a mention alike.
@@ -27,7 +28,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * One `@`, no blanks, a dotted or single-label domain. Only the mail server knows which addresses exist; this catches
+ * One `@`, no blanks and nothing unseen, a dotted or single-label domain. Only the mail server knows which addresses exist; this catches
  * slips of the hand. RFC 5321 section 4.5.3.1.3 limits a path to 256 octets, brackets included.
  */
 const EMAIL = /^[^\s@<>(),;:"\\[\]]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
@@ -53,7 +54,7 @@ export function isUsername(text: string): boolean {
 
 /** Whether this can be an e-mail address. */
 export function isEmail(text: string): boolean {
-  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text)
+  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && !hasUnseenCharacters(text)
 }
 
 /** @throws INVALID_USERNAME */
@@ -91,6 +92,11 @@ export interface Profile {
   readonly email?: string
   readonly display_name?: string
   readonly description?: string
+}
+
+/** @throws INVALID_FIELD for an address, or another text to copy and follow, with characters that cannot be seen. */
+export function checkSeen(field: string, text: string | undefined): void {
+  if (text !== undefined && hasUnseenCharacters(text)) throw new DomainError('INVALID_FIELD', { field })
 }
 
 /** @throws INVALID_FIELD for a text of more characters. */

@@ -1,16 +1,23 @@
 import { type Db, transaction } from '../../storage/database.ts'
 import { findUserSettings, putUserSettings, type UserSettings } from '../../storage/user-settings.ts'
+import { updateUser } from '../../storage/users.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { requirePresent, type User } from './users.ts'
 
-export type { UserSettings }
+/** Preferences of an account. */
+export interface Preferences extends UserSettings {
+  /** Whether commits that the server makes name the account by an address that takes no mail. */
+  readonly keep_email_private: boolean
+}
 
 /** One of the preferences of an account. */
-export type UserSettingField = keyof UserSettings
+export type UserSettingField = keyof Preferences
 
 /** Preferences as a client writes them: any texts. */
-export type UserSettingTexts = Readonly<Record<UserSettingField, string>>
+export interface WrittenPreferences extends Readonly<Record<keyof UserSettings, string>> {
+  readonly keep_email_private: boolean
+}
 
 /** What accounts have that never wrote a preference. */
 const DEFAULTS: UserSettings = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
@@ -21,8 +28,9 @@ const LOCALE = /^[A-Za-z0-9_-]{2,35}$/
 const THEME = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The preferences of an account. */
-export async function getUserSettings(app: App, user: User): Promise<UserSettings> {
-  return (await findUserSettings(app.db, user.id)) ?? DEFAULTS
+export async function getUserSettings(app: App, user: User): Promise<Preferences> {
+  const settings = (await findUserSettings(app.db, user.id)) ?? DEFAULTS
+  return { ...settings, keep_email_private: user.keep_email_private === 1 }
 }
 
 /**
@@ -34,17 +42,20 @@ export async function getUserSettings(app: App, user: User): Promise<UserSetting
 export async function updateUserSettings(
   app: App,
   user: User,
-  texts: UserSettingTexts,
+  texts: WrittenPreferences,
   fields: ReadonlySet<UserSettingField>,
-): Promise<UserSettings> {
+): Promise<Preferences> {
   const changes: Partial<UserSettings> = {
     ...(fields.has('locale') && { locale: readLocale(texts.locale) }),
     ...(fields.has('memo_visibility') && { memo_visibility: readVisibility(texts.memo_visibility) }),
     ...(fields.has('theme') && { theme: readTheme(texts.theme) }),
   }
   return transaction(app.db, async (tx) => {
-    await requirePresent(tx, user)
-    return putUserSettings(tx, user.id, changes, DEFAULTS)
+    const present = await requirePresent(tx, user)
+    const settings = await putUserSettings(tx, user.id, changes, DEFAULTS)
+    if (!fields.has('keep_email_private')) return { ...settings, keep_email_private: present.keep_email_private === 1 }
+    await updateUser(tx, user.id, { keep_email_private: texts.keep_email_private ? 1 : 0 })
+    return { ...settings, keep_email_private: texts.keep_email_private }
   })
 }
 

@@ -21,6 +21,8 @@ export interface UserStats {
   readonly displayTimes: readonly number[]
   /** Last segments of the names of the newest pinned memos, newest first. */
   readonly pinnedUids: readonly string[]
+  /** Whether there are more times, tags or pinned memos than listed. */
+  readonly isCut: boolean
 }
 
 /** The statistics of one account. */
@@ -35,13 +37,14 @@ export async function listAllUserStats(app: App, reader: MemoReader): Promise<Us
   const ownId = reader.publicOnly ? undefined : reader.userId
   const { owners, ...figures } = await rows.findAllMemoFigures(app.db, readableOf(reader), ownId, displayTime(app))
   const [counts, tags] = [byUser(figures.counts), byUser(figures.tags)]
-  const [times, pinned] = [byUser(figures.times), byUser(figures.pinned)]
+  const [times, pinned, cutTags] = [byUser(figures.times), byUser(figures.pinned), byUser(figures.cutTags)]
   return owners
     .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
     .map((owner) =>
       statsOf(owner, {
         counts: counts.get(owner.id) ?? [],
         tags: tags.get(owner.id) ?? [],
+        cutTags: cutTags.get(owner.id) ?? [],
         times: times.get(owner.id) ?? [],
         pinned: pinned.get(owner.id) ?? [],
       }),
@@ -58,10 +61,11 @@ function displayTime({ settings }: App): rows.DisplayTime {
 }
 
 /** Adds up what an account has in different visibilities. */
-function statsOf(owner: StatsOwner, { counts, tags, times, pinned }: rows.MemoFigures): UserStats {
+function statsOf(owner: StatsOwner, { counts, tags, cutTags, times, pinned }: rows.MemoFigures): UserStats {
   const sum = (column: keyof rows.MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
   for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
+  const displayTimes = newest(times, (a, b) => b.time - a.time).map(({ time }) => time)
   return {
     owner,
     memoCount: sum('memos'),
@@ -70,8 +74,10 @@ function statsOf(owner: StatsOwner, { counts, tags, times, pinned }: rows.MemoFi
     taskListCount: sum('with_task_list'),
     incompleteTasksCount: sum('with_incomplete_tasks'),
     tagCounts,
-    displayTimes: newest(times, (a, b) => b.time - a.time).map(({ time }) => time),
+    displayTimes,
     pinnedUids: newest(pinned, (a, b) => b.create_time - a.create_time || b.id - a.id).map(({ uid }) => uid),
+    // As many pinned memos are listed as memos have times.
+    isCut: cutTags.length > 0 || displayTimes.length < sum('memos'),
   }
 }
 

@@ -1,14 +1,8 @@
-import { deleteRepository } from '../../git/repositories.ts'
-import { removeAttachmentsOf } from '../../storage/attachment-files.ts'
 import { type Db, type Tx, transaction } from '../../storage/database.ts'
-import { deleteMemosOf, ownsMemos } from '../../storage/memos.ts'
-import { repositoryIdsOf } from '../../storage/repositories.ts'
 import * as rows from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
-import { checkOwnerRemains } from '../organizations/members.ts'
-import { keepHeadsOf } from '../pulls/departing-heads.ts'
 import { type Avatar, parseAvatar, UPLOADED } from './avatars.ts'
 import { checkNewPassword } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -162,33 +156,6 @@ export async function updateUser(
   })
 }
 
-/**
- * Deletes an account with its sessions, tokens and settings.
- *
- * @param force deletes what others may rely on too: its repositories, its memos and comments, with all comments below them.
- * @throws LAST_ADMIN, LAST_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA without `force`
- */
-export async function deleteUser(app: App, user: User, force: boolean): Promise<void> {
-  if (force) for (const id of await repositoryIdsOf(app.db, user.id)) await keepHeadsOf(app, id)
-  const repositories = await transaction(app.db, async (tx) => {
-    const present = await requirePresent(tx, user)
-    await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })
-    await checkOwnerRemains(tx, user.id)
-    const owned = await repositoryIdsOf(tx, user.id)
-    if (!force && (owned.length > 0 || (await ownsMemos(tx, user.id)))) {
-      throw new DomainError('HAS_ASSOCIATED_DATA', { name: `users/${present.user_id ?? present.username}` })
-    }
-    await deleteMemosOf(tx, user.id)
-    await rows.deleteUser(tx, user.id)
-    return owned
-  })
-  // A crash in between leaves folders that nothing leads to: no id is given a second time.
-  for (const id of repositories) {
-    await deleteRepository(app.git, id)
-    await removeAttachmentsOf(app.attachments, id)
-  }
-}
-
 /** The names that lead to an account: its username, and the id that its creator chose. */
 export function namesOf(user: Pick<User, 'user_id' | 'username'>): Set<string> {
   return new Set([nameKey(user.username), ...(user.user_id === null ? [] : [user.user_id])])
@@ -314,7 +281,7 @@ export async function requirePresent(tx: Tx, user: User): Promise<User> {
 }
 
 /** @throws LAST_ADMIN when the change would leave nobody who can administer the instance. */
-async function checkAdministratorRemains(
+export async function checkAdministratorRemains(
   tx: Tx,
   user: User,
   changes: Pick<rows.UserChanges, 'role' | 'state'>,

@@ -76,9 +76,11 @@ export async function showMembership(app: App, caller: SignedIn, name: string, u
 /**
  * Refuses to take a user away from an organisation, or from all of them, that nobody else owns.
  *
- * @throws LAST_ORGANIZATION_OWNER
+ * @throws LAST_ORGANIZATION_OWNER for the one, SOLE_ORGANIZATION_OWNER for all.
  */
 export async function checkOwnerRemains(tx: Tx, userId: number, organizationId?: number): Promise<void> {
   const orphaned = await findOnlyOwned(tx, userId, organizationId)
-  if (orphaned) throw new DomainError('LAST_ORGANIZATION_OWNER', { organization: orphaned.name })
+  if (!orphaned) return
+  const reason = organizationId === undefined ? 'SOLE_ORGANIZATION_OWNER' : 'LAST_ORGANIZATION_OWNER'
+  throw new DomainError(reason, { organization: orphaned.name })
 }

@@ -6,7 +6,7 @@ import { insertTeam } from '../../storage/teams.ts'
 import { claimNames, findNameHolder } from '../../storage/users.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../access.ts'
 import { getOwner, readVisibility } from '../accounts/owners.ts'
-import { checkLength, isEmail, isUsername, nameKey } from '../accounts/user-fields.ts'
+import { checkLength, checkSeen, isEmail, isUsername, nameKey } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { openOrganization, organizationViewer } from './access.ts'
@@ -159,6 +159,7 @@ function readProfile(caller: Caller, profile: OrganizationProfile): rows.Organiz
   for (const [field, limit] of Object.entries(MAX_CHARACTERS)) {
     checkLength(field, texts[field as keyof typeof texts], limit)
   }
+  checkSeen('website', website)
   if (email && !isEmail(email)) throw new DomainError('INVALID_EMAIL')
   const visibility = readVisibility(profile.visibility)
   if (visibility !== undefined && visibility !== 'public') checkSeesPrivate(caller)

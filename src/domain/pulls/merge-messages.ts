@@ -9,7 +9,7 @@ import type { SignedIn } from '../access.ts'
 import { GHOST, noReplyAddress } from '../accounts/owners.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { findAccounts } from '../repos/commit-authors.ts'
-import { publicIdentity } from '../repos/git-identity.ts'
+import { commitEmail, publicIdentity } from '../repos/git-identity.ts'
 import { reading } from '../repos/git-reading.ts'
 import { headNameOf, templateVariables } from './merge-variables.ts'
 import type { OpenPull, PullRequest } from './pull-requests.ts'
@@ -158,8 +158,10 @@ export async function giveCredit(
     callerId === pull.poster_id ? committer : await posterIdentity(app, pull, authors.find(isPoster)?.email)
   const own = author.email.toLowerCase()
   const said = message.toLowerCase()
-  const trailers = authors.flatMap((person) => {
-    if (person.email.toLowerCase() === own || isPoster(person)) return []
+  const trailers = authors.flatMap((written) => {
+    const account = accounts.get(written.email)
+    const person = account?.keep_email_private === 1 ? { ...written, email: commitEmail(app, account) } : written
+    if (person.email.toLowerCase() === own || isPoster(written)) return []
     if (said.includes(`<${person.email.toLowerCase()}>`)) return []
     const { name, email } = cleanSigner({ ...author, ...person })
     return `${CO_AUTHORED}${name} <${email}>\n`
@@ -171,6 +173,7 @@ export async function giveCredit(
 /** @param address by which the poster has written a commit of the pull request; undefined for none. */
 async function posterIdentity(app: App, { poster_id }: PullRequest, address: string | undefined): Promise<Signer> {
   const user = poster_id === null ? undefined : await findUserById(app.db, poster_id)
-  if (user) return { ...publicIdentity(app, user), ...(address !== undefined && { email: address }) }
+  const isShown = address !== undefined && user?.keep_email_private === 0
+  if (user) return { ...publicIdentity(app, user), ...(isShown && { email: address }) }
   return { name: GHOST.name, email: noReplyAddress(app, GHOST), time: nowSeconds(app.clock), offsetMinutes: 0 }
 }

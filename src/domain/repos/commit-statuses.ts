@@ -6,7 +6,7 @@ import { findOwnersByIds, type Owner, userAsOwner } from '../../storage/owners.t
 import type { Repository } from '../../storage/repositories.ts'
 import type { SignedIn } from '../access.ts'
 import { GHOST } from '../accounts/owners.ts'
-import { checkLength } from '../accounts/user-fields.ts'
+import { checkLength, checkSeen } from '../accounts/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { findCommitId, notFound } from './git-reading.ts'
@@ -169,6 +169,7 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
   // People follow it: it must not be a script.
+  checkSeen('target_url', targetUrl)
   if (!/^(https?:\/\/|$)/i.test(targetUrl)) throw new DomainError('INVALID_FIELD', { field: 'target_url' })
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
 }

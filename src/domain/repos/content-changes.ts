@@ -6,7 +6,7 @@ import { isRefName, readRef } from '../../git/refs.ts'
 import { editTree } from '../../git/tree-edits.ts'
 import { kindOf } from '../../git/trees.ts'
 import type { SignedIn } from '../access.ts'
-import { checkLength } from '../accounts/user-fields.ts'
+import { checkLength, checkSeen } from '../accounts/user-fields.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { type Verification, verifyObject } from './commit-verification.ts'
@@ -240,6 +240,7 @@ function commitText(app: App, caller: SignedIn, draft: CommitDraft, changes: rea
 function signerOf(field: string, own: Person, other: Person, self: Signer): Signer {
   checkLength(`${field}.name`, own.name, MAX_IDENTITY_CHARACTERS)
   checkLength(`${field}.email`, own.email, MAX_IDENTITY_CHARACTERS)
+  checkSeen(`${field}.email`, own.email)
   const time = own.time ?? self.time
   if (time < 0 || time > MAX_TIME) throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
   const name = own.name || other.name || self.name

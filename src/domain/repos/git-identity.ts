@@ -4,14 +4,19 @@ import type { SignedIn } from '../access.ts'
 import { noReplyAddress } from '../accounts/owners.ts'
 import { type App, nowSeconds } from '../app.ts'
 
-/** How Git is to name somebody who does something over the API, now. */
+/** How Git is to name somebody who does something over the API, now: by their address, unless they keep that private. */
 export function gitIdentity(app: App, { user }: Pick<SignedIn, 'user'>): Signer {
   return {
     name: user.display_name || user.username,
-    email: user.email || noReplyAddress(app, userAsOwner(user)),
+    email: commitEmail(app, user),
     time: nowSeconds(app.clock),
     offsetMinutes: 0,
   }
+}
+
+/** The address of an account in commits that the server makes. */
+export function commitEmail(app: App, user: SignedIn['user']): string {
+  return (user.keep_email_private === 0 && user.email) || noReplyAddress(app, userAsOwner(user))
 }
 
 /** How Git is to name somebody for what somebody else does: only they tell the world their address. */

@@ -157,7 +157,7 @@ function environmentOf(
     GITEA_REPO_IS_WIKI: 'false',
     GITEA_PUSHER_ID: String(user.id),
     GITEA_PUSHER_NAME: user.username,
-    ...(user.email !== '' && { GITEA_PUSHER_EMAIL: user.email }),
+    ...(user.email !== '' && user.keep_email_private === 0 && { GITEA_PUSHER_EMAIL: user.email }),
     // No push comes by an SSH key, and no update skips what is checked.
     GITEA_KEY_ID: '0',
     GITEA_DEPLOY_KEY_ID: '0',

@@ -39,17 +39,37 @@ export async function deleteRepository(app: App, caller: Caller, ownerName: stri
   await removeRepository(app, repository.id)
 }
 
-/**
- * The row first: a crash leaves a folder that nothing leads to, and no row whose folder is gone. What others are to pull from it they
- * have before that.
- */
+/** Removes a repository. */
 export async function removeRepository(app: App, id: number): Promise<void> {
-  await keepHeadsOf(app, id)
-  await git.withRepositoryLock(app.git, id, async () => {
-    await rescueHeadsFrom(app, id)
-    await transaction(app.db, (tx) => rows.deleteRepository(tx, id))
-    await git.deleteRepository(app.git, id)
-    await removeAttachmentsOf(app.attachments, id)
+  await removeRepositories(app, [id], async (tx) => {
+    await rows.deleteRepository(tx, id)
+    return true
+  })
+}
+
+/**
+ * Removes repositories. The rows first: a crash leaves folders that nothing leads to, as no id is given a second time, and
+ * no row whose folder is gone. What others are to pull from them they have before that, since their refs do not move
+ * meanwhile.
+ *
+ * @param deleteRows deletes the rows of the repositories, and what else is to go with them; or changes nothing, and
+ *   returns false.
+ * @returns what `deleteRows` returned.
+ */
+export async function removeRepositories(
+  app: App,
+  ids: readonly number[],
+  deleteRows: (tx: Tx) => Promise<boolean>,
+): Promise<boolean> {
+  for (const id of ids) await keepHeadsOf(app, id)
+  return git.withRepositoryLocks(app.git, ids, async () => {
+    for (const id of ids) await rescueHeadsFrom(app, id)
+    if (!(await transaction(app.db, deleteRows))) return false
+    for (const id of ids) {
+      await git.deleteRepository(app.git, id)
+      await removeAttachmentsOf(app.attachments, id)
+    }
+    return true
   })
 }
 

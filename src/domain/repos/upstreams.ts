@@ -3,6 +3,7 @@ import { open, seal } from '../accounts/sealed-secrets.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { type GatewayFailure, openGitGateway } from '../outbound/git-gateway.ts'
+import { hasUnseenCharacters } from '../unseen-characters.ts'
 
 /** A repository on another server. */
 export interface Upstream {
@@ -54,7 +55,10 @@ const PURPOSE = 'mirror-credentials'
  */
 export function readUpstream({ address, username, password, token }: UpstreamDraft): Upstream {
   const text = address.trim()
-  const url = text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) ? new URL(text) : undefined
+  const url =
+    text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasUnseenCharacters(text)
+      ? new URL(text)
+      : undefined
   const isFit = (url?.protocol === 'http:' || url?.protocol === 'https:') && url.search === '' && url.hash === ''
   if (!isFit) throw new DomainError('INVALID_CLONE_ADDRESS')
   const given = {

@@ -6,6 +6,7 @@ import { requirePresent, type User } from '../accounts/users.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { OutboundError } from '../outbound/errors.ts'
+import { hasUnseenCharacters } from '../unseen-characters.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
 
 export type UserWebhook = rows.UserWebhook
@@ -156,7 +157,7 @@ function checkValues<V extends Partial<UserWebhookValues>>(values: V): V {
 }
 
 function isTarget(url: string): boolean {
-  return url.length <= MAX_URL_CHARACTERS && WRITTEN_URL.test(url) && URL.canParse(url)
+  return url.length <= MAX_URL_CHARACTERS && WRITTEN_URL.test(url) && URL.canParse(url) && !hasUnseenCharacters(url)
 }
 
 /** @throws BLOCKED_ADDRESS; INVALID_WEBHOOK_URL when the host cannot be resolved. */

@@ -12,6 +12,8 @@ import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 /** Decides by the credentials of a request, with the rules that every protocol has. */
 export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
   return async (request, { owner, name, service }) => {
+    // Else what an administrator means to do as somebody else would be done as the administrator.
+    if (request.headers.sudo !== undefined) return { outcome: 'refused', status: 403, message: 'Git takes no Sudo.' }
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))
       const start = await openGitService(app, caller, owner, name, service)

@@ -12,6 +12,12 @@ export const ACCOUNTS = {
   },
   DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
   EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
+  ACCOUNT_NOT_PURGED: {
+    reason: 'HAS_ASSOCIATED_DATA',
+    code: Code.FailedPrecondition,
+    message: ({ name }) => `${name} owns content; delete with purge`,
+    restStatus: 422,
+  },
   HAS_ASSOCIATED_DATA: {
     code: Code.FailedPrecondition,
     message: ({ name }) => `${name} owns content; delete with force`,

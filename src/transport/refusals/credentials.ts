@@ -87,6 +87,11 @@ export const CREDENTIALS = {
     message: ({ scope }) => `this token cannot hand on the scope ${scope}, which it does not hold`,
   },
   SESSION_REQUIRED: { code: Code.PermissionDenied, message: 'a personal access token may not do that; sign in' },
+  SUDO_DENIED: {
+    reason: 'PERMISSION_DENIED',
+    code: Code.PermissionDenied,
+    message: 'Only administrators allowed to sudo.',
+  },
   TOKEN_NAME_AMBIGUOUS: {
     code: Code.InvalidArgument,
     message: ({ name }) => `multiple matches for token name '${name}'`,

@@ -57,6 +57,11 @@ export const ORGANIZATIONS = {
     message: 'the team Owners keeps its name and its rights',
     restStatus: 422,
   },
+  SOLE_ORGANIZATION_OWNER: {
+    reason: 'LAST_ORGANIZATION_OWNER',
+    code: Code.FailedPrecondition,
+    message: ({ organization }) => `${organization} would be left without an owner`,
+  },
   TEAM_ALREADY_ADDED: {
     code: Code.AlreadyExists,
     message: ({ team }) => `team '${team}' is already added to repo`,

@@ -83,13 +83,12 @@ function printFraction(nanos: number): string {
 }
 
 /**
- * Reads comma-separated field paths, each in lowerCamelCase or snake_case; the mask holds snake_case. Empty text is an
- * empty mask; undefined if a path among others is empty.
+ * Reads comma-separated field paths, each in lowerCamelCase or snake_case; the mask holds snake_case. Blanks around paths
+ * are dropped, and so are empty paths.
  */
-export function parseFieldMask(text: string): MessageInitShape<typeof FieldMaskSchema> | undefined {
-  if (text === '') return { paths: [] }
-  const paths = text.split(',')
-  return paths.includes('') ? undefined : { paths: paths.map(protoSnakeCase) }
+export function parseFieldMask(text: string): MessageInitShape<typeof FieldMaskSchema> {
+  const paths = text.split(',').map((path) => path.trim())
+  return { paths: paths.filter((path) => path !== '').map(protoSnakeCase) }
 }
 
 /** Prints paths in lowerCamelCase, joined by commas. A path that camel case would not give back stays as it is. */

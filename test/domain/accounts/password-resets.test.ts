@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { SignedIn } from '../../../src/domain/access.ts'
 import { authenticateToken, signInByPassword } from '../../../src/domain/accounts/credentials.ts'
+import { deleteUser } from '../../../src/domain/accounts/delete-user.ts'
 import {
   createPasswordResetToken,
   type ResetSubject,
@@ -11,7 +12,7 @@ import { createPersonalAccessToken } from '../../../src/domain/accounts/personal
 import { Scopes } from '../../../src/domain/accounts/scopes.ts'
 import { authenticateAccessToken, refreshSession, startSession } from '../../../src/domain/accounts/sessions.ts'
 import { confirmTwoFactor, enrollTwoFactor } from '../../../src/domain/accounts/two-factor.ts'
-import { deleteUser, type User } from '../../../src/domain/accounts/users.ts'
+import type { User } from '../../../src/domain/accounts/users.ts'
 import type { Mail } from '../../../src/domain/mail.ts'
 import { transaction } from '../../../src/storage/database.ts'
 import { findUserById, type UserChanges, updateUser } from '../../../src/storage/users.ts'

@@ -3,15 +3,15 @@ import {
   defaultMemoVisibility,
   getUserSettings,
   type UserSettingField,
-  type UserSettingTexts,
   updateUserSettings,
+  type WrittenPreferences,
 } from '../../../src/domain/accounts/user-settings.ts'
 import type { User } from '../../../src/domain/accounts/users.ts'
 import { transaction } from '../../../src/storage/database.ts'
 import { deleteUser } from '../../../src/storage/users.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 
-const DEFAULTS = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
+const DEFAULTS = { locale: 'en', memo_visibility: 'PRIVATE', theme: '', keep_email_private: false }
 
 let app: TestApp
 let ada: User
@@ -21,8 +21,9 @@ beforeEach(async () => {
   ada = await addUser(app, 'ada')
 })
 
-function put(texts: Partial<UserSettingTexts>, fields = Object.keys(texts) as UserSettingField[]) {
-  return updateUserSettings(app, ada, { locale: '', memo_visibility: '', theme: '', ...texts }, new Set(fields))
+function put(texts: Partial<WrittenPreferences>, fields = Object.keys(texts) as UserSettingField[]) {
+  const blank = { locale: '', memo_visibility: '', theme: '', keep_email_private: false }
+  return updateUserSettings(app, ada, { ...blank, ...texts }, new Set(fields))
 }
 
 describe('settings', () => {
@@ -64,7 +65,12 @@ describe('settings', () => {
 
   it('lose no change when different ones are changed at once', async () => {
     await Promise.all([put({ locale: 'fr' }), put({ theme: 'midnight' }), put({ memo_visibility: 'PUBLIC' })])
-    expect(await getUserSettings(app, ada)).toEqual({ locale: 'fr', memo_visibility: 'PUBLIC', theme: 'midnight' })
+    expect(await getUserSettings(app, ada)).toEqual({
+      ...DEFAULTS,
+      locale: 'fr',
+      memo_visibility: 'PUBLIC',
+      theme: 'midnight',
+    })
   })
 
   it('go with their account', async () => {

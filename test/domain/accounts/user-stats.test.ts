@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { deleteUser } from '../../../src/domain/accounts/delete-user.ts'
 import { getUserStats, listAllUserStats, type UserStats } from '../../../src/domain/accounts/user-stats.ts'
-import { deleteUser, type User } from '../../../src/domain/accounts/users.ts'
+import type { User } from '../../../src/domain/accounts/users.ts'
 import { createComment } from '../../../src/domain/memos/comments.ts'
 import { analyzeMemo } from '../../../src/domain/memos/content.ts'
 import { isReadable, type MemoReader } from '../../../src/domain/memos/memo-access.ts'
@@ -31,6 +32,7 @@ const ZERO = {
   tagCounts: new Map(),
   displayTimes: [],
   pinnedUids: [],
+  isCut: false,
 }
 
 describe('statistics', () => {
@@ -216,6 +218,7 @@ async function recount(owner: User, who: MemoReader): Promise<UserStats> {
     tagCounts,
     displayTimes: counted.map(({ memo }) => memo.create_time),
     pinnedUids: counted.flatMap(({ memo }) => (memo.pinned ? memo.uid : [])),
+    isCut: false,
   }
 }
 

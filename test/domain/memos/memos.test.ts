@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deleteUser, type User } from '../../../src/domain/accounts/users.ts'
+import { deleteUser } from '../../../src/domain/accounts/delete-user.ts'
+import type { User } from '../../../src/domain/accounts/users.ts'
 import { nowSeconds } from '../../../src/domain/app.ts'
 import { createComment } from '../../../src/domain/memos/comments.ts'
 import type { MemoDraft, MemoField } from '../../../src/domain/memos/memo-values.ts'

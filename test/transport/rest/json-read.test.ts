@@ -146,7 +146,7 @@ describe('a body', () => {
     ['{"timestamp":"2024-01-01t00:00:00z"}', 'timestamp: expected an RFC 3339 timestamp'],
     ['{"timestamp":5}', 'timestamp: expected an RFC 3339 timestamp'],
     ['{"duration":"1s!"}', 'duration: expected seconds with the suffix s'],
-    ['{"mask":"a,,b"}', 'mask: expected field paths separated by commas'],
+    ['{"mask":["a"]}', 'mask: expected field paths separated by commas'],
     ['{"struct":[]}', 'struct: expected an object'],
     ['{"listValue":{}}', 'listValue: expected an array'],
     ['{"any":{"id":"x"}}', 'any.@type: expected the URL of a known type'],

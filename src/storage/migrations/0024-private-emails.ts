@@ -1,0 +1,15 @@
+import type { Tx } from '../database.ts'
+
+/** Accounts whose addresses stay out of commits; and what deleting an account looks up. */
+export async function up(db: Tx): Promise<void> {
+  await db.schema
+    .alterTable('users')
+    .addColumn('keep_email_private', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
+  await db.schema.createIndex('releases_publisher').on('releases').column('publisher_id').execute()
+}
+
+export async function down(db: Tx): Promise<void> {
+  await db.schema.dropIndex('releases_publisher').execute()
+  await db.schema.alterTable('users').dropColumn('keep_email_private').execute()
+}
