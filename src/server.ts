@@ -78,6 +78,7 @@ import { registerServices } from './services/index.ts'
 import type { DataLock } from './storage/data-lock.ts'
 import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
+import { answerRoomInterceptor, readingInterceptor, tooMuchUnread } from './transport/answer-room.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
@@ -88,6 +89,7 @@ import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
 import { observeGit } from './transport/git-http/observe.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
+import { answerTo } from './transport/listener/answers.ts'
 import { type Listener, listen } from './transport/listener.ts'
 import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
@@ -305,7 +307,12 @@ async function serve(
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const proxy = config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
   const options = {
-    interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen, proxy)],
+    interceptors: [
+      observeInterceptor(app.log, metrics),
+      answerRoomInterceptor(isOpen),
+      accessInterceptor(app, isOpen, proxy),
+      readingInterceptor,
+    ],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
     shutdownSignal: shutdown.signal,
@@ -321,6 +328,10 @@ async function serve(
     headers: answerHeaders,
     publicUrl: app.publicUrl,
     completeError: explainRestError,
+    roomFor(request, bytes) {
+      const lacking = answerTo(request)?.lacks(bytes)
+      return lacking && tooMuchUnread(lacking)
+    },
     onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
   })
   let rpcPaths: ReadonlySet<string> = new Set()
@@ -356,6 +367,7 @@ async function serve(
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
     limits: { limitLoopback: config.limitLoopback },
+    networkOf: (request) => peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   base.url ||= listener.url

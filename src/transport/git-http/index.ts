@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { deletionBehind } from '../../domain/errors.ts'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
+import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
 import { createPlaces } from './places.ts'
@@ -67,6 +68,11 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
   const places = createPlaces(options.limits.maxSessions)
   const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute, end: Ending) => {
     const { authorize, limits, log } = options
+    const answer = answerTo(request)
+    if (answer?.fullBound() || answer?.enterStream()) {
+      const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+      return answerText(request, response, 429, 'read earlier answers of the server first', headers)
+    }
     if (route.kind === 'unknown service') {
       return answerText(request, response, 400, 'only the smart protocol of Git is spoken here')
     }
