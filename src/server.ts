@@ -78,7 +78,7 @@ import { registerServices } from './services/index.ts'
 import type { DataLock } from './storage/data-lock.ts'
 import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
-import { answerRoomInterceptor, readingInterceptor, tooMuchUnread } from './transport/answer-room.ts'
+import { answerRoomInterceptor, readingInterceptor, roomFor } from './transport/answer-room.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
@@ -89,7 +89,6 @@ import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
 import { observeGit } from './transport/git-http/observe.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
-import { answerTo } from './transport/listener/answers.ts'
 import { type Listener, listen } from './transport/listener.ts'
 import { createMetrics } from './transport/metrics.ts'
 import { createOpenApi } from './transport/openapi/index.ts'
@@ -301,7 +300,7 @@ async function serve(
   let openApi = ''
   let listener: Listener | undefined
 
-  const metrics = createMetrics(() => listener?.connections() ?? 0)
+  const metrics = createMetrics(() => listener?.figures())
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
@@ -328,10 +327,7 @@ async function serve(
     headers: answerHeaders,
     publicUrl: app.publicUrl,
     completeError: explainRestError,
-    roomFor(request, bytes) {
-      const lacking = answerTo(request)?.lacks(bytes)
-      return lacking && tooMuchUnread(lacking)
-    },
+    roomFor,
     onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
   })
   let rpcPaths: ReadonlySet<string> = new Set()

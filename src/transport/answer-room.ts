@@ -1,7 +1,9 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type ConnectError, type ContextKey, createContextKey, type Interceptor } from '@connectrpc/connect'
 import { callerKey, readFor } from '../services/call.ts'
+import type { HttpRequest } from './connection.ts'
 import { refusal } from './errors.ts'
+import { answerTo } from './listener/answers.ts'
 import type { Answer, Bound } from './listener/outgoing.ts'
 
 /** The account of the answer to a call. Set on every call that came by the listener. */
@@ -13,9 +15,15 @@ export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer
 const RETRY_AFTER_SECONDS = 5
 
 /** The refusal of a call whose answer there is no room for. */
-export function tooMuchUnread({ scope, maxBytes }: Bound): ConnectError {
+function tooMuchUnread({ scope, maxBytes }: Bound): ConnectError {
   const retry_after_seconds = String(RETRY_AFTER_SECONDS)
   return refusal('TOO_MUCH_UNREAD', { scope, limit: String(maxBytes), retry_after_seconds })
+}
+
+/** The refusal of an answer of so many bytes that there is no room for. */
+export function roomFor(request: HttpRequest, bytes: number): ConnectError | undefined {
+  const lacking = answerTo(request)?.lacks(bytes)
+  return lacking && tooMuchUnread(lacking)
 }
 
 /**

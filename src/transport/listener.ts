@@ -35,8 +35,8 @@ export interface Listener {
   readonly url: string
   /** The number of open connections. */
   readonly connections: () => number
-  /** What waits for readers, in bytes, and the number of open streams of messages. */
-  readonly outgoing: () => { readonly bytes: number; readonly streams: number }
+  /** What the listener holds at the moment: open connections, bytes that wait for readers, open streams of messages. */
+  readonly figures: () => { readonly connections: number; readonly waitingBytes: number; readonly streams: number }
   /**
    * Stops accepting, closes idle connections at once, lets requests in flight finish for at most `graceMs` and destroys the rest.
    * Resolves when every socket is gone. Calls after the first wait for the same end.
@@ -94,7 +94,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     url: urlOf(server.address(), options),
     connections: () => admission.size,
-    outgoing: () => outgoing,
+    figures: () => ({ connections: admission.size, waitingBytes: outgoing.bytes, streams: outgoing.streams }),
     close(graceMs) {
       closed ??= closeGracefully(server, admission, graceMs).finally(() => clearInterval(sweep))
       return closed
