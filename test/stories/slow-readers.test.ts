@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { type Client, createClient } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import { refusalOf } from '../support/forge.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
@@ -17,6 +18,9 @@ import { askOn, connectSlowly, residentMib, type SlowConnection } from '../suppo
 
 /** In base64 13.3 MiB: one fits on a connection, four fit for a peer. */
 const FILE_BYTES = 10 * 1024 * 1024
+
+/** With four of those all but a few hundred KiB of what a peer may have. */
+const REST_BYTES = 7.7 * 1024 * 1024
 const CONTENTS = '/api/v1/repos/bob/engine/contents/large'
 
 let data: string
@@ -33,6 +37,7 @@ beforeAll(async () => {
   await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true, default_branch: 'main' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/engine', 'bob', PASSWORD), 'mine')
   await writeFile(join(client.home, 'mine', 'large'), randomBytes(FILE_BYTES))
+  await writeFile(join(client.home, 'mine', 'rest'), randomBytes(REST_BYTES))
   await client.git('mine', 'add', '.')
   await client.commit('mine', 'large')
   await client.git('mine', 'push', '-q')
@@ -71,10 +76,14 @@ const reasonsOf = (answers: readonly { [name: string]: unknown }[]) => {
   return counts
 }
 
-/** Keeps as many large answers waiting as one peer may. */
-async function fillPeer(): Promise<void> {
-  for (let i = 0; i < 4; i++) expect((await openSlowly().ask({ ':path': CONTENTS }))[':status']).toBe(200)
+/** Keeps answers waiting, each on a connection of its own. */
+async function leaveUnread(...paths: readonly string[]): Promise<void> {
+  for (const path of paths) expect((await openSlowly().ask({ ':path': path }))[':status']).toBe(200)
 }
+
+/** As many large answers as one peer may have, and as much as one may have altogether. */
+const FOUR = Array<string>(4).fill(CONTENTS)
+const FULL = [...FOUR, '/api/v1/repos/bob/engine/contents/rest']
 
 describe('large answers that nobody reads', () => {
   it('are refused before they are made once one waits on a connection, and cost no memory', async () => {
@@ -94,7 +103,7 @@ describe('large answers that nobody reads', () => {
     async (protocol) => {
       const contents: Client<typeof ContentService> = createClient(ContentService, transportTo(server.url, protocol))
       const large = { owner: 'bob', repo: 'engine', path: 'large' }
-      await fillPeer()
+      await leaveUnread(...FOUR)
       const refused = await refusalOf(contents.getContents(large))
       expect(refused).toMatchObject({
         code: 'ResourceExhausted',
@@ -114,14 +123,32 @@ describe('large answers that nobody reads', () => {
     },
   )
 
-  it('leave REST and Git refusing with 429 when to try again', async () => {
-    await fillPeer()
-    const rest = await fetch(server.url + CONTENTS)
+  it('make every call of the same peer wait, small ones too, when nothing more fits', async () => {
+    await leaveUnread(...FULL)
+    const full = { scope: 'peer', limit: String(64 * 1024 * 1024), retry_after_seconds: '5' }
+    for (const protocol of RPC_PROTOCOLS) {
+      const transport = transportTo(server.url, protocol)
+      const refused = { code: 'ResourceExhausted', reason: 'TOO_MUCH_UNREAD', metadata: full }
+      expect(await refusalOf(createClient(ServerService, transport).getVersion({}))).toMatchObject(refused)
+      const raw = createClient(ContentService, transport).getRawFile({
+        owner: 'bob',
+        repo: 'engine',
+        path: 'README.md',
+      })
+      expect(await refusalOf(raw[Symbol.asyncIterator]().next())).toMatchObject(refused)
+      expect((await createClient(Health, transport).check({})).status).toBe(1)
+    }
+    const rest = await fetch(`${server.url}/api/v1/version`)
     expect([rest.status, rest.headers.get('retry-after'), rest.headers.get('x-error-reason')]).toEqual([
       429,
       '5',
       'TOO_MUCH_UNREAD',
     ])
+    const git = await fetch(`${server.url}/bob/engine.git/info/refs?service=git-upload-pack`)
+    expect([git.status, git.headers.get('retry-after')]).toEqual([429, '10'])
+    expect((await fetch(`${server.url}/metrics`)).status).toBe(429)
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${server.url}/openapi.json`)).status).toBe(200)
   })
 
   it('come whole to a reader that takes them late', async () => {
