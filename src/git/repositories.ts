@@ -11,6 +11,7 @@ import { HookRunner } from './hook-runner.ts'
 import { KeptProcesses } from './kept-processes.ts'
 import type { Merge, Merges } from './merge.ts'
 import type { CommitPlace } from './merge-bases.ts'
+import type { PaceLimits } from './pace.ts'
 import { installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
 import type { RefTransactions } from './ref-transactions.ts'
@@ -30,6 +31,8 @@ export interface Repositories {
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
   readonly streams: Gate
+  /** How fast these clients have to be where others find no place; left out, as `pace.ts` has it. */
+  readonly streamPace?: PaceLimits
   /** Processes that bring objects from one repository to another. For this room only. */
   readonly transfers: Gate
   /** Runs scripts of people, once it is prepared. */
@@ -52,7 +55,7 @@ export interface Repositories {
 export const MAX_READERS = 16
 const MAX_WAITING_READERS = 500
 
-/** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes. */
+/** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes; `Gate` says who gets a place. */
 const MAX_STREAMS = 32
 
 /** Transfers at a time, most of which take a moment, and those that may wait for a place. */

@@ -6,6 +6,8 @@ import { type ContextKey, type ContextValues, createContextKey, createContextVal
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import type { Peer } from '../domain/access.ts'
 import { secureKey } from '../services/call.ts'
+import { answerKey } from './answer-room.ts'
+import { answerTo } from './listener/answers.ts'
 import type { PeerOf } from './peers.ts'
 
 /** A handler of HTTP requests of either version. */
@@ -41,6 +43,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 export function contextValuesOf(request: HttpRequest, peerOf: PeerOf, publicSecure: boolean): ContextValues {
   const values = createContextValues()
   values.set(originKey, { peer: peerOf(request), requestId: requestIdOf(request.headers) })
+  values.set(answerKey, answerTo(request))
   if (publicSecure || socketOf(request) instanceof TLSSocket) values.set(secureKey, true)
   return values
 }
