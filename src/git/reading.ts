@@ -74,9 +74,10 @@ export function streamGit(
   repositories: Repositories,
   id: number,
   args: readonly string[],
+  options: Pick<ReadOptions, 'input'> = {},
 ): AsyncGenerator<Buffer, void, undefined> {
   const pace = new Pace(repositories.streamPace)
-  return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS, pace })
+  return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS, pace, ...options })
 }
 
 /**

@@ -5,6 +5,7 @@ import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../git/submodules.ts'
 import { findEntry, listTree, sizesOf, type TreeEntry, treePath } from '../../git/trees.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
+import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { type OpenRepository, openRepository } from './permissions.ts'
 import { admitContent } from './readers.ts'
@@ -36,8 +37,11 @@ export type ContentsView =
 /** A file to be sent as it is. */
 export interface RawFile {
   readonly name: string
+  readonly blobId: string
+  readonly bytes: number
   readonly isText: boolean
-  readonly chunks: AsyncIterable<Buffer>
+  /** The content, or a part of it. */
+  chunks(range: ByteRange | undefined): AsyncIterable<Buffer>
 }
 
 /** Entries shown of a directory: those that people make by hand have fewer. */
@@ -105,8 +109,16 @@ export async function getRawFile(
   if (!blob) throw notFound('PATH_NOT_FOUND', 'path', path)
   const isText = !blob.content.subarray(0, SNIFFED_BYTES).includes(0)
   const isWhole = blob.content.length === blob.bytes
-  const chunks = isWhole ? once(blob.content) : readingStream(streamBlob(app.git, id, entry.id))
-  return { name: nameOf(entry), isText, chunks }
+  return {
+    name: nameOf(entry),
+    blobId: entry.id,
+    bytes: blob.bytes,
+    isText,
+    chunks(range) {
+      const chunks = isWhole ? once(blob.content) : readingStream(streamBlob(app.git, id, entry.id))
+      return range ? partOf(chunks, range) : chunks
+    },
+  }
 }
 
 /** What is read of a file that is sent as it is: all of a small one, else enough to see what it is. */
