@@ -79,6 +79,7 @@ import { registerServices } from './services/index.ts'
 import { StartedParts } from './started-parts.ts'
 import { checkDatabase, type Db } from './storage/database.ts'
 import { accessInterceptor, accessProblems } from './transport/access.ts'
+import { answerRoomInterceptor, readingInterceptor, roomFor } from './transport/answer-room.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
@@ -294,13 +295,18 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
   let openApi = ''
   let listener: Listener | undefined
 
-  const metrics = createMetrics(() => listener?.connections() ?? 0)
+  const metrics = createMetrics(() => listener?.figures())
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const proxy = config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
   const options = {
-    interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen, proxy)],
+    interceptors: [
+      observeInterceptor(app.log, metrics),
+      answerRoomInterceptor(isOpen),
+      accessInterceptor(app, isOpen, proxy),
+      readingInterceptor,
+    ],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
     shutdownSignal: shutdown.signal,
@@ -317,6 +323,7 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
     headers: answerHeaders,
     publicUrl: app.publicUrl,
     completeError: explainRestError,
+    roomFor,
     onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
   })
   let rpcPaths: ReadonlySet<string> = new Set()
@@ -352,6 +359,7 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
     limits: { limitLoopback: config.limitLoopback },
+    networkOf: (request) => peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   const { url, close } = listener

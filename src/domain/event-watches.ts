@@ -25,6 +25,8 @@ export interface StreamHolder {
   readonly key: string | number
   /** Streams that they may have open. */
   readonly limit: number
+  /** What they are, as `TOO_MANY_STREAMS` says it. */
+  readonly scope: 'account' | 'peer'
 }
 
 /** The watches of all subjects of one kind: of accounts, or of repositories. */
@@ -75,9 +77,9 @@ export function createEventWatches(
   const held = new Map<StreamHolder['key'], number>()
   let lookout: Lookout | undefined
 
-  const enter = (subjectId: number, { key, limit }: StreamHolder) => {
+  const enter = (subjectId: number, { key, limit, scope }: StreamHolder) => {
     const streams = held.get(key) ?? 0
-    if (streams >= limit) throw new DomainError('TOO_MANY_STREAMS', { limit: String(limit) })
+    if (streams >= limit) throw new DomainError('TOO_MANY_STREAMS', { limit: String(limit), scope })
     held.set(key, streams + 1)
     const subject = subjects.get(subjectId) ?? { signal: createSignal(), watches: 0 }
     subject.watches += 1

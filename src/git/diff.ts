@@ -1,6 +1,7 @@
 import { measureTrees } from './change-sizes.ts'
 import { GitError } from './errors.ts'
 import { isObjectId } from './objects.ts'
+import { textOfPath } from './path-text.ts'
 import { type ReadOptions, readGit, splitAtZeros } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 
@@ -124,7 +125,9 @@ export async function diffPaths(
   to: string,
   window: FileWindow,
 ): Promise<TreeDiff> {
-  return readDiff(readGit(repositories, id, ['diff-tree', ...formatOf(false), '--no-renames', from, to]), window)
+  const chunks = readGit(repositories, id, ['diff-tree', ...formatOf(false), '--no-renames', from, to])
+  // Rules are patterns of names: quoting a name that is not UTF-8 would take it out of the reach of `*.bin`.
+  return readDiff(chunks, window, (path) => path.toString())
 }
 
 /** For what nobody asked for by itself. */
@@ -198,8 +201,12 @@ function formatOf(lines: boolean): string[] {
   return ['-r', '-z', '--no-abbrev', '--raw', ...(lines ? ['--numstat'] : [])]
 }
 
-async function readDiff(chunks: AsyncIterable<Buffer>, window: FileWindow): Promise<TreeDiff> {
-  const diff = new DiffReader(window)
+async function readDiff(
+  chunks: AsyncIterable<Buffer>,
+  window: FileWindow,
+  pathText?: (path: Buffer) => string,
+): Promise<TreeDiff> {
+  const diff = new DiffReader(window, pathText)
   for await (const token of splitAtZeros(chunks, MAX_PATH_BYTES)) diff.take(token)
   return diff.result()
 }
@@ -218,6 +225,7 @@ interface OpenRecord {
 
 /** Puts one diff together from the output of `--raw --numstat -z`: all raw records, then counts for most of them. */
 class DiffReader {
+  readonly #pathText: (path: Buffer) => string
   readonly #files: ChangedFile[] = []
   /** Where in `#files` a file is, by its path. */
   readonly #places = new Map<string, number>()
@@ -229,8 +237,9 @@ class DiffReader {
   #additions = 0
   #deletions = 0
 
-  constructor(window: FileWindow) {
+  constructor(window: FileWindow, pathText = textOfPath) {
     this.#window = window
+    this.#pathText = pathText
     this.#reached = window.from === undefined ? 0 : undefined
   }
 
@@ -240,7 +249,7 @@ class DiffReader {
   }
 
   take(token: Buffer): void {
-    if (this.#record) this.#takePath(this.#record, token.toString())
+    if (this.#record) this.#takePath(this.#record, this.#pathText(token))
     else if (token[0] === COLON) this.#takeHeader(token.toString('latin1', 1))
     else this.#takeCounts(token)
   }
@@ -300,7 +309,7 @@ class DiffReader {
     if (!counts) throw new Error('git diff-tree printed something unknown')
     const [prefix, added, deleted] = counts
     const add = (path: string) => this.#addCounts(path, added ?? '', deleted ?? '')
-    if (prefix.length < token.length) add(token.toString('utf8', prefix.length))
+    if (prefix.length < token.length) add(this.#pathText(token.subarray(prefix.length)))
     else this.#record = { paths: [], wantedPaths: 2, close: ([, path = '']) => add(path) }
   }
 

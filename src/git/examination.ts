@@ -1,5 +1,6 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { acceptedFaults } from './accepted-faults.ts'
 import { runGit } from './child-process.ts'
 import { entriesOf, unlessGone } from './folders.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
@@ -33,7 +34,8 @@ export async function* repositoryFolders({ folder }: Repositories): AsyncGenerat
 export async function checkObjects(repositories: Repositories, id: number): Promise<string[]> {
   const repository = repositoryPath(repositories, id)
   // Objects that no ref leads to are what a refused push or a force push leaves.
-  const args = ['fsck', '--full', '--strict', '--no-dangling', '--no-progress']
+  const settings = acceptedFaults('fsck').flatMap((setting) => ['-c', setting])
+  const args = [...settings, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress']
   const { code, stdout, stderr } = await runGit(args, { repository })
   if (code === 0) return []
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)

@@ -1,6 +1,7 @@
 import { GitError } from './errors.ts'
 import { soleMergeBase } from './merge-bases.ts'
 import { isObjectId, readObjects, readRefObjects } from './objects.ts'
+import { textOfPath } from './path-text.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from './reading.ts'
 import type { Repositories } from './repositories.ts'
@@ -219,7 +220,7 @@ async function* walkChanges(
     MAX_RECORD_BYTES,
   )) {
     if (objectId !== undefined) {
-      yield { commitId, path: token.toString(), objectId }
+      yield { commitId, path: textOfPath(token), objectId }
       objectId = undefined
       continue
     }

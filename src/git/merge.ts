@@ -12,6 +12,7 @@ import {
 } from './merge-attributes.ts'
 import { MergeProcess, type MergeVerdict } from './merge-process.ts'
 import { isObjectId } from './objects.ts'
+import { currentReader } from './readers.ts'
 import { MAX_CONVERSATION_MS, type ReadOptions, readGit, textOf } from './reading.ts'
 import { type Repositories, scratchPath } from './repositories.ts'
 
@@ -147,7 +148,7 @@ export class Merges {
    * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with what Git says when there is nothing to merge.
    */
   async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
-    this.#leave ??= await this.#repositories.readers.enter()
+    this.#leave ??= await this.#repositories.readers.enter({ holder: currentReader()?.holder })
     const reason = new GitError('TIMEOUT', 'a merge took more than it may')
     const timeout = setTimeout(() => this.#timeout.abort(reason), this.#options.timeoutMs ?? MERGE_TIMEOUT_MS)
     try {

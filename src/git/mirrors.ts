@@ -1,5 +1,6 @@
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { acceptedFaults } from './accepted-faults.ts'
 import { runGit, spawnGit } from './child-process.ts'
 import { packRefs, SHARED_REFS, writeRefs } from './forks.ts'
 import { findLargeText } from './large-texts.ts'
@@ -37,10 +38,7 @@ const FETCH_CONFIG = [
   'fetch.unpackLimit=1',
   'core.protectHFS=true',
   'core.protectNTFS=true',
-  // Faults of programs of long ago, in histories that nobody can change. They do no harm.
-  'fetch.fsck.badTimezone=ignore',
-  'fetch.fsck.missingSpaceBeforeDate=ignore',
-  'fetch.fsck.zeroPaddedFilemode=ignore',
+  ...acceptedFaults('fetch.fsck'),
   // Refs of drafts are written once more, all of them at once, and flushed then. The objects are flushed as they come.
   'core.fsync=objects',
 ]

@@ -122,19 +122,25 @@ async function* readBatch(
   }
 }
 
-/** One object by its id, whose content is cut at `maxBytes`. */
+/**
+ * One object by its id.
+ *
+ * @param maxBytes where its content is cut; or what says so once its size is known, before any of it is read. What that throws is thrown.
+ */
 export async function readObject(
   repositories: Repositories,
   id: number,
   objectId: string,
-  maxBytes: number,
+  maxBytes: number | ((info: ObjectInfo) => number),
 ): Promise<StoredObject | undefined> {
   const chunks = readGit(repositories, id, ['cat-file', '--batch'], { input: linesOf([objectId]) })
   try {
     const output = new ByteReader(chunks)
     const info = infoOf((await output.line()) ?? '')
+    if (!info) return undefined
+    const kept = typeof maxBytes === 'number' ? maxBytes : maxBytes(info)
     // The rest of a long one is not even read.
-    return info && { ...info, content: await output.bytes(Math.min(info.bytes, maxBytes), maxBytes) }
+    return { ...info, content: await output.bytes(Math.min(info.bytes, kept), kept) }
   } finally {
     await chunks.return()
   }

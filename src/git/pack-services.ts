@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { acceptedFaults } from './accepted-faults.ts'
 import { type GitProcess, spawnGit } from './child-process.ts'
 import { type AnswerPush, answerHooks, hooksFor } from './push-review.ts'
 import { OWN_REFS } from './refs.ts'
@@ -23,6 +24,7 @@ const UPLOAD_CONFIG = [
 const RECEIVE_CONFIG = [
   // Objects that break clients, or attack them by their names, stay out.
   'receive.fsckObjects=true',
+  ...acceptedFaults('receive.fsck'),
   'receive.advertisePushOptions=true',
   // Those of pull requests are many, and the server's: it lists them for whoever fetches.
   'receive.hideRefs=refs/pull/',

@@ -3,7 +3,9 @@ import type { Readable } from 'node:stream'
 import { type GitProcess, spawnGit } from './child-process.ts'
 import { GitError } from './errors.ts'
 import { Gate } from './gate.ts'
+import { Pace } from './pace.ts'
 import { EMPTY_TREE } from './raw-objects.ts'
+import { currentReader } from './readers.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** What a git that reads may take by default, once it runs. */
@@ -63,7 +65,8 @@ export function readGit(
 }
 
 /**
- * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up no place that others wait for.
+ * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up no place that others wait for, and
+ * a client who is too slow loses it to whoever finds none.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -71,8 +74,10 @@ export function streamGit(
   repositories: Repositories,
   id: number,
   args: readonly string[],
+  options: Pick<ReadOptions, 'input'> = {},
 ): AsyncGenerator<Buffer, void, undefined> {
-  return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS })
+  const pace = new Pace(repositories.streamPace)
+  return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS, pace, ...options })
 }
 
 /**
@@ -104,9 +109,11 @@ async function* run(
   id: number,
   args: readonly string[],
   gate: Gate,
-  { input, timeoutMs, signal, alsoFrom, quarantine, scratch, workTree }: ReadOptions,
+  { input, timeoutMs, signal, alsoFrom, quarantine, scratch, workTree, pace }: ReadOptions & { readonly pace?: Pace },
 ): AsyncGenerator<Buffer, void, undefined> {
-  const leave = await gate.enter()
+  let evict = () => {}
+  const guest = { holder: currentReader()?.holder, ...(pace && { pace, evict: () => evict() }) }
+  const leave = await gate.enter(guest)
   let git: GitProcess
   try {
     const config = CONFIG.flatMap((entry) => ['-c', entry])
@@ -135,6 +142,7 @@ async function* run(
     git.stop()
     leave()
   }
+  evict = () => stopFor(new GitError('TIMEOUT', `what git ${args[0]} printed was read too slowly`))
   // Not left to the consumer, who may have stopped asking for more.
   const timeout = setTimeout(() => stopFor(tookTooMuch(args)), timeoutMs)
   const abort = () => stopFor(signal?.reason)
@@ -143,7 +151,7 @@ async function* run(
   if (typeof input === 'object') input.pipe(git.stdin)
   else git.stdin.end(input)
   try {
-    yield* git.stdout
+    yield* pace ? pace.follow(git.stdout) : git.stdout
     const { code, stderr } = await git.exited
     // Without a code it was killed: by the timeout, or by the kernel for what overflows its stack or the memory.
     if (code === null) throw tookTooMuch(args)

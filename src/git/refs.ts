@@ -5,7 +5,7 @@ import { explained, found, GitError } from './errors.ts'
 import { isObjectId } from './objects.ts'
 import { readGit, textOf } from './reading.ts'
 import { RefTransactions } from './ref-transactions.ts'
-import { type Repositories, repositoryPath } from './repositories.ts'
+import { type Repositories, repositoryPath, withRefCreationLock } from './repositories.ts'
 
 /** A ref that holds an object id. */
 export interface Ref {
@@ -211,6 +211,11 @@ function peelToCommit(object: GitObject): Promise<GitObject | undefined> {
  */
 export async function updateRefs(repositories: Repositories, id: number, updates: readonly RefUpdate[]): Promise<void> {
   for (const update of updates) checkUpdate(update)
+  const work = () => commitUpdates(repositories, id, updates)
+  return updates.some(isCreation) ? withRefCreationLock(repositories, id, work) : work()
+}
+
+async function commitUpdates(repositories: Repositories, id: number, updates: readonly RefUpdate[]): Promise<void> {
   const instructions = updates.map(instructionOf).join('')
   const kept = repositories.keptRefTransactions.take(id)
   // One that has waited may have ended meanwhile. What has happened does not happen twice: each update says what it is to change.
@@ -219,6 +224,10 @@ export async function updateRefs(repositories: Repositories, id: number, updates
   const problem = await transactions.commit(instructions)
   if (problem !== undefined) throw await failureOf(repositories, id, updates, problem)
   repositories.keptRefTransactions.keep(id, transactions)
+}
+
+function isCreation({ from, to }: RefUpdate): boolean {
+  return from === undefined && to !== undefined
 }
 
 function checkUpdate({ name, from, to }: RefUpdate): void {
@@ -244,13 +253,31 @@ async function failureOf(
   for (const { name, from } of updates) {
     if ((await readRef(repositories, id, name)) !== from) return new GitError('STALE', `${name} has changed`)
   }
-  const kind = MESSAGES.find(([pattern]) => pattern.test(stderr))?.[1]
+  const kind = MESSAGES.find(([pattern]) => pattern.test(stderr))?.[1] ?? (await collisionOf(repositories, id, updates))
   return kind ? new GitError(kind, stderr) : new Error(`git update-ref failed: ${stderr}`)
+}
+
+/**
+ * Whether a ref that was to be created is below another one, or another one is below it. A push that creates the other ref
+ * at the same moment makes Git fail with messages that do not say so.
+ */
+async function collisionOf(
+  repositories: Repositories,
+  id: number,
+  updates: readonly RefUpdate[],
+): Promise<'NAME_COLLISION' | undefined> {
+  for (const { name } of updates.filter(isCreation)) {
+    for (let slash = name.lastIndexOf('/'); slash > 0; slash = name.lastIndexOf('/', slash - 1)) {
+      if ((await readRef(repositories, id, name.slice(0, slash))) !== undefined) return 'NAME_COLLISION'
+    }
+    for await (const _ of listRefs(repositories, id, [`${name}/`])) return 'NAME_COLLISION'
+  }
+  return undefined
 }
 
 /** What Git says about locks, names and objects (refs.c and refs/files-backend.c of Git 2.39; `LC_ALL` is C). */
 const MESSAGES: readonly (readonly [RegExp, GitError['kind']])[] = [
-  [/cannot create '|at the same time|there are still refs under/, 'NAME_COLLISION'],
+  [/cannot create '|at the same time|there are still refs under|blocking reference/, 'NAME_COLLISION'],
   [/\.lock': File exists/, 'LOCKED'],
   [/nonexistent object|trying to write non-commit object/, 'NOT_FOUND'],
 ]

@@ -11,6 +11,7 @@ import { HookRunner } from './hook-runner.ts'
 import { KeptProcesses } from './kept-processes.ts'
 import type { Merge, Merges } from './merge.ts'
 import type { CommitPlace } from './merge-bases.ts'
+import type { PaceLimits } from './pace.ts'
 import { installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
 import type { RefTransactions } from './ref-transactions.ts'
@@ -24,10 +25,14 @@ export interface Repositories {
   readonly handles: RepositoryHandles
   /** Last work under the lock of each repository that is locked. For this room only. */
   readonly locks: Map<number, Promise<unknown>>
+  /** Last creation of refs in each repository in which refs are being created. For this room only. */
+  readonly refCreations: Map<number, Promise<unknown>>
   /** Processes that read and end by themselves. For this room only. */
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
   readonly streams: Gate
+  /** How fast these clients have to be where others find no place; left out, as `pace.ts` has it. */
+  readonly streamPace?: PaceLimits
   /** Processes that bring objects from one repository to another. For this room only. */
   readonly transfers: Gate
   /** Runs scripts of people, once it is prepared. */
@@ -50,7 +55,7 @@ export interface Repositories {
 export const MAX_READERS = 16
 const MAX_WAITING_READERS = 500
 
-/** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes. */
+/** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes; `Gate` says who gets a place. */
 const MAX_STREAMS = 32
 
 /** Transfers at a time, most of which take a moment, and those that may wait for a place. */
@@ -90,6 +95,7 @@ export function repositoriesIn(folder: string): Repositories {
     folder,
     handles: new RepositoryHandles(),
     locks: new Map(),
+    refCreations: new Map(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
     streams: new Gate(MAX_STREAMS, 0),
     transfers: new Gate(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
@@ -210,7 +216,19 @@ export async function repositoryExists(repositories: Repositories, id: number): 
  * Runs work alone among all work under the lock of a repository, in the order of asking. Pushes do not take it: Git locks each ref
  * that it moves.
  */
-export async function withRepositoryLock<T>({ locks }: Repositories, id: number, work: () => Promise<T>): Promise<T> {
+export function withRepositoryLock<T>({ locks }: Repositories, id: number, work: () => Promise<T>): Promise<T> {
+  return afterOthers(locks, id, work)
+}
+
+/**
+ * Runs work that creates refs of a repository while no other such work of this process runs. Two Git processes that
+ * create `w` and `w/x` at the same time can stand in each other's way so that neither ref is created.
+ */
+export function withRefCreationLock<T>({ refCreations }: Repositories, id: number, work: () => Promise<T>): Promise<T> {
+  return afterOthers(refCreations, id, work)
+}
+
+async function afterOthers<T>(locks: Map<number, Promise<unknown>>, id: number, work: () => Promise<T>): Promise<T> {
   const before = locks.get(id)
   const mine = (before ?? Promise.resolve()).then(work)
   // A failure is for who asked for the work, not for those behind.

@@ -1,6 +1,7 @@
 import nodegit, { type TreeEntry as StoredEntry } from 'nodegit'
 import { explained, found } from './errors.ts'
 import { inspectObjects } from './objects.ts'
+import { bytesOfQuoted, textOfPath } from './path-text.ts'
 import { readGit, splitAtZeros } from './reading.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
@@ -9,7 +10,7 @@ export type EntryKind = 'file' | 'dir' | 'symlink' | 'submodule'
 
 /** One name of a tree. */
 export interface TreeEntry {
-  /** From the top of the tree that was asked for. Names are bytes: those that are not UTF-8 have U+FFFD in them, and no path finds them. */
+  /** From the top of the tree that was asked for, as `textOfPath` writes it. */
   readonly path: string
   /** As stored, for example 0o100755. */
   readonly mode: number
@@ -67,11 +68,34 @@ export async function findEntry(
   treeId: string,
   path: string,
 ): Promise<TreeEntry | undefined> {
-  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+  const literal = await repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
     const entry = await found(tree.entryByPath(path))
     return entry && entryOf(path, entry)
   })
+  return literal ?? (path.includes('"') ? findQuotedEntry(repositories, id, treeId, path) : undefined)
+}
+
+/** What a tree has at a path some of whose components are quoted: libgit2 takes paths in UTF-8 only. */
+async function findQuotedEntry(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  let entry: TreeEntry | undefined
+  let folderId = treeId
+  for (const component of path.split('/')) {
+    if (entry && entry.kind !== 'dir') return undefined
+    const wanted = bytesOfQuoted(component) ?? Buffer.from(component)
+    entry = undefined
+    for await (const record of splitAtZeros(readGit(repositories, id, lsTree(folderId)), MAX_LISTED_BYTES)) {
+      if (record.subarray(record.indexOf('\t') + 1).equals(wanted)) entry = readRecord(record)
+    }
+    if (!entry) return undefined
+    folderId = entry.id
+  }
+  return entry && { ...entry, path }
 }
 
 /**
@@ -138,7 +162,7 @@ export async function listTree(
     limit,
   }: { readonly recursive?: boolean; readonly offset: number; readonly limit: number },
 ): Promise<TreePage> {
-  const args = ['ls-tree', '-z', '--full-tree', ...(recursive ? ['-r', '-t'] : []), treeId]
+  const args = lsTree(treeId, ...(recursive ? ['-r', '-t'] : []))
   const entries: TreeEntry[] = []
   let total = 0
   for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_LISTED_BYTES)) {
@@ -148,12 +172,16 @@ export async function listTree(
   return { entries, total }
 }
 
+function lsTree(treeId: string, ...flags: readonly string[]): string[] {
+  return ['ls-tree', '-z', '--full-tree', ...flags, treeId]
+}
+
 /** `mode type id<TAB>path` (git-ls-tree(1)). */
 function readRecord(record: Buffer): TreeEntry {
   const tab = record.indexOf('\t')
   const [modeText = '', , id = ''] = record.toString('latin1', 0, tab).split(' ')
   const mode = Number.parseInt(modeText, 8)
-  return { path: record.toString('utf8', tab + 1), mode, kind: kindOf(mode), id }
+  return { path: textOfPath(record.subarray(tab + 1)), mode, kind: kindOf(mode), id }
 }
 
 /**

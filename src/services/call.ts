@@ -28,6 +28,8 @@ export const restStatusKey: ContextKey<number | undefined> = createContextKey<nu
   description: 'REST status',
 })
 
+export { readFor } from '../domain/repos/readers.ts'
+
 /** Who makes the call. */
 export function callerOf(context: Pick<HandlerContext, 'values'>): Caller {
   const caller = context.values.get(callerKey)

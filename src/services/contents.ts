@@ -8,17 +8,25 @@ import {
 } from '#gen/branchline/v1/content_pb.ts'
 import type { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { App } from '../domain/app.ts'
-import { getArchive } from '../domain/repos/archives.ts'
+import { type ArchiveFormat, getArchive } from '../domain/repos/archives.ts'
 import type { CommitView } from '../domain/repos/commits.ts'
 import { type EntryView, getContents, getRawFile, nameOf } from '../domain/repos/contents.ts'
+import { parseLfsPointer } from '../domain/repos/lfs-pointers.ts'
 import type { OpenRepository } from '../domain/repos/permissions.ts'
 import { callerOf } from './call.ts'
 import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
+import { hasFile, rangeOf, setDownloadHeaders } from './downloads.ts'
 import { encodePath, gitUrls } from './git-urls.ts'
-import { httpBodies, setFileHeaders } from './http-bodies.ts'
+import { httpBodies } from './http-bodies.ts'
 
 /** The methods of ContentService that read. */
 export type ContentMethods = Pick<ServiceImpl<typeof ContentService>, 'getContents' | 'getRawFile' | 'getArchive'>
+
+const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
+  'tar.gz': 'application/gzip',
+  zip: 'application/zip',
+  bundle: 'application/x-git-bundle',
+}
 
 /** Implements the methods of ContentService that read. */
 export function contentMethods(app: App): ContentMethods {
@@ -32,15 +40,24 @@ export function contentMethods(app: App): ContentMethods {
     },
 
     async *getRawFile({ owner, repo, path, ref }, context) {
-      const { name, isText, chunks } = await getRawFile(app, callerOf(context), owner, repo, path, ref)
-      setFileHeaders(context, isText ? 'inline' : 'attachment', name)
-      yield* httpBodies(isText ? 'text/plain; charset=utf-8' : 'application/octet-stream', chunks)
+      const { name, blobId, bytes, isText, chunks } = await getRawFile(app, callerOf(context), owner, repo, path, ref)
+      const entityTag = `"${blobId}"`
+      const range = rangeOf(context, entityTag, bytes)
+      setDownloadHeaders(context, { disposition: isText ? 'inline' : 'attachment', name, entityTag, bytes, range })
+      yield* httpBodies(isText ? 'text/plain; charset=utf-8' : 'application/octet-stream', chunks(range))
     },
 
-    async *getArchive({ owner, repo, archive }, context) {
-      const { name, format, chunks } = await getArchive(app, callerOf(context), owner, repo, archive)
-      setFileHeaders(context, 'attachment', name)
-      yield* httpBodies(format === 'zip' ? 'application/zip' : 'application/gzip', chunks)
+    async *getArchive({ owner, repo, archive, path }, context) {
+      const { name, format, objectId, chunks } = await getArchive(app, callerOf(context), owner, repo, {
+        archive,
+        path,
+      })
+      // Weak: another version of Git may compress the same files to other bytes.
+      const entityTag = `W/"${objectId}"`
+      setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes: undefined, range: undefined })
+      const contentType = ARCHIVE_TYPES[format]
+      if (hasFile(context, entityTag)) yield { contentType }
+      else yield* httpBodies(contentType, chunks)
     },
   }
 }
@@ -54,6 +71,7 @@ export function contentsMessage(app: App, view: EntryView, isListed = false): Co
   const htmlUrl = urls.html(`/src/commit/${commitId}/${path}`)
   const gitUrl = urls.api(`/git/${entry.kind === 'dir' ? 'trees' : 'blobs'}/${entry.id}`)
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
+  const lfs = entry.kind === 'file' && content ? parseLfsPointer(content) : undefined
   return create(ContentsResponseSchema, {
     name: nameOf(entry),
     path: entry.path,
@@ -72,6 +90,7 @@ export function contentsMessage(app: App, view: EntryView, isListed = false): Co
     htmlUrl,
     gitUrl,
     ...(isBlob && { downloadUrl: urls.html(`/raw/commit/${commitId}/${path}`) }),
+    ...(lfs && { lfsOid: lfs.oid, lfsSize: BigInt(lfs.bytes) }),
     ...(submoduleUrl !== undefined && { submoduleGitUrl: submoduleUrl }),
     Links: { self: url, git: gitUrl, html: htmlUrl },
   })

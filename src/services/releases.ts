@@ -34,9 +34,10 @@ import {
 } from '../domain/repos/releases.ts'
 import { accountMessage } from './accounts.ts'
 import { readUpload } from './asset-uploads.ts'
-import { callerOf, restStatusKey } from './call.ts'
+import { callerOf } from './call.ts'
+import { rangeTextOf, setDownloadHeaders } from './downloads.ts'
 import { encodePath, gitUrls } from './git-urls.ts'
-import { httpBodies, setFileHeaders } from './http-bodies.ts'
+import { httpBodies } from './http-bodies.ts'
 import { readNumberedPage } from './pages.ts'
 import { atSecond } from './times.ts'
 
@@ -140,24 +141,14 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
     },
 
     async *getAttachment({ uuid }, context) {
-      const { protocolName, requestHeader, requestMethod, responseHeader, values } = context
+      const { requestHeader, requestMethod } = context
       // A file never changes.
       const entityTag = `"${uuid}"`
-      // RFC 9110 section 13.1.5: who has the beginning of something else gets the whole.
-      const isPartWanted = (requestHeader.get('if-range') ?? entityTag) === entityTag
-      const rangeText = isPartWanted ? (requestHeader.get('range') ?? undefined) : undefined
       const isCounted = requestMethod !== 'HEAD' && !requestHeader.has('if-none-match')
+      const rangeText = rangeTextOf(context, entityTag)
       const { asset, range, chunks } = await download(app, callerOf(context), uuid, rangeText, isCounted)
-      setFileHeaders(context, 'attachment', asset.name)
-      responseHeader.set('accept-ranges', 'bytes')
-      responseHeader.set('etag', entityTag)
-      const bytes = range ? range.last - range.first + 1 : asset.bytes
-      // The RPC protocols frame what they send: there it would be the length of something else.
-      if (protocolName === 'rest') responseHeader.set('content-length', String(bytes))
-      if (range) {
-        responseHeader.set('content-range', `bytes ${range.first}-${range.last}/${asset.bytes}`)
-        values.set(restStatusKey, 206)
-      }
+      const { name, bytes } = asset
+      setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes, range })
       yield* httpBodies('application/octet-stream', chunks)
     },
   }

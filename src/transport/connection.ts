@@ -5,6 +5,8 @@ import { type ContextKey, type ContextValues, createContextKey, createContextVal
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import type { Peer } from '../domain/access.ts'
 import { secureKey } from '../services/call.ts'
+import { answerKey } from './answer-room.ts'
+import { answerTo } from './listener/answers.ts'
 import type { Peers } from './peers.ts'
 
 /** A handler of HTTP requests of either version. */
@@ -43,6 +45,7 @@ export function contextValuesOf(request: HttpRequest, peers: Peers, publicSecure
   const values = createContextValues()
   const requestId = requestIdOf(request.headers)
   values.set(originKey, { peer: peers.peerOf(request), connectedFrom: peers.connectedFrom(request), requestId })
+  values.set(answerKey, answerTo(request))
   if (publicSecure || peers.isSecure(request)) values.set(secureKey, true)
   return values
 }

@@ -2,10 +2,12 @@ import type http from 'node:http'
 import type http2 from 'node:http2'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { Admission } from './listener/admission.ts'
+import { countAnswers } from './listener/answers.ts'
 import { Connection } from './listener/connection.ts'
 import { createHttp1Server } from './listener/http1.ts'
 import { createHttp2Server } from './listener/http2.ts'
 import { defaultListenerLimits, type ListenerLimits } from './listener/limits.ts'
+import { Outgoing } from './listener/outgoing.ts'
 import { detectHttpVersion, type HttpVersion } from './listener/preface.ts'
 import { type Certificate, createTlsLayer } from './listener/tls.ts'
 
@@ -22,6 +24,8 @@ export interface ListenOptions {
     response: http.ServerResponse | http2.Http2ServerResponse,
   ) => void
   readonly limits?: Partial<ListenerLimits>
+  /** The network by which the limits of what waits for readers count a request; left out, that of the connection's other end. */
+  readonly networkOf?: (request: http.IncomingMessage | http2.Http2ServerRequest) => string | undefined
   /** What went wrong with a connection. Strangers cause these at will, so they belong in a debug log at most. */
   readonly onConnectionError?: (error: Error) => void
 }
@@ -31,6 +35,8 @@ export interface Listener {
   readonly url: string
   /** The number of open connections. */
   readonly connections: () => number
+  /** What the listener holds at the moment: open connections, bytes that wait for readers, open streams of messages. */
+  readonly figures: () => { readonly connections: number; readonly waitingBytes: number; readonly streams: number }
   /**
    * Stops accepting, closes idle connections at once, lets requests in flight finish for at most `graceMs` and destroys the rest.
    * Resolves when every socket is gone. Calls after the first wait for the same end.
@@ -52,18 +58,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits }
   const report = options.onConnectionError ?? (() => {})
   const admission = new Admission<Connection>(limits.maxConnections, limits.maxConnectionsPerPeer)
+  const outgoing = new Outgoing(limits)
   const start = createProtocols(options, limits, report)
 
   const server = net.createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
     (socket) => {
       socket.on('error', report)
-      const connection = new Connection(socket, limits)
+      const connection = new Connection(socket, limits, outgoing.open())
       if (!admission.admit(connection)) {
         socket.destroy()
         return
       }
-      socket.once('close', () => admission.remove(connection))
+      socket.once('close', () => {
+        admission.remove(connection)
+        connection.outgoing.close()
+      })
       start(connection)
     },
   )
@@ -77,12 +87,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const sweep = setInterval(() => {
     const nowMs = performance.now()
     for (const connection of admission) connection.inspect(nowMs)
+    outgoing.sweep(nowMs)
   }, limits.sweepIntervalMs).unref()
 
   let closed: Promise<void> | undefined
   return {
     url: urlOf(server.address(), options),
     connections: () => admission.size,
+    figures: () => ({ connections: admission.size, waitingBytes: outgoing.bytes, streams: outgoing.streams }),
     close(graceMs) {
       closed ??= closeGracefully(server, admission, graceMs).finally(() => clearInterval(sweep))
       return closed
@@ -96,8 +108,9 @@ function createProtocols(
   limits: ListenerLimits,
   report: (error: Error) => void,
 ): (connection: Connection) => void {
-  const http1Server = createHttp1Server(limits, options.handler)
-  const http2Server = createHttp2Server(limits, options.handler, report)
+  const count = countAnswers(options.networkOf)
+  const http1Server = createHttp1Server(limits, options.handler, count)
+  const http2Server = createHttp2Server(limits, options.handler, report, count)
   const speak = (connection: Connection, socket: Socket, version: HttpVersion): void => {
     const server = version === 'http2' ? http2Server : http1Server
     server.speak(connection, socket)

@@ -32,10 +32,23 @@ interface Tally {
   readonly durationsMs: number[]
 }
 
+/** Figures of the listener. */
+export interface ListenerFigures {
+  /** Open connections. */
+  readonly connections: number
+  /** Bytes that wait for readers. */
+  readonly waitingBytes: number
+  /** Open streams of messages. */
+  readonly streams: number
+}
+
+/** Those of a server that does not listen yet. */
+const NOTHING: ListenerFigures = { connections: 0, waitingBytes: 0, streams: 0 }
+
 /**
- * @param connections how many connections are open.
+ * @param listener its figures at the moment; undefined before there is one.
  */
-export function createMetrics(connections: () => number): Metrics {
+export function createMetrics(listener: () => ListenerFigures | undefined): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
@@ -67,14 +80,18 @@ export function createMetrics(connections: () => number): Metrics {
     buckets: GIT_DURATION_BUCKETS_S,
     registers,
   })
-  new Gauge({
-    name: 'branchline_connections',
-    help: 'Open connections.',
-    registers,
-    collect() {
-      this.set(connections())
-    },
-  })
+  const gauge = (name: string, help: string, value: (figures: ListenerFigures) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(listener() ?? NOTHING))
+      },
+    })
+  gauge('branchline_connections', 'Open connections.', ({ connections }) => connections)
+  gauge('branchline_waiting_bytes', 'Bytes of answers that wait for readers.', ({ waitingBytes }) => waitingBytes)
+  gauge('branchline_streams', 'Open streams of messages.', ({ streams }) => streams)
   const tallies = new Map<DescMethod, Tally>()
   const tallyOf = (method: DescMethod) => {
     const known = tallies.get(method)

@@ -2,7 +2,9 @@ import { actsAsAdministrator } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
 import { authenticate } from './authenticate.ts'
 import type { HttpRequest, HttpResponse } from './connection.ts'
+import { constantPage } from './constant-page.ts'
 import { CHALLENGE, toConnectError } from './errors.ts'
+import { answerTo } from './listener/answers.ts'
 import type { Metrics } from './metrics.ts'
 import type { PeerOf } from './peers.ts'
 
@@ -42,11 +44,14 @@ export function operatorPages(app: App, sources: PageSources): Pages {
       '/metrics',
       async (request, response) => {
         const refusedStatus = await metricsRefusal(app, request, sources.peerOf)
-        if (refusedStatus === undefined) send(response, 200, sources.metrics.contentType, await sources.metrics.print())
+        if (answerTo(request)?.fullBound()) {
+          send(response, 429, 'text/plain; charset=utf-8', 'read earlier answers of the server first\n')
+        } else if (refusedStatus === undefined)
+          send(response, 200, sources.metrics.contentType, await sources.metrics.print())
         else send(response, refusedStatus, 'text/plain; charset=utf-8', 'metrics are for administrators\n')
       },
     ],
-    ['/openapi.json', async (_request, response) => send(response, 200, 'application/json', sources.openApi())],
+    ['/openapi.json', constantPage('application/json', sources.openApi)],
   ])
 }
 

@@ -71,6 +71,31 @@ describe('a gate', () => {
     expect(order).toEqual(['a', 'b'])
     await gate.enter()
   })
+
+  it('leaves places for others to wait for, and lets those in first who have the fewest', async () => {
+    const gate = new Gate(4, 4)
+    const order: string[] = []
+    const visit = (holder: string) =>
+      gate.enter({ holder }).then(
+        (leave) => {
+          order.push(holder)
+          return leave
+        },
+        ({ kind }: GitError) => {
+          order.push(`${holder} ${kind}`)
+        },
+      )
+    const greedy = Array.from({ length: 5 }, () => visit('greedy'))
+    await greedy[4]
+    // Two have come in, two wait, and two places to wait are left.
+    expect(order).toEqual(['greedy', 'greedy', 'greedy BUSY'])
+    const [first] = [await visit('other'), visit('third')]
+    const leave = await greedy[0]
+    first?.()
+    leave?.()
+    await greedy[2]
+    expect(order.slice(3)).toEqual(['other', 'third', 'greedy'])
+  })
 })
 
 describe('recent results', () => {

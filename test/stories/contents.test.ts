@@ -78,7 +78,7 @@ describe('contents', () => {
     expect(brief).toEqual([
       ['.gitmodules', 'file', idOf('odds')],
       ['README.md', 'file', idOf('third')],
-      ['bytes\ufffd', 'file', idOf('odds')],
+      ['"bytes\\377"', 'file', idOf('odds')],
       ['docs', 'dir', idOf('second')],
       ['link', 'symlink', idOf('odds')],
       ['picture.png', 'file', idOf('odds')],

@@ -11,7 +11,7 @@ import { createMetrics } from '../../src/transport/metrics.ts'
 function observed(service: Partial<ServiceImpl<typeof Health>>) {
   const logged: Record<string, unknown>[] = []
   const log = createLogTo({ write: (line) => logged.push(JSON.parse(line)) }, 'info')
-  const metrics = createMetrics(() => 0)
+  const metrics = createMetrics(() => undefined)
   const transport = createRouterTransport(({ service: register }) => register(Health, service), {
     router: { interceptors: [observeInterceptor(log, metrics)] },
   })

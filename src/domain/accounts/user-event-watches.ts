@@ -29,5 +29,8 @@ export function createUserEventWatches(app: App, startTimer?: StartTimer): UserE
     },
     startTimer,
   )
-  return { open: (userId, until) => watches.open(userId, { key: userId, limit: MAX_STREAMS_PER_ACCOUNT }, until) }
+  return {
+    open: (userId, until) =>
+      watches.open(userId, { key: userId, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' }, until),
+  }
 }

@@ -1,12 +1,14 @@
 import { type LastChanges, lastChanges, readCommits } from '../../git/history.ts'
-import { readObject, streamBlob } from '../../git/objects.ts'
+import { type ObjectInfo, readObject, streamBlob } from '../../git/objects.ts'
 import type { RawCommit } from '../../git/raw-objects.ts'
 import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../git/submodules.ts'
 import { findEntry, listTree, sizesOf, type TreeEntry, treePath } from '../../git/trees.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
+import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { type OpenRepository, openRepository } from './permissions.ts'
+import { admitContent } from './readers.ts'
 
 /** A file, directory, symbolic link or submodule of a commit, as far as it was read. */
 export interface EntryView {
@@ -35,8 +37,11 @@ export type ContentsView =
 /** A file to be sent as it is. */
 export interface RawFile {
   readonly name: string
+  readonly blobId: string
+  readonly bytes: number
   readonly isText: boolean
-  readonly chunks: AsyncIterable<Buffer>
+  /** The content, or a part of it. */
+  chunks(range: ByteRange | undefined): AsyncIterable<Buffer>
 }
 
 /** Entries shown of a directory: those that people make by hand have fewer. */
@@ -100,12 +105,39 @@ export async function getRawFile(
   const entry = await entryAt(app, place, path)
   if (entry.kind !== 'file' && entry.kind !== 'symlink') throw notFound('PATH_NOT_FOUND', 'path', path)
   const { id } = place.open.repository
-  const blob = await reading(readObject(app.git, id, entry.id, MAX_BUFFERED_BYTES))
+  const blob = await reading(readObject(app.git, id, entry.id, keptOfRaw))
   if (!blob) throw notFound('PATH_NOT_FOUND', 'path', path)
   const isText = !blob.content.subarray(0, SNIFFED_BYTES).includes(0)
   const isWhole = blob.content.length === blob.bytes
-  const chunks = isWhole ? once(blob.content) : readingStream(streamBlob(app.git, id, entry.id))
-  return { name: nameOf(entry), isText, chunks }
+  return {
+    name: nameOf(entry),
+    blobId: entry.id,
+    bytes: blob.bytes,
+    isText,
+    chunks(range) {
+      const chunks = isWhole ? once(blob.content) : readingStream(streamBlob(app.git, id, entry.id))
+      return range ? partOf(chunks, range) : chunks
+    },
+  }
+}
+
+/** What is read of a file that is sent as it is: all of a small one, else enough to see what it is. */
+function keptOfRaw({ bytes }: ObjectInfo): number {
+  if (bytes > MAX_BUFFERED_BYTES) return SNIFFED_BYTES
+  admitContent(bytes)
+  return bytes
+}
+
+/**
+ * What is read of a file that is sent within a message: all of it, or nothing of one that is too large.
+ *
+ * @throws what the caller is refused with where too much of earlier answers waits already.
+ */
+export function keptInline({ bytes }: ObjectInfo): number {
+  if (bytes > MAX_INLINE_BYTES) return 0
+  // RFC 4648 section 4: base64 has four characters for three bytes.
+  admitContent(Math.ceil(bytes / 3) * 4)
+  return bytes
 }
 
 async function* once(content: Buffer): AsyncGenerator<Buffer, void, undefined> {
@@ -138,7 +170,7 @@ export function nameOf({ path }: TreeEntry): string {
 async function viewEntry(app: App, place: Place, entry: TreeEntry): Promise<EntryView> {
   const { id } = place.open.repository
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
-  const blob = isBlob ? await reading(readObject(app.git, id, entry.id, MAX_INLINE_BYTES)) : undefined
+  const blob = isBlob ? await reading(readObject(app.git, id, entry.id, keptInline)) : undefined
   const changes = await reading(lastChanges(app.git, id, place.commitId, entry.path, [entry]))
   const [view] = await viewEntries(app, place, [entry], new Map([[entry.id, blob?.bytes ?? 0]]), changes)
   if (!view) throw new Error('an entry has one view')

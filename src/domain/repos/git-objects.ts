@@ -7,7 +7,7 @@ import type { Repository } from '../../storage/repositories.ts'
 import type { Caller } from '../access.ts'
 import type { App } from '../app.ts'
 import { type Verification, verifyObject } from './commit-verification.ts'
-import { MAX_INLINE_BYTES } from './contents.ts'
+import { keptInline, MAX_INLINE_BYTES } from './contents.ts'
 import { checkObjectId, findCommitId, isOwnRef, notFound, reading } from './git-reading.ts'
 import { type OpenRepository, openRepository } from './permissions.ts'
 
@@ -132,7 +132,7 @@ export async function getGitBlob(
   sha: string,
 ): Promise<BlobView> {
   const open = await openRepository(app, caller, ownerName, name, 'read')
-  const blob = await reading(readObject(app.git, open.repository.id, checkObjectId(sha), MAX_INLINE_BYTES))
+  const blob = await reading(readObject(app.git, open.repository.id, checkObjectId(sha), keptInline))
   if (blob?.type !== 'blob') throw notFound('OBJECT_NOT_FOUND', 'sha', sha)
   const { bytes, content } = blob
   return { open, id: blob.id, bytes, content: bytes > MAX_INLINE_BYTES ? undefined : content }

@@ -17,6 +17,8 @@ import { noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
 import { recordUpdates } from './ref-updates.ts'
 
+export { Pace } from '../../git/pace.ts'
+
 /** To fetch, or to push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
 

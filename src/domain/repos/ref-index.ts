@@ -17,6 +17,7 @@ import {
   deletePendingRefUpdates,
   findBranch,
   pageOfBranches,
+  pendingRefUpdatesOf,
   putBranches,
   repositoriesWithPendingRefUpdates,
 } from '../../storage/branches.ts'
@@ -386,7 +387,7 @@ export async function readBranch(app: App, { id }: Repository, name: string): Pr
   const ref = `${HEADS}${name}`
   const [branch, held] = await Promise.all([findBranch(app.db, id, name), readRef(app.git, id, ref)])
   if (branch?.commit_id === held) return branch
-  await recordRefs(app, id, [], [ref])
+  await repairRow(app, id, ref)
   return findBranch(app.db, id, name)
 }
 
@@ -395,8 +396,18 @@ export async function readTag(app: App, { id }: Repository, name: string): Promi
   const ref = `${TAGS}${name}`
   const [tag, held] = await Promise.all([findTag(app.db, id, name), readRef(app.git, id, ref)])
   if (tag?.object_id === held) return tag
-  await recordRefs(app, id, [], [ref])
+  await repairRow(app, id, ref)
   return findTag(app.db, id, name)
+}
+
+/**
+ * Repairs the row about a ref. An update that is pending explains the difference, and concerns its own refs. Without one
+ * the rows are damaged, or somebody moved refs past the server: then the rows about all refs are compared with Git, since
+ * a repaired row alone would pass for a list that is complete.
+ */
+async function repairRow(app: App, repositoryId: number, ref: string): Promise<void> {
+  const isExplained = (await pendingRefUpdatesOf(app.db, repositoryId)).length > 0
+  await recordRefs(app, repositoryId, [], isExplained ? [ref] : 'all')
 }
 
 /** The tag of a name or, if there is none, one whose name differs in nothing but the case of its letters. */

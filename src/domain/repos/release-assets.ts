@@ -13,6 +13,7 @@ import { findTag } from '../../storage/tags.ts'
 import type { Caller, SignedIn } from '../access.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
+import { type ByteRange, readRange } from './byte-ranges.ts'
 import { openRepository, openRepositoryById } from './permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from './release-access.ts'
 import { changeWatched, recordReleaseChange } from './repository-events.ts'
@@ -32,12 +33,6 @@ const MAX_NAME_BYTES = 255
 
 /** A name that is a file of its own, wherever it is saved. */
 const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u
-
-/** A part of a file: first and last byte, both of them in it. */
-export interface ByteRange {
-  readonly first: number
-  readonly last: number
-}
 
 /** A file that somebody downloads, or a part of it. */
 export interface Download {
@@ -248,22 +243,6 @@ export async function download(
   // The release was deleted a moment ago.
   if (!file) throw new DomainError('ASSET_NOT_FOUND')
   return { asset, range, chunks: file.createReadStream(range && { start: range.first, end: range.last }) }
-}
-
-/**
- * One range of bytes (RFC 9110 section 14.1.2). Several, other units and what makes no sense are ignored, as the section allows.
- *
- * @returns undefined for the whole.
- * @throws RANGE_NOT_SATISFIABLE
- */
-export function readRange(text: string, bytes: number): ByteRange | undefined {
-  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? []
-  if (from === '' && to === '') return undefined
-  const isSuffix = from === ''
-  if (!isSuffix && to !== '' && Number(to) < Number(from)) return undefined
-  const first = isSuffix ? Math.max(0, bytes - Number(to)) : Number(from)
-  if (first >= bytes) throw new DomainError('RANGE_NOT_SATISFIABLE', { bytes: String(bytes) })
-  return { first, last: isSuffix || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1) }
 }
 
 function notFoundInstead(error: unknown): never {

@@ -42,8 +42,8 @@ export function createRepositoryWatches(app: App, startTimer?: StartTimer): Repo
 
 function holderOf(caller: Caller): StreamHolder {
   return caller.kind === 'user'
-    ? { key: caller.user.id, limit: MAX_STREAMS_PER_ACCOUNT }
-    : { key: networkOf(caller.peer.address), limit: MAX_STREAMS_PER_PEER }
+    ? { key: caller.user.id, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' }
+    : { key: networkOf(caller.peer.address), limit: MAX_STREAMS_PER_PEER, scope: 'peer' }
 }
 
 /**

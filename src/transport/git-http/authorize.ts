@@ -17,7 +17,8 @@ export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))
       const start = await openGitService(app, caller, owner, name, service)
-      return { outcome: 'granted', user: caller.kind === 'user' ? caller.user.id : undefined, start }
+      const user = caller.kind === 'user' ? caller.user.id : undefined
+      return { outcome: 'granted', user, network: caller.peer.network, start }
     } catch (error) {
       return refusalOf(error)
     }

@@ -35,6 +35,8 @@ export interface GitGrant {
   readonly outcome: 'granted'
   /** Number of the account that was let in. */
   readonly user: number | undefined
+  /** By which places are counted for a peer without an account; undefined for all whom no limit counts, together. */
+  readonly network: string | undefined
   /** Starts the service that was asked for, on the repository that was asked for. */
   start(request: PackRequest): PackProcess
 }

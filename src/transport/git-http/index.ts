@@ -1,11 +1,13 @@
 import type { Logger } from 'pino'
 import { deletionBehind } from '../../domain/errors.ts'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
+import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
 import { createPlaces } from './places.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
-import { advertise, exchange, type SessionLimits } from './session.ts'
+import { advertise, exchange, type SessionLimits, type SessionOptions } from './session.ts'
+import { Turn } from './turn.ts'
 
 export interface GitHttpOptions {
   readonly authorize: AuthorizeGit
@@ -13,7 +15,7 @@ export interface GitHttpOptions {
   /** Told of every request of Git's when it has ended. */
   readonly observe: (end: GitRequestEnd) => void
   readonly limits: SessionLimits & {
-    /** Requests that run git at the same time; for one account, or for all who have none, half of that. */
+    /** Requests that run git at the same time; for one account, or one peer without one, half of that at most. */
     readonly maxSessions: number
   }
 }
@@ -67,6 +69,11 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
   const places = createPlaces(options.limits.maxSessions)
   const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute, end: Ending) => {
     const { authorize, limits, log } = options
+    const answer = answerTo(request)
+    if (answer?.fullBound() || answer?.enterStream()) {
+      const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+      return answerText(request, response, 429, 'read earlier answers of the server first', headers)
+    }
     if (route.kind === 'unknown service') {
       return answerText(request, response, 400, 'only the smart protocol of Git is spoken here')
     }
@@ -78,14 +85,15 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     end.user = decision.user
     // The client may have left while it was looked up: then nothing would tell that nobody waits for the process.
     if (isClosed(request)) return
-    const leave = places.take(decision.user)
+    const turn = new Turn(decision, target.service)
+    const leave = places.take(turn)
     if (!leave) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
       return answerText(request, response, 503, 'too many people use git here at the moment', headers)
     }
     try {
       const serve: Serve = kind === 'request' ? exchange : advertise
-      await serve(request, response, target, decision, limits, log)
+      await serve(request, response, target, decision, { ...limits, turn }, log)
     } finally {
       leave()
     }
@@ -136,7 +144,7 @@ type Serve = (
   response: HttpResponse,
   target: GitTarget,
   grant: GitGrant,
-  limits: SessionLimits,
+  options: SessionOptions,
   log: Logger,
 ) => Promise<void>
 

@@ -3,6 +3,7 @@ import type { HttpRequest, HttpResponse } from '../connection.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from './git-access.ts'
 import { BodyError, drained, feed } from './request-body.ts'
+import type { Turn } from './turn.ts'
 
 /** What one request may cost. */
 export interface SessionLimits {
@@ -16,10 +17,15 @@ export interface SessionLimits {
   readonly totalTimeoutMs: number
 }
 
+/** What one request may cost, and its place. */
+export interface SessionOptions extends SessionLimits {
+  readonly turn: Turn
+}
+
 /** The process of one request, and what became of it. */
 interface Session {
   readonly process: PackProcess
-  readonly limits: SessionLimits
+  readonly options: SessionOptions
   /** Restarts the idle timeout. */
   readonly onProgress: () => void
   timedOut: boolean
@@ -40,13 +46,13 @@ export async function advertise(
   response: HttpResponse,
   { service }: GitTarget,
   grant: GitGrant,
-  limits: SessionLimits,
+  options: SessionOptions,
   log: Logger,
 ): Promise<void> {
   const session = begin(
     response,
     grant.start({ advertise: true, protocol: protocolOf(request), isLarge: false }),
-    limits,
+    options,
   )
   session.process.stdin.end()
   const line = `# service=${service}\n`
@@ -68,12 +74,12 @@ export async function exchange(
   response: HttpResponse,
   { service }: GitTarget,
   grant: GitGrant,
-  limits: SessionLimits,
+  options: SessionOptions,
   log: Logger,
 ): Promise<void> {
-  const session = begin(response, grant.start(packRequestOf(request)), limits)
+  const session = begin(response, grant.start(packRequestOf(request)), options)
   const { process, onProgress } = session
-  const maxBytes = service === 'git-receive-pack' ? limits.maxPushBytes : limits.maxFetchRequestBytes
+  const maxBytes = service === 'git-receive-pack' ? options.maxPushBytes : options.maxFetchRequestBytes
   const fed = feed(request, process.stdin, { maxBytes, onProgress }).then(
     () => undefined,
     (error: unknown) => {
@@ -108,18 +114,19 @@ function protocolOf({ headers }: HttpRequest): string {
 }
 
 /** Ties a process to its client and to the clock. */
-function begin(response: HttpResponse, process: PackProcess, limits: SessionLimits): Session {
+function begin(response: HttpResponse, process: PackProcess, options: SessionOptions): Session {
   const onTimeout = () => {
     session.timedOut = true
     process.stop()
     // What the client does not take would never be sent.
     if (response.headersSent) abort(response)
   }
-  const idle = setTimeout(onTimeout, limits.idleTimeoutMs)
-  const total = setTimeout(onTimeout, limits.totalTimeoutMs)
+  options.turn.onEvicted(onTimeout)
+  const idle = setTimeout(onTimeout, options.idleTimeoutMs)
+  const total = setTimeout(onTimeout, options.totalTimeoutMs)
   const session: Session = {
     process,
-    limits,
+    options,
     onProgress: () => idle.refresh(),
     timedOut: false,
     abandoned: false,
@@ -139,7 +146,7 @@ function begin(response: HttpResponse, process: PackProcess, limits: SessionLimi
 
 /** Sends what a process prints; the headers with its first bytes, so that until then there can be another answer. */
 async function send(session: Session, response: HttpResponse, contentType: string, prologue = ''): Promise<void> {
-  for await (const chunk of session.process.stdout) {
+  for await (const chunk of session.options.turn.follow(session.process.stdout)) {
     session.onProgress()
     // Read on: a push that has begun to move refs must not die of an answer that nobody takes.
     if (session.abandoned) continue

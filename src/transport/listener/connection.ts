@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { type Admitted, isLoopback, peerNetwork } from './admission.ts'
 import type { ListenerLimits } from './limits.ts'
+import type { OutgoingConnection } from './outgoing.ts'
 
 /** What is being spoken on a connection; one implementation for each protocol. */
 export interface Conversation {
@@ -33,6 +34,8 @@ export interface ProtocolServer {
 export class Connection implements Admitted {
   readonly socket: Socket
   readonly peer: string | undefined
+  /** What waits for the reader. */
+  readonly outgoing: OutgoingConnection
   readonly #limits: ListenerLimits
   #conversation: Conversation
   #requestsSeen = 0
@@ -44,8 +47,9 @@ export class Connection implements Admitted {
   #windowBytesRead = 0
   #windowOpen = false
 
-  constructor(socket: Socket, limits: ListenerLimits) {
+  constructor(socket: Socket, limits: ListenerLimits, outgoing: OutgoingConnection) {
     this.socket = socket
+    this.outgoing = outgoing
     const address = socket.remoteAddress ?? ''
     // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean nothing.
     this.peer = isLoopback(address) && !limits.limitLoopback ? undefined : peerNetwork(address)

@@ -1,7 +1,9 @@
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { CountAnswer } from './answers.ts'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import { CountedHttp1Response } from './counted-responses.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /**
@@ -14,10 +16,12 @@ import type { ListenerLimits } from './limits.ts'
 export function createHttp1Server(
   limits: ListenerLimits,
   handler: (request: http.IncomingMessage, response: http.ServerResponse) => void,
+  count: CountAnswer,
 ): ProtocolServer {
   const conversations = new WeakMap<Duplex, Http1Conversation>()
   const server = http.createServer(
     {
+      ServerResponse: CountedHttp1Response,
       maxHeaderSize: limits.maxHeaderBytes,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       headersTimeout: 0,
@@ -25,7 +29,9 @@ export function createHttp1Server(
       insecureHTTPParser: false,
     },
     (request, response) => {
-      conversations.get(request.socket)?.onRequest(request, response)
+      const conversation = conversations.get(request.socket)
+      conversation?.onRequest(request, response)
+      if (conversation) count(conversation.connection, request, response)
       handler(request, response)
     },
   )
@@ -50,7 +56,7 @@ export function createHttp1Server(
 
 /** The state of one HTTP/1.1 connection: its latest request, which pipelining answers last. */
 class Http1Conversation implements Conversation {
-  readonly #connection: Connection
+  readonly connection: Connection
   readonly #socket: Socket
   readonly #limits: ListenerLimits
   #request: http.IncomingMessage | undefined
@@ -60,7 +66,7 @@ class Http1Conversation implements Conversation {
   requests = 0
 
   constructor(connection: Connection, socket: Socket, limits: ListenerLimits) {
-    this.#connection = connection
+    this.connection = connection
     this.#socket = socket
     this.#limits = limits
   }
@@ -123,7 +129,7 @@ class Http1Conversation implements Conversation {
     this.#socket.end(
       `HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
     )
-    this.#connection.linger()
+    this.connection.linger()
   }
 
   drain(): void {

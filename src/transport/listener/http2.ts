@@ -1,5 +1,7 @@
 import http2 from 'node:http2'
+import type { CountAnswer } from './answers.ts'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import { CountedHttp2Response } from './counted-responses.ts'
 import type { ListenerLimits } from './limits.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
@@ -21,9 +23,12 @@ export function createHttp2Server(
   limits: ListenerLimits,
   handler: (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => void,
   report: (error: Error) => void,
+  count: CountAnswer,
 ): ProtocolServer {
+  const connections = new WeakMap<http2.Http2Session, Connection>()
   const server = http2.createServer(
     {
+      Http2ServerResponse: CountedHttp2Response,
       maxHeaderListPairs: limits.maxHeaderFields,
       maxSessionMemory: limits.maxSessionMemoryMib,
       settings: {
@@ -32,7 +37,12 @@ export function createHttp2Server(
         initialWindowSize: limits.streamWindowBytes,
       },
     },
-    handler,
+    (request, response) => {
+      const { session } = request.stream
+      const connection = session && connections.get(session)
+      if (connection) count(connection, request, response)
+      handler(request, response)
+    },
   )
   server.on('sessionError', report)
 
@@ -41,6 +51,7 @@ export function createHttp2Server(
       if (socket.destroyed) return
       // Node emits 'session' within the emit below, so this listener sees the session of this socket.
       server.once('session', (session: http2.ServerHttp2Session) => {
+        connections.set(session, connection)
         session.setLocalWindowSize(limits.sessionWindowBytes)
         const conversation = new Http2Conversation(connection, session, limits)
         session.close = () => conversation.drain()

@@ -40,6 +40,20 @@ export interface ListenerLimits {
   readonly sessionWindowBytes: number
   /** What one HTTP/2 session may hold in frames, header tables and queued data, in MiB (node counts in megabytes). */
   readonly maxSessionMemoryMib: number
+  /**
+   * What was made for readers and not taken by them, in bytes: on one connection, for one peer network, in total. No call is served
+   * beyond.
+   */
+  readonly maxWaitingBytesPerConnection: number
+  readonly maxWaitingBytesPerPeer: number
+  readonly maxWaitingBytes: number
+  /** Open streams of messages: on one connection, of one peer network, in total. */
+  readonly maxLongStreamsPerConnection: number
+  readonly maxLongStreamsPerPeer: number
+  readonly maxLongStreams: number
+  /** What a reader has to take within each such time while bytes wait, where others are refused for want of room. */
+  readonly slowReaderWindowMs: number
+  readonly minTakenBytes: number
   /** How often the deadlines above are looked at; they are exact to this interval. */
   readonly sweepIntervalMs: number
 }
@@ -94,6 +108,26 @@ const SESSION_WINDOW_BYTES = 1024 * 1024
 // Node's 10 refuses streams as soon as a few large answers wait for a slow reader.
 const MAX_SESSION_MEMORY_MIB = 32
 
+// The largest answer made as a whole, a file of 10 MiB in base64, and some small ones beside it.
+const MAX_WAITING_BYTES_PER_CONNECTION = 16 * 1024 * 1024
+
+// Four such answers: one host cannot take all there is.
+const MAX_WAITING_BYTES_PER_PEER = 64 * 1024 * 1024
+
+// What a machine of 2 GiB can spare.
+const MAX_WAITING_BYTES = 512 * 1024 * 1024
+
+// Half of the streams of a connection, so that unary calls always find one.
+const MAX_LONG_STREAMS_PER_CONNECTION = 64
+
+// As for connections: an open stream costs about as much as a connection does.
+const MAX_LONG_STREAMS_PER_PEER = 1024
+const MAX_LONG_STREAMS = 4096
+
+// 8 KiB a second: below any line on which somebody waits for an answer of megabytes.
+const SLOW_READER_WINDOW_MS = 60_000
+const MIN_TAKEN_BYTES = 480 * 1024
+
 // Two counters are read per connection, some milliseconds for all of them.
 const SWEEP_INTERVAL_MS = 1_000
 
@@ -118,5 +152,13 @@ export const defaultListenerLimits: ListenerLimits = {
   streamWindowBytes: STREAM_WINDOW_BYTES,
   sessionWindowBytes: SESSION_WINDOW_BYTES,
   maxSessionMemoryMib: MAX_SESSION_MEMORY_MIB,
+  maxWaitingBytesPerConnection: MAX_WAITING_BYTES_PER_CONNECTION,
+  maxWaitingBytesPerPeer: MAX_WAITING_BYTES_PER_PEER,
+  maxWaitingBytes: MAX_WAITING_BYTES,
+  maxLongStreamsPerConnection: MAX_LONG_STREAMS_PER_CONNECTION,
+  maxLongStreamsPerPeer: MAX_LONG_STREAMS_PER_PEER,
+  maxLongStreams: MAX_LONG_STREAMS,
+  slowReaderWindowMs: SLOW_READER_WINDOW_MS,
+  minTakenBytes: MIN_TAKEN_BYTES,
   sweepIntervalMs: SWEEP_INTERVAL_MS,
 }

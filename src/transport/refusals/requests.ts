@@ -72,7 +72,12 @@ export const REQUESTS = {
   TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
   TOO_MANY_STREAMS: {
     code: Code.ResourceExhausted,
-    message: ({ limit }) => `an account has at most ${limit} streams open`,
+    message: ({ limit, scope }) => `at most ${limit} streams may be open (${scope})`,
+  },
+  TOO_MUCH_UNREAD: {
+    code: Code.ResourceExhausted,
+    message: ({ limit, scope }) =>
+      `at most ${limit} bytes of answers may wait for their readers (${scope}); read earlier answers first`,
   },
   UNKNOWN_MASK_PATH: {
     code: Code.InvalidArgument,

@@ -33,6 +33,7 @@ export interface ServerState {
   readonly contextValues: ((request: NodeServerRequest) => ContextValues) | undefined
   readonly headers: ((request: NodeServerRequest) => HeaderList) | undefined
   readonly publicUrl: (() => string) | undefined
+  readonly roomFor: ((request: NodeServerRequest, bytes: number) => ConnectError | undefined) | undefined
   readonly onError: (error: unknown, request: NodeServerRequest) => void
 }
 
@@ -208,10 +209,16 @@ function replyTo({ state, endpoint, context, request }: Call, message: Message, 
   return endpoint.reply(response, { context, request: message, target, ifNoneMatch, baseUrl })
 }
 
-/** Sends an answer, in a content coding if the client takes one and the content is worth it. */
-function deliver({ endpoint, request, response, defaults }: Call, reply: Reply): Promise<void> | undefined {
+/**
+ * Sends an answer, in a content coding if the client takes one and the content is worth it.
+ *
+ * @throws what there is to answer in place of content that there is no room for.
+ */
+function deliver({ state, endpoint, request, response, defaults }: Call, reply: Reply): Promise<void> | undefined {
   const { compressions, compressMinBytes, readMaxBytes } = endpoint.settings
   const { body, contentType } = reply
+  const lacking = body === undefined ? undefined : state.roomFor?.(request, byteLength(body))
+  if (lacking) throw lacking
   const mayCompress =
     body !== undefined && compressions.length > 0 && isAtLeast(body, compressMinBytes) && isCompressible(contentType)
   if (!mayCompress) {

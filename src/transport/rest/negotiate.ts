@@ -74,14 +74,14 @@ export function requestCoding(
  * The coding for an answer by `Accept-Encoding` (RFC 9110 12.5.3), undefined for none: the highest weight, and the order
  * of `available` among equals. Without the header no coding is used: clients that send none rarely decode.
  */
-export function responseCoding(
+export function responseCoding<Coding extends Pick<Compression, 'name'>>(
   acceptEncoding: string | undefined,
-  available: readonly Compression[],
-): Compression | undefined {
+  available: readonly Coding[],
+): Coding | undefined {
   if (acceptEncoding === undefined || available.length === 0) return undefined
   const weights = weightsOf(acceptEncoding)
   const otherwise = weights.get('*') ?? 0
-  let best: Compression | undefined
+  let best: Coding | undefined
   // A coding that is less welcome than none is not used.
   let bestWeight = weights.get('identity') ?? 0
   for (const compression of available) {

@@ -55,6 +55,8 @@ export interface RestOptions {
   development?: boolean
   /** Completes every error before it is written: the place for details that tell programs what this module refused. */
   completeError?: (error: ConnectError) => void
+  /** The error to answer with in place of content of so many bytes, where there is no room for it. */
+  roomFor?: (request: NodeServerRequest, bytes: number) => ConnectError | undefined
   /** Told about everything that is thrown and is no ConnectError, and so about what "internal error" stands for. */
   onError?: (error: unknown, request: NodeServerRequest) => void
 }
@@ -119,7 +121,7 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
   const services = servicesOf(recorded)
   const registry = registryOf(services, options.registry)
   const style = { registry, development: options.development ?? false, completeError: options.completeError }
-  const { publicUrl, contextValues, headers, onError } = options
+  const { publicUrl, contextValues, headers, roomFor, onError } = options
   const problems: string[] = []
   const routes: { binding: Binding; recorded: Recorded }[] = []
   for (const entry of recorded) {
@@ -146,6 +148,7 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
     contextValues,
     headers,
     publicUrl: typeof publicUrl === 'string' ? () => publicUrl : publicUrl,
+    roomFor,
     onError: onError ?? (() => {}),
   })
 }

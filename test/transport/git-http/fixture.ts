@@ -72,7 +72,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       return { outcome: 'refused', status: 404, message: 'Repository not found' }
     }
     const user = headers['x-anonymous'] === undefined ? ADA : undefined
-    return { outcome: 'granted', user, start: (request) => remember(start(service, request)) }
+    return { outcome: 'granted', user, network: undefined, start: (request) => remember(start(service, request)) }
   }
   const handle = createGitHttp({
     authorize: async (request, target) => {

@@ -1,0 +1,209 @@
+import http from 'node:http'
+import http2 from 'node:http2'
+import type { Answer, Outflow, OutgoingConnection } from './outgoing.ts'
+
+/** What is handed to the transport at a time of an answer that was made as a whole, so that the pace of its reader shows. */
+const SLICE_BYTES = 128 * 1024
+
+type Callback = (error: Error) => void
+type Chunk = string | Uint8Array
+
+/** A response of either version of HTTP. */
+interface Response {
+  readonly writableLength: number
+  once(event: 'close' | 'drain', listener: () => void): unknown
+}
+
+/** What a class of responses does that counts nothing. */
+interface Plain<R extends Response> {
+  write(response: R, chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): boolean
+  end(response: R, chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void
+  cutOff(response: R): void
+}
+
+/**
+ * Writes a response and keeps the ledger: an answer that comes as a whole is given to the transport in slices, each when the one
+ * before is taken, and one for which there is no room is not sent.
+ */
+class Counter<R extends Response> implements Outflow {
+  readonly answer: Answer
+  readonly #response: R
+  readonly #plain: Plain<R>
+  #isCutOff = false
+  /** What the transport was not given yet. */
+  readonly #queue: { bytes: Uint8Array; readonly callback: Callback | undefined }[] = []
+  #queuedBytes = 0
+  /** Called when the queue is empty, if the response has ended meanwhile. */
+  #end: (() => void) | undefined
+
+  constructor(response: R, plain: Plain<R>, connection: OutgoingConnection, network: string | undefined) {
+    this.#response = response
+    this.#plain = plain
+    this.answer = connection.begin(this, network)
+  }
+
+  get waitingBytes(): number {
+    return this.#queuedBytes + this.#response.writableLength
+  }
+
+  once(event: 'close', listener: () => void): unknown {
+    return this.#response.once(event, listener)
+  }
+
+  cutOff(): void {
+    this.#isCutOff = true
+    this.#queue.length = 0
+    this.#queuedBytes = 0
+    this.#plain.cutOff(this.#response)
+  }
+
+  write(chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): boolean {
+    if (!this.#admits(chunk)) {
+      if (callback) process.nextTick(callback, new Error('too much waits for the reader'))
+      return false
+    }
+    if (this.#goesInSlices(chunk)) {
+      this.#writeInSlices(chunk, encoding, callback)
+      return false
+    }
+    const hasRoom = this.#plain.write(this.#response, chunk, encoding, callback)
+    this.answer.wrote(chunk.length)
+    return hasRoom
+  }
+
+  end(chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void {
+    if (chunk !== undefined && !this.#admits(chunk)) return
+    let content = chunk
+    if (content !== undefined && this.#goesInSlices(content)) {
+      this.#writeInSlices(content, encoding, undefined)
+      content = undefined
+    }
+    const endNow = () => this.#endNow(content, encoding, callback)
+    if (this.#queue.length === 0) endNow()
+    else this.#end = endNow
+  }
+
+  #endNow(chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void {
+    this.answer.isEnded = true
+    this.#plain.end(this.#response, chunk, encoding, callback)
+    this.answer.wrote(chunk?.length ?? 0)
+  }
+
+  /** Whether there is room for what is written. Otherwise the answer is cut off. */
+  #admits({ length }: Chunk): boolean {
+    if (this.#isCutOff) return false
+    const { answer } = this
+    if (answer.isStream || answer.isShared) return true
+    if (answer.lacks(length) === undefined) return true
+    this.cutOff()
+    return false
+  }
+
+  /** A stream of messages is written as its reader takes it in any case. What comes behind slices has to wait for them. */
+  #goesInSlices({ length }: Chunk): boolean {
+    return this.#queue.length > 0 || (length > SLICE_BYTES && !this.answer.isStream)
+  }
+
+  #writeInSlices(chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): void {
+    // Bytes rather than text: of a text the transport would make a copy, and keep both.
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
+    this.#queuedBytes += bytes.length
+    this.answer.wrote(bytes.length)
+    if (this.#queue.push({ bytes, callback }) === 1) this.#writeQueue()
+  }
+
+  readonly #writeQueue = (): void => {
+    let hasRoom = true
+    for (let head = this.#queue[0]; hasRoom && head !== undefined; head = this.#queue[0]) {
+      const slice = head.bytes.subarray(0, SLICE_BYTES)
+      head.bytes = head.bytes.subarray(SLICE_BYTES)
+      this.#queuedBytes -= slice.length
+      const isLast = head.bytes.length === 0
+      if (isLast) this.#queue.shift()
+      hasRoom = this.#plain.write(this.#response, slice, 'utf8', isLast ? head.callback : undefined)
+    }
+    this.answer.measure()
+    if (this.#queue.length > 0) this.#response.once('drain', this.#writeQueue)
+    else this.#end?.()
+  }
+}
+
+const plainHttp1: Plain<http.ServerResponse> = {
+  write: (response, chunk, encoding, callback) =>
+    Reflect.apply(http.ServerResponse.prototype.write, response, [chunk, encoding, callback]),
+  end: (response, chunk, encoding, callback) =>
+    Reflect.apply(http.ServerResponse.prototype.end, response, [chunk, encoding, callback]),
+  cutOff: (response) => response.destroy(),
+}
+
+/** A response of HTTP/1.1, counted once that has begun. */
+export class CountedHttp1Response extends http.ServerResponse {
+  #counter: Counter<http.ServerResponse> | undefined
+
+  beginCounting(connection: OutgoingConnection, network: string | undefined): Answer {
+    this.#counter = new Counter(this, plainHttp1, connection, network)
+    return this.#counter.answer
+  }
+
+  override write(chunk: Chunk, encoding?: BufferEncoding | Callback, callback?: Callback): boolean {
+    const args = argumentsOf(encoding, callback)
+    return this.#counter?.write(chunk, ...args) ?? plainHttp1.write(this, chunk, ...args)
+  }
+
+  override end(chunk?: Chunk | Callback, encoding?: BufferEncoding | Callback, callback?: Callback): this {
+    const [content, ...args] = endArgumentsOf(chunk, encoding, callback)
+    if (this.#counter) this.#counter.end(content, ...args)
+    else plainHttp1.end(this, content, ...args)
+    return this
+  }
+}
+
+const plainHttp2: Plain<http2.Http2ServerResponse> = {
+  write: (response, chunk, encoding, callback) =>
+    Reflect.apply(http2.Http2ServerResponse.prototype.write, response, [chunk, encoding, callback]),
+  end: (response, chunk, encoding, callback) => {
+    // Node writes what comes with the end by the method that is overridden.
+    if (chunk !== undefined) plainHttp2.write(response, chunk, encoding, undefined)
+    Reflect.apply(http2.Http2ServerResponse.prototype.end, response, [callback])
+  },
+  // The code of which gRPC makes RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
+  cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
+}
+
+/** A response of HTTP/2, counted once that has begun. */
+export class CountedHttp2Response extends http2.Http2ServerResponse {
+  #counter: Counter<http2.Http2ServerResponse> | undefined
+
+  beginCounting(connection: OutgoingConnection, network: string | undefined): Answer {
+    this.#counter = new Counter(this, plainHttp2, connection, network)
+    return this.#counter.answer
+  }
+
+  override write(chunk: Chunk, encoding?: BufferEncoding | Callback, callback?: Callback): boolean {
+    const args = argumentsOf(encoding, callback)
+    return this.#counter?.write(chunk, ...args) ?? plainHttp2.write(this, chunk, ...args)
+  }
+
+  override end(chunk?: Chunk | Callback, encoding?: BufferEncoding | Callback, callback?: Callback): this {
+    const [content, ...args] = endArgumentsOf(chunk, encoding, callback)
+    if (this.#counter) this.#counter.end(content, ...args)
+    else plainHttp2.end(this, content, ...args)
+    return this
+  }
+}
+
+function argumentsOf(
+  encoding: BufferEncoding | Callback | undefined,
+  callback: Callback | undefined,
+): [BufferEncoding, Callback | undefined] {
+  return typeof encoding === 'function' ? ['utf8', encoding] : [encoding ?? 'utf8', callback]
+}
+
+function endArgumentsOf(
+  chunk: Chunk | Callback | null | undefined,
+  encoding: BufferEncoding | Callback | undefined,
+  callback: Callback | undefined,
+): [Chunk | undefined, BufferEncoding, Callback | undefined] {
+  if (typeof chunk === 'function') return [undefined, 'utf8', chunk]
+  return [chunk ?? undefined, ...argumentsOf(encoding, callback)]
+}

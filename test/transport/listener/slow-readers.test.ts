@@ -1,0 +1,153 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
+import { connect } from 'node:net'
+import type { Writable } from 'node:stream'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { answerTo } from '../../../src/transport/listener/answers.ts'
+import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
+import type { ListenOptions } from '../../../src/transport/listener.ts'
+import { quickSweep, type Request, type Response, useListeners } from './fixture.ts'
+
+const MIB = 1024 * 1024
+const { start, connectHttp2 } = useListeners()
+
+/** Answers with as many bytes as the path says. */
+const sized = (request: Request, response: Response) => {
+  request.resume()
+  response.end(Buffer.alloc(Number(request.url?.slice(1))))
+}
+
+const startWith = (limits: Partial<ListenerLimits>, handler: ListenOptions['handler'] = sized) =>
+  start({ handler, limits: { ...quickSweep, ...limits } })
+
+/** Reads nothing: the window of its streams is closed. */
+const CLOSED = { settings: { initialWindowSize: 0 } }
+
+const ask = (session: ClientHttp2Session, bytes: number): ClientHttp2Stream => {
+  const stream = session.request({ ':path': `/${bytes}` })
+  stream.on('error', () => {})
+  return stream
+}
+
+/** Resolves however a stream is closed. */
+const closed = (stream: ClientHttp2Stream) => new Promise<void>((resolve) => stream.once('close', resolve))
+
+describe('answers that wait for their readers', () => {
+  it('are as many bytes as one connection may have, and those beyond are reset as gRPC has it', async () => {
+    const { url, figures } = await startWith({})
+    const session = connectHttp2(url, CLOSED)
+    const kept = [5, 5, 5].map((mib) => ask(session, mib * MIB))
+    await Promise.all(kept.map((stream) => once(stream, 'response')))
+    const beyond = ask(session, 5 * MIB)
+    await closed(beyond)
+    expect(beyond.rstCode).toBe(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    expect(figures().waitingBytes).toBe(15 * MIB)
+    session.destroy()
+    await expect.poll(() => figures().waitingBytes).toBe(0)
+  })
+
+  it('may be one that is larger than that, when nothing else waits', async () => {
+    const { url } = await startWith({})
+    expect((await (await fetch(`${url}/${20 * MIB}`)).arrayBuffer()).byteLength).toBe(20 * MIB)
+  })
+
+  it('are as many bytes as one peer may have, and as all may have', async () => {
+    for (const limits of [{ maxWaitingBytesPerPeer: 8 * MIB, limitLoopback: true }, { maxWaitingBytes: 8 * MIB }]) {
+      const { url, figures } = await startWith(limits)
+      const open = () => connectHttp2(url, CLOSED)
+      await Promise.all([3, 4].map((mib) => once(ask(open(), mib * MIB), 'response')))
+      await closed(ask(open(), 2 * MIB))
+      expect(figures().waitingBytes).toBe(7 * MIB)
+    }
+  })
+
+  it('are forgotten with a connection that asked for several at once on HTTP/1.1', async () => {
+    const { url, figures } = await startWith({})
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.pause()
+    socket.write('GET /8000000 HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3))
+    await expect.poll(() => figures().waitingBytes).toBeGreaterThan(4 * MIB)
+    expect(figures().waitingBytes).toBeLessThanOrEqual(16 * MIB + 4096)
+    socket.destroy()
+    await expect.poll(() => figures().waitingBytes).toBe(0)
+    expect(figures().connections).toBe(0)
+  })
+
+  it('keep the order of what was written', async () => {
+    const parts = [Buffer.alloc(MIB, 'a'), Buffer.from('b'), Buffer.alloc(MIB, 'c')]
+    const { url } = await startWith({}, (_, response: Writable) => {
+      for (const part of parts) response.write(part)
+      response.end('d')
+    })
+    const expected = Buffer.concat([...parts, Buffer.from('d')])
+    expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(expected)).toBe(true)
+    const stream = connectHttp2(url).request({ ':path': '/' })
+    expect(Buffer.concat(await stream.toArray()).equals(expected)).toBe(true)
+  })
+
+  it('count for whom the request came from', async () => {
+    const { url } = await start({
+      handler: sized,
+      networkOf: ({ headers }) => String(headers['x-peer']),
+      limits: { ...quickSweep, maxWaitingBytesPerPeer: 3 * MIB },
+    })
+    const askAs = (peer: string) => {
+      const stream = connectHttp2(url, CLOSED).request({ ':path': `/${2 * MIB}`, 'x-peer': peer })
+      stream.on('error', () => {})
+      return stream
+    }
+    await once(askAs('a'), 'response')
+    await once(askAs('b'), 'response')
+    await closed(askAs('a'))
+  })
+})
+
+describe('a reader who is too slow', () => {
+  const LIMITS = { maxWaitingBytes: 8 * MIB, slowReaderWindowMs: 10, minTakenBytes: 1 }
+
+  it('is cut off when others are refused for want of room, and not before', async () => {
+    const { url, figures } = await startWith(LIMITS)
+    const slow = ask(connectHttp2(url, CLOSED), 6 * MIB)
+    await once(slow, 'response')
+    const keepAlive = new http.Agent({ keepAlive: true })
+    onTestFinished(() => keepAlive.destroy())
+    const slowHttp1 = http.get(`${url}/${1.5 * MIB}`, { agent: keepAlive })
+    const [answer] = await once(slowHttp1, 'response')
+    expect(answer.statusCode).toBe(200)
+    expect(figures().waitingBytes).toBeGreaterThanOrEqual(6 * MIB)
+    // Whoever is refused may try again: room is made meanwhile.
+    await expect
+      .poll(async () => (await fetch(`${url}/${4 * MIB}`).then((response) => response.arrayBuffer())).byteLength)
+      .toBe(4 * MIB)
+    expect(slow.closed).toBe(true)
+  })
+
+  it('is not cut off while there is room', async () => {
+    const { url, figures } = await startWith(LIMITS)
+    const slow = ask(connectHttp2(url, CLOSED), 6 * MIB)
+    await once(slow, 'response')
+    // Many sweeps pass in the time of these answers.
+    for (let i = 0; i < 50; i++) await (await fetch(`${url}/1000`)).arrayBuffer()
+    expect(slow.closed).toBe(false)
+    expect(figures().waitingBytes).toBe(6 * MIB)
+  })
+})
+
+describe('long streams', () => {
+  it('have places, which they give back when they are closed', async () => {
+    const { url, figures } = await startWith({ maxLongStreamsPerConnection: 2 }, (request, response) => {
+      const crowded = answerTo(request)?.enterStream()
+      if (crowded) response.statusCode = 429
+      response.end()
+    })
+    const session = connectHttp2(url)
+    for (let i = 0; i < 5; i++) {
+      const stream = session.request({ ':path': '/' })
+      const [headers] = await once(stream, 'response')
+      expect(headers[':status']).toBe(200)
+      await once(stream.resume(), 'close')
+    }
+    await expect.poll(() => figures().streams).toBe(0)
+  })
+})
