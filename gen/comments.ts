@@ -992,6 +992,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.COMMIT_NOT_FOUND", "The repository has no commit of this id or name.\n\nNOT_FOUND, REST 404. Metadata: `ref`, cut to 100 characters."],
   ["branchline.v1.ErrorReason.CROSS_SITE_REQUEST", "The request was not made by a page of this instance, and its only credential is what a proxy says.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.CURSOR_EXPIRED", "Events behind the cursor have been forgotten. Read the lists, then start without a cursor.\n\nOUT_OF_RANGE, REST 400. Metadata: none."],
+  ["branchline.v1.ErrorReason.DEADLINE_EXCEEDED", "The deadline that the client set has passed. Nothing was changed and nothing will be, unless the metadata says\notherwise.\n\nDEADLINE_EXCEEDED, REST 504. Metadata: `committed`, \"true\" when the change was made, though too late to say so in\ntime; absent otherwise."],
   ["branchline.v1.ErrorReason.DELETED_MEANWHILE", "Something that the request is about was deleted while it was served, such as the organisation of a new repository.\n\nNOT_FOUND, REST 404. Metadata: none."],
   ["branchline.v1.ErrorReason.DEPLOY_KEY_EXISTS", "The repository has the deploy key already.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],
   ["branchline.v1.ErrorReason.DEPLOY_KEY_TITLE_TAKEN", "Another deploy key of the repository has the title.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],

@@ -81,6 +81,7 @@ import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
+import { deadlineInterceptor } from './transport/deadlines.ts'
 import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
 import { authorizeGit } from './transport/git-http/authorize.ts'
@@ -305,7 +306,7 @@ async function serve(
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const proxy = config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
   const options = {
-    interceptors: [observeInterceptor(app.log, metrics), accessInterceptor(app, isOpen, proxy)],
+    interceptors: [observeInterceptor(app.log, metrics), deadlineInterceptor, accessInterceptor(app, isOpen, proxy)],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
     shutdownSignal: shutdown.signal,

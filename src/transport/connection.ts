@@ -6,7 +6,9 @@ import { type ContextKey, type ContextValues, createContextKey, createContextVal
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import type { Peer } from '../domain/access.ts'
 import { secureKey } from '../services/call.ts'
+import { expiresAtKey } from './deadlines.ts'
 import type { PeerOf } from './peers.ts'
+import { deadlineKept, timeoutOf } from './rest/index.ts'
 
 /** A handler of HTTP requests of either version. */
 export type RequestHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
@@ -41,8 +43,22 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 export function contextValuesOf(request: HttpRequest, peerOf: PeerOf, publicSecure: boolean): ContextValues {
   const values = createContextValues()
   values.set(originKey, { peer: peerOf(request), requestId: requestIdOf(request.headers) })
+  const timeoutMs = readableTimeoutOf(request.headers)
+  if (timeoutMs !== undefined) {
+    values.set(expiresAtKey, performance.now() + timeoutMs)
+    values.set(deadlineKept, true)
+  }
   if (publicSecure || socketOf(request) instanceof TLSSocket) values.set(secureKey, true)
   return values
+}
+
+/** A malformed one is for the protocol to refuse. */
+function readableTimeoutOf(headers: IncomingHttpHeaders): number | undefined {
+  try {
+    return timeoutOf(headers, Number.MAX_SAFE_INTEGER)
+  } catch {
+    return undefined
+  }
 }
 
 /** HTTP/2 requests show a proxy of their socket; the session holds the real one. */

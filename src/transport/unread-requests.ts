@@ -42,6 +42,7 @@ const UNREAD_BY_NAME: ReadonlyMap<string, Unread> = new Map(
 
 /** What codes mean where REST itself raises them. */
 const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
+  [Code.DeadlineExceeded, 'DEADLINE_EXCEEDED'],
   [Code.InvalidArgument, 'MALFORMED_REQUEST'],
   [Code.ResourceExhausted, 'REQUEST_TOO_LARGE'],
   [Code.NotFound, 'UNKNOWN_PATH'],

@@ -25,8 +25,13 @@ export interface Refusal {
   readonly header?: readonly [string, string] | ((metadata: Metadata) => readonly [string, string])
 }
 
-/** What the client sent cannot be read, or leads nowhere; found by the transports, not by the rules. */
-export type TransportReason = 'MALFORMED_REQUEST' | 'METHOD_NOT_ALLOWED' | 'REQUEST_TOO_LARGE' | 'UNKNOWN_PATH'
+/** What the client sent cannot be read, leads nowhere, or is over; found by the transports, not by the rules. */
+export type TransportReason =
+  | 'DEADLINE_EXCEEDED'
+  | 'MALFORMED_REQUEST'
+  | 'METHOD_NOT_ALLOWED'
+  | 'REQUEST_TOO_LARGE'
+  | 'UNKNOWN_PATH'
 
 /** A value of the proto enum. */
 type PublicReason = keyof typeof ErrorReason
