@@ -24,8 +24,9 @@ export function createDispatch({ cors, pages, rpcPaths, rpcs, git, rest }: Desti
     if (cors.apply(request, response)) return
     const path = pathOf(request)
     const page = pages.get(path)
-    if (page && (request.method === 'GET' || request.method === 'HEAD')) {
+    if (page) {
       setAnswerHeaders(request, response)
+      if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(request, response)
       page(request, response).catch((err: unknown) => {
         log.error({ err, path }, 'a page failed')
         response.destroy()
@@ -37,6 +38,12 @@ export function createDispatch({ cors, pages, rpcPaths, rpcs, git, rest }: Desti
       rest(request, response)
     }
   }
+}
+
+function refuseMethod(request: HttpRequest, response: HttpResponse): void {
+  request.resume()
+  response.writeHead(405, { allow: 'GET, HEAD', 'content-length': '0' })
+  response.end()
 }
 
 /**
