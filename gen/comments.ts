@@ -2537,7 +2537,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.Repository.full_name", "Name of the owner, a slash, and the name."],
   ["branchline.v1.Repository.has_actions", "Always false: nothing is run here."],
   ["branchline.v1.Repository.has_code", "Whether there is something to clone. Always true."],
-  ["branchline.v1.Repository.has_issues", "Whether labels, milestones and comments are in use."],
+  ["branchline.v1.Repository.has_issues", "Whether there are issues beside pull requests. Always false: there is no tracker of issues. The switch of the same\nname, for labels, milestones and comments, is kept."],
   ["branchline.v1.Repository.has_packages", "Always false: there are no packages here."],
   ["branchline.v1.Repository.has_projects", "Always false: there are no project boards here."],
   ["branchline.v1.Repository.has_pull_requests", "Whether pull requests are in use."],

@@ -87,6 +87,7 @@ import { restStatusOf } from './transport/errors.ts'
 import { authorizeGit } from './transport/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
 import { observeGit } from './transport/git-http/observe.ts'
+import { createGoImport } from './transport/go-import.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
 import { type Listener, listen } from './transport/listener.ts'
@@ -355,7 +356,18 @@ async function serve(
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
-    handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
+    handler: createDispatch(
+      {
+        cors,
+        pages,
+        rpcPaths,
+        rpcs,
+        git,
+        goImport: createGoImport(app.publicUrl),
+        rest: refuseUnknownRpcs(rest.nodeHandler()),
+      },
+      app.log,
+    ),
     limits: { limitLoopback: config.limitLoopback },
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
