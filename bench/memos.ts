@@ -23,6 +23,9 @@ const INTERVAL_S = 60
 const TAGS = 20
 const TAGS_OF_MEMO = 2
 
+/** A filter with tags of which every memo of few, and every other one of many, has one. */
+const MANY_TAGS = Array.from({ length: 80 }, (_, i) => `"${i < TAGS / 2 ? 'tag' : 'no'}${i}" in tags`).join(' || ')
+
 const IN_FLIGHT = 32
 
 /** Puts memos into the database of many accounts, beside the server that has it open. */
@@ -115,6 +118,7 @@ export function memoLists(servers: Servers): Group {
       ...pages('', {}, false),
       ...pages(', signed in', {}, true),
       ...pages(', pinned first', { orderBy: 'pinned,create_time' }, false),
+      ...pages(' of eighty tags', { filter: MANY_TAGS }, false),
       ...pages(' of one account', { filter: `creator == "users/${usernameOf(FEW_MEMOS.account)}"` }, false),
     ],
   }

@@ -83,11 +83,13 @@ import { answerRoomInterceptor, readingInterceptor, roomFor } from './transport/
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
+import { deadlineInterceptor } from './transport/deadlines.ts'
 import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
 import { authorizeGit } from './transport/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
 import { observeGit } from './transport/git-http/observe.ts'
+import { createGoImport } from './transport/go-import.ts'
 import { createHealth } from './transport/health.ts'
 import { observeInterceptor } from './transport/interceptors.ts'
 import { type Listener, listen } from './transport/listener.ts'
@@ -303,6 +305,7 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
   const options = {
     interceptors: [
       observeInterceptor(app.log, metrics),
+      deadlineInterceptor,
       answerRoomInterceptor(isOpen),
       accessInterceptor(app, isOpen, proxy),
       readingInterceptor,
@@ -357,7 +360,18 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
-    handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
+    handler: createDispatch(
+      {
+        cors,
+        pages,
+        rpcPaths,
+        rpcs,
+        git,
+        goImport: createGoImport(app.publicUrl),
+        rest: refuseUnknownRpcs(rest.nodeHandler()),
+      },
+      app.log,
+    ),
     limits: { limitLoopback: config.limitLoopback },
     networkOf: (request) => peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),

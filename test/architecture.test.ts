@@ -9,6 +9,7 @@ const src = fileURLToPath(new URL('../src/', import.meta.url))
 const rulesOfTransport = [
   'domain/app.ts',
   'domain/access.ts',
+  'domain/deadlines.ts',
   'domain/errors.ts',
   'domain/accounts/credentials.ts',
   'domain/accounts/proxy-sign-in.ts',

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { withoutDeadline } from '../storage/call-deadlines.ts'
 import { deletionBehind } from './errors.ts'
 
 /** Work that no answer waits for. */
@@ -18,8 +19,7 @@ export function createBackground(log: Logger): Background {
   const underWay = new Set<Promise<unknown>>()
   return {
     run(name, work) {
-      const running = Promise.resolve()
-        .then(work)
+      const running = withoutDeadline(() => Promise.resolve().then(work))
         .catch((err: unknown) => {
           // What it is about may be deleted before it is done, which is no fault.
           log[deletionBehind(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')

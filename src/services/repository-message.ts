@@ -58,7 +58,9 @@ function stateOf({ repository, owner, topics }: RepositoryView): Fields {
     defaultBranch: repository.default_branch,
     objectFormatName: 'sha1',
     hasCode: true,
-    hasIssues: repository.has_issues === 1,
+    // Clients that see true ask for issues, and some give up when there is no such path. The switch is kept for the time
+    // when there are.
+    hasIssues: false,
     hasPullRequests: repository.has_pull_requests === 1,
     hasReleases: repository.has_releases === 1,
     projectsMode: 'all',

@@ -8,6 +8,7 @@ import type {
 } from './branch-protections.ts'
 import type { BranchRenamesTable } from './branch-renames.ts'
 import type { BranchesTable, PendingRefUpdatesTable } from './branches.ts'
+import { type CallDeadline, currentDeadline } from './call-deadlines.ts'
 import type { CollaboratorsTable } from './collaborators.ts'
 import type { CommitStatusContextsTable, CommitStatusesTable } from './commit-statuses.ts'
 import type { DeployKeysTable } from './deploy-keys.ts'
@@ -183,14 +184,27 @@ export function readerOf(db: Db): Reader | undefined {
 }
 
 /**
- * Runs `work` in one transaction: all of its statements take effect, or none.
+ * Runs `work` in one transaction: all of its statements take effect, or none. Fails when it would be the first of a
+ * call whose deadline has passed.
  *
  * The handle passed in must be used for every statement of the work. SQLite has one connection behind a mutex, so the
  * outer handle would wait for this transaction to end, for ever; and whatever the work waits for besides rows, every
  * other query of the process waits for too.
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return db.transaction().execute(work)
+  const call = currentDeadline()
+  if (!call) return db.transaction().execute(work)
+  return runForCall(db, call, work)
+}
+
+/** Once it is its turn, and not before it waits, a transaction is refused whose call has nobody waiting for it. */
+async function runForCall<T>(db: Db, call: CallDeadline, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const result = await db.transaction().execute((tx) => {
+    call.begin()
+    return work(tx)
+  })
+  call.commit()
+  return result
 }
 
 /** Resolves when the database answers. */

@@ -9,6 +9,15 @@ export interface MemoStretch {
   readonly visibility: MemoVisibility
   /** Undefined for everybody's. */
   readonly creatorId: number | undefined
+  /** Undefined for those of all times. Of the column that a list is ordered by. */
+  readonly range?: MemoRange | undefined
+}
+
+/** Unix seconds, both included; undefined where there is no bound. */
+export interface MemoRange {
+  readonly column: 'create_time' | 'update_time'
+  readonly min: number | undefined
+  readonly max: number | undefined
 }
 
 /** A column that a list is ordered by. */
@@ -36,14 +45,11 @@ export interface MemoPage {
  * each in the order of an index, merges them, and stops at the limit; for an order without an index it sorts them first,
  * holding no more than the limit says.
  */
-export async function listMemos(
-  db: Db,
-  stretches: readonly MemoStretch[],
-  condition: MemoCondition | undefined,
-  page: MemoPage,
-): Promise<RootedMemo[]> {
-  const queries = stretches.map((stretch) => selectStretch(db, stretch).selectAll().select(OWN_ROOT))
-  return readPage(queries, condition, page)
+export async function listMemos(db: Db, stretches: readonly MemoStretch[], page: MemoPage): Promise<RootedMemo[]> {
+  return readPage(
+    stretches.map((stretch) => selectStretch(db, stretch, page).selectAll().select(OWN_ROOT)),
+    page,
+  )
 }
 
 /** A memo by its id, and where it stands in a list. */
@@ -53,24 +59,65 @@ export interface PlacedMemo {
 }
 
 /** As `listMemos`, without reading the memos themselves. */
-export async function listMemoPlaces(
-  db: Db,
-  stretches: readonly MemoStretch[],
-  condition: MemoCondition | undefined,
-  page: MemoPage,
-): Promise<PlacedMemo[]> {
+export async function listMemoPlaces(db: Db, stretches: readonly MemoStretch[], page: MemoPage): Promise<PlacedMemo[]> {
   const columns = page.order.map(({ column }) => column)
-  const queries = stretches.map((stretch) => selectStretch(db, stretch).select(columns))
-  const found = await readPage(queries, condition, page)
-  return found.map((row) => ({ id: row.id, place: columns.map((column) => row[column]) }))
+  const found = await readPage(
+    stretches.map((stretch) => selectStretch(db, stretch, page).select(columns)),
+    page,
+  )
+  return found.map((row) => ({ id: row.id, place: placeOf(row, columns) }))
 }
 
-/** Those of some memos, by id, that meet a condition, in no particular order. */
-export function findMemosAmong(db: Db, ids: readonly number[], condition: MemoCondition): Promise<RootedMemo[]> {
-  return selectRootedMemos(db)
-    .where('memos.id', 'in', ids)
+/**
+ * As `listMemoPlaces`, saying of each memo whether it meets a condition: what it costs is bounded by the limit of the
+ * page, however few of the memos do.
+ */
+export async function scanMemos(
+  db: Db,
+  stretches: readonly MemoStretch[],
+  condition: MemoCondition,
+  page: MemoPage,
+): Promise<(PlacedMemo & { readonly meets: boolean })[]> {
+  const columns = page.order.map(({ column }) => column)
+  const found = await readPage(
+    stretches.map((stretch) =>
+      selectStretch(db, stretch, page)
+        .select(columns)
+        .select((eb) => sql<number>`${memoConditionSql(eb, condition)}`.as('meets')),
+    ),
+    page,
+  )
+  return found.map((row) => ({ id: row.id, place: placeOf(row, columns), meets: row.meets === 1 }))
+}
+
+/** Which of some memos, by id, meet a condition. */
+export async function findMeeting(
+  db: Db,
+  ids: readonly number[],
+  condition: MemoCondition,
+): Promise<ReadonlySet<number>> {
+  const found = await db
+    .selectFrom('memos')
+    .select('id')
+    .where('id', 'in', ids)
     .where((eb) => memoConditionSql(eb, condition))
     .execute()
+  return new Set(found.map(({ id }) => id))
+}
+
+const INDEXED_ORDERS: ReadonlySet<string> = new Set(['create_time,id', 'update_time,id', 'pinned,create_time,id'])
+
+/** Whether SQLite reads memos in this order from an index, so that it need not look at those behind the page. */
+export function hasIndex(order: readonly MemoOrder[]): boolean {
+  return isOneWay(order) && INDEXED_ORDERS.has(order.map(({ column }) => column).join())
+}
+
+function isOneWay(order: readonly MemoOrder[]): boolean {
+  return new Set(order.map(({ direction }) => direction)).size === 1
+}
+
+function placeOf(row: Pick<Memo, MemoOrder['column']>, columns: readonly MemoOrder['column'][]): MemoPosition {
+  return columns.map((column) => row[column])
 }
 
 /** Comments made directly on a memo, without archived ones. */
@@ -86,26 +133,28 @@ const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as con
 
 async function readPage<Row>(
   stretches: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
-  condition: MemoCondition | undefined,
   { order, after, limit }: MemoPage,
 ): Promise<Row[]> {
-  const [first, ...others] = stretches.map((stretch) => {
-    const query = after ? stretch.where(isBehind(order, after)) : stretch
-    return condition ? query.where((eb) => memoConditionSql(eb, condition)) : query
-  })
+  const [first, ...others] = stretches.map((stretch) => (after ? stretch.where(isBehind(order, after)) : stretch))
   if (!first) return []
   let merged = others.reduce((query, other) => query.unionAll(other), first)
   for (const { column, direction } of order) merged = merged.orderBy(sql.ref(column), direction)
   return merged.limit(limit).execute()
 }
 
-function selectStretch(db: Db, { state, visibility, creatorId }: MemoStretch) {
-  const query = db
+function selectStretch(db: Db, { state, visibility, creatorId, range }: MemoStretch, { order, after }: MemoPage) {
+  // Where a page begins behind a memo, that memo is in the range. Of two bounds SQLite might begin at the farther one.
+  const isDown = order[0]?.direction === 'desc'
+  const min = after && !isDown ? undefined : range?.min
+  const max = after && isDown ? undefined : range?.max
+  return db
     .selectFrom('memos')
     .where('parent_id', 'is', null)
     .where('state', '=', state)
     .where('visibility', '=', visibility)
-  return creatorId === undefined ? query : query.where('creator_id', '=', creatorId)
+    .$if(creatorId !== undefined, (query) => query.where('creator_id', '=', creatorId ?? 0))
+    .$if(min !== undefined, (query) => query.where(range?.column ?? 'id', '>=', min ?? 0))
+    .$if(max !== undefined, (query) => query.where(range?.column ?? 'id', '<=', max ?? 0))
 }
 
 /** Whether a memo comes behind a position. */
@@ -113,7 +162,7 @@ function isBehind(order: readonly MemoOrder[], position: MemoPosition): Expressi
   const columns = order.map(({ column }) => sql.ref(`memos.${column}`))
   const operators = order.map(({ direction }) => sql.raw(direction === 'asc' ? '>' : '<'))
   // In one direction rows compare as a whole, and an index knows where the page begins.
-  if (new Set(order.map(({ direction }) => direction)).size === 1) {
+  if (isOneWay(order)) {
     return sql`(${sql.join(columns)}) ${operators[0]} (${sql.join(position)})`
   }
   const alternatives = columns.map((column, i) => {

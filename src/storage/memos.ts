@@ -63,6 +63,13 @@ export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<
   return uids.length === 0 ? [] : selectRootedMemos(db).where('memos.uid', 'in', uids).execute()
 }
 
+/** The memos and comments with these ids, by id. */
+export async function findMemosByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, RootedMemo>> {
+  if (ids.length === 0) return new Map()
+  const found = await selectRootedMemos(db).where('memos.id', 'in', ids).execute()
+  return new Map(found.map((memo) => [memo.id, memo]))
+}
+
 /** Memos and comments, each with what is needed of its root. */
 export function selectRootedMemos(db: Db) {
   return db

@@ -1,4 +1,12 @@
-import type { Expression, ExpressionBuilder, Generated, Insertable, Selectable, SqlBool } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Generated,
+  type Insertable,
+  type Selectable,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import type { Db, Schema, Tx } from './database.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
 
@@ -52,22 +60,33 @@ export async function insertNotifications(
   return tx.insertInto('notifications').values(notifications).returningAll().execute()
 }
 
-/** Notifications of a receiver that meet all terms, behind a position, newest first, then by descending id. */
-export function listNotifications(
+/**
+ * Notifications of a receiver behind a position, newest first, then by descending id, each with whether it meets all
+ * terms. What this costs is bounded by the limit, however few of them do. One status that is asked for is looked up,
+ * and notifications of others are left out.
+ */
+export async function scanNotifications(
   db: Db,
   receiverId: number,
   terms: readonly NotificationTerm[],
   after: NotificationPosition | undefined,
   limit: number,
-): Promise<Notification[]> {
-  let query = db.selectFrom('notifications').selectAll().where('receiver_id', '=', receiverId)
-  for (const term of terms) query = query.where((eb) => termSql(eb, term))
+): Promise<(Notification & { readonly meets: boolean })[]> {
+  const status = terms.find((term) => term.kind === 'status' && term.among.length === 1)
+  const others = terms.filter((term) => term !== status)
+  let query = db
+    .selectFrom('notifications')
+    .selectAll()
+    .select((eb) => sql<number>`${eb.and(others.map((term) => termSql(eb, term)))}`.as('meets'))
+    .where('receiver_id', '=', receiverId)
+  if (status) query = query.where((eb) => termSql(eb, status))
   if (after) {
     query = query.where(({ eb, refTuple, tuple }) =>
       eb(refTuple('create_time', 'id'), '<', tuple(after.createTime, after.id)),
     )
   }
-  return query.orderBy('create_time', 'desc').orderBy('id', 'desc').limit(limit).execute()
+  const found = await query.orderBy('create_time', 'desc').orderBy('id', 'desc').limit(limit).execute()
+  return found.map((row) => ({ ...row, meets: row.meets === 1 }))
 }
 
 export function findNotification(db: Db, receiverId: number, id: number): Promise<Notification | undefined> {
@@ -120,7 +139,7 @@ export async function findMemoSummaries(db: Db, ids: readonly number[]): Promise
 
 function termSql(eb: ExpressionBuilder<Schema, 'notifications'>, term: NotificationTerm): Expression<SqlBool> {
   switch (term.kind) {
-    // Alternatives rather than a list: SQLite reads each in order of time from the index, and SQL has no empty lists.
+    // Alternatives rather than a list: SQL has no empty lists.
     case 'status':
       return eb.or(term.among.map((status) => eb('status', '=', status)))
     case 'type':

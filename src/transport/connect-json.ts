@@ -1,7 +1,16 @@
 import { Readable } from 'node:stream'
 import { create, type DescMessage, type JsonValue, type Registry, toJson } from '@bufbuild/protobuf'
-import type { ConnectRouter } from '@connectrpc/connect'
+import { base64Decode } from '@bufbuild/protobuf/wire'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { ERROR_DOMAIN } from './errors.ts'
+import {
+  pipe,
+  transformDecompressEnvelope,
+  transformJoinEnvelopes,
+  transformSplitEnvelope,
+} from './rest/connect-internals.ts'
 import { compileBodyReader, FieldError } from './rest/index.ts'
 
 type UniversalHandler = ConnectRouter['handlers'][number]
@@ -16,7 +25,7 @@ export interface ConnectJsonOptions {
 }
 
 /**
- * Lets the unary calls of the Connect protocol read JSON as REST does.
+ * Lets the protocols of the Connect library read JSON as REST does, in whatever form they send it.
  *
  * The library's reader drops enum names that do not exist, so that `"role": "ADMNI"` would pass for no role at all, and
  * takes field masks in lowerCamelCase only. Here the body is read by REST's reader first, and handed on in canonical
@@ -24,12 +33,14 @@ export interface ConnectJsonOptions {
  */
 export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJsonOptions): void {
   for (const [i, handler] of router.handlers.entries()) {
-    if (handler.method.methodKind !== 'unary') continue
     const canonical = compileCanonical(handler.method.input, options.registry)
     const strict = async (request: UniversalRequest) => {
+      if (hasJsonFrames(request)) return handler({ ...request, body: canonicalFrames(request, canonical, options) })
+      if (isJsonQuery(request)) return readQuery(handler, request, canonical, options)
       if (!hasJsonBody(request)) return handler(request)
       const received = await receive(request.body, options.readMaxBytes)
-      const bytes = received.complete && (await decode(received.complete, request.header, options))
+      const coding = request.header.get('content-encoding')
+      const bytes = received.complete && (await decode(received.complete, coding, options))
       // What is too large, broken or cut off is left to the library, which has an answer for that.
       if (!bytes) return handler({ ...request, body: received.replay() })
       try {
@@ -46,7 +57,9 @@ export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJ
 }
 
 /** Reads the JSON of a message and returns it in the one form that the library's reader takes whole. */
-function compileCanonical(desc: DescMessage, registry: Registry): (bytes: Uint8Array) => JsonValue {
+type Canonical = (bytes: Uint8Array) => JsonValue
+
+function compileCanonical(desc: DescMessage, registry: Registry): Canonical {
   const read = compileBodyReader(desc, '*', registry)
   return (bytes) => {
     const message = create(desc)
@@ -60,12 +73,81 @@ function compileCanonical(desc: DescMessage, registry: Registry): (bytes: Uint8A
   }
 }
 
-type JsonRequest = UniversalRequest & { readonly body: AsyncIterable<Uint8Array> }
+type BodyRequest = UniversalRequest & { readonly body: AsyncIterable<Uint8Array> }
 
-function hasJsonBody(request: UniversalRequest): request is JsonRequest {
-  const { method, header, body } = request
-  const json = /^application\/json(?:$|[; ])/i.test(header.get('content-type') ?? '')
-  return json && method === 'POST' && typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+function hasJsonBody(request: UniversalRequest): request is BodyRequest {
+  return request.method === 'POST' && hasBody(request) && /^application\/json(?:$|[; ])/i.test(contentTypeOf(request))
+}
+
+/** Whether messages come as streams of Connect have them, and all calls of gRPC and gRPC-Web: with a length in front. */
+function hasJsonFrames(request: UniversalRequest): request is BodyRequest {
+  return hasBody(request) && /^application\/(?:connect|grpc|grpc-web)\+json(?:$|[; ])/i.test(contentTypeOf(request))
+}
+
+function hasBody({ body }: UniversalRequest): boolean {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
+function contentTypeOf({ header }: UniversalRequest): string {
+  return header.get('content-type') ?? ''
+}
+
+/** The same messages in canonical form, and not compressed. What is too large or broken fails as it does in the library. */
+function canonicalFrames(
+  { header, body }: BodyRequest,
+  canonical: Canonical,
+  { acceptCompression, readMaxBytes }: ConnectJsonOptions,
+): AsyncIterable<Uint8Array> {
+  const coding = header.get('grpc-encoding') ?? header.get('connect-content-encoding')
+  const compression = acceptCompression.find(({ name }) => name === coding) ?? null
+  const rewrite = async function* (frames: AsyncIterable<{ readonly flags: number; readonly data: Uint8Array }>) {
+    for await (const { flags, data } of frames) yield { flags, data: canonicalFrame(data, canonical) }
+  }
+  return pipe(
+    body,
+    transformSplitEnvelope(readMaxBytes),
+    transformDecompressEnvelope(compression, readMaxBytes),
+    rewrite,
+    transformJoinEnvelopes(),
+  )
+}
+
+function canonicalFrame(data: Uint8Array, canonical: Canonical): Uint8Array {
+  try {
+    return Buffer.from(JSON.stringify(canonical(data)))
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error
+    const info = { reason: 'MALFORMED_REQUEST', domain: ERROR_DOMAIN }
+    throw new ConnectError(error.message, Code.InvalidArgument, undefined, [{ desc: ErrorInfoSchema, value: info }])
+  }
+}
+
+/** Whether the message is in the query, https://connectrpc.com/docs/protocol#unary-get-request. */
+function isJsonQuery({ method, url }: UniversalRequest): boolean {
+  return method === 'GET' && new URL(url).searchParams.get('encoding') === 'json'
+}
+
+async function readQuery(
+  handler: UniversalHandler,
+  request: UniversalRequest,
+  canonical: Canonical,
+  options: ConnectJsonOptions,
+): Promise<UniversalResponse> {
+  const url = new URL(request.url)
+  const query = url.searchParams
+  const message = query.get('message') ?? ''
+  try {
+    const encoded = query.get('base64') === '1' ? base64Decode(message) : Buffer.from(message)
+    const bytes = await decode(encoded, query.get('compression'), options)
+    if (!bytes) return await handler(request)
+    query.set('message', JSON.stringify(canonical(bytes)))
+    query.delete('base64')
+    query.delete('compression')
+    return await handler({ ...request, url: url.href })
+  } catch (error) {
+    if (error instanceof FieldError) return malformed(error.message)
+    throw error
+  }
 }
 
 /** A body as far as it was read. */
@@ -105,8 +187,11 @@ async function receive(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
 }
 
 /** Takes the content coding off; undefined when it is unknown, broken, or hides too much. */
-async function decode(bytes: Buffer, header: Headers, options: ConnectJsonOptions): Promise<Uint8Array | undefined> {
-  const coding = header.get('content-encoding')
+async function decode(
+  bytes: Uint8Array,
+  coding: string | null,
+  options: ConnectJsonOptions,
+): Promise<Uint8Array | undefined> {
   if (coding === null || coding === 'identity') return bytes
   try {
     return await options.acceptCompression.find(({ name }) => name === coding)?.decompress(bytes, options.readMaxBytes)

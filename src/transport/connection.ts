@@ -6,8 +6,10 @@ import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import type { Peer } from '../domain/access.ts'
 import { secureKey } from '../services/call.ts'
 import { answerKey } from './answer-room.ts'
+import { expiresAtKey } from './deadlines.ts'
 import { answerTo } from './listener/answers.ts'
 import type { Peers } from './peers.ts'
+import { deadlineKept, timeoutOf } from './rest/index.ts'
 
 /** A handler of HTTP requests of either version. */
 export type RequestHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
@@ -46,8 +48,22 @@ export function contextValuesOf(request: HttpRequest, peers: Peers, publicSecure
   const requestId = requestIdOf(request.headers)
   values.set(originKey, { peer: peers.peerOf(request), connectedFrom: peers.connectedFrom(request), requestId })
   values.set(answerKey, answerTo(request))
+  const timeoutMs = readableTimeoutOf(request.headers)
+  if (timeoutMs !== undefined) {
+    values.set(expiresAtKey, performance.now() + timeoutMs)
+    values.set(deadlineKept, true)
+  }
   if (publicSecure || peers.isSecure(request)) values.set(secureKey, true)
   return values
+}
+
+/** A malformed one is for the protocol to refuse. */
+function readableTimeoutOf(headers: IncomingHttpHeaders): number | undefined {
+  try {
+    return timeoutOf(headers, Number.MAX_SAFE_INTEGER)
+  } catch {
+    return undefined
+  }
 }
 
 /** HTTP/2 requests show a proxy of their socket; the session holds the real one. */

@@ -14,18 +14,24 @@ export interface Destinations {
   readonly rpcs: RequestHandler
   /** Answers what is a request of git, and says whether it was one. */
   readonly git: (request: HttpRequest, response: HttpResponse) => boolean
+  /** Answers what is a request of the Go toolchain, and says whether it was one. */
+  readonly goImport: (request: HttpRequest, response: HttpResponse) => boolean
   /** Gets everything that has no other place. Sets `answerHeaders` by itself. */
   readonly rest: RequestHandler
 }
 
 /** Sends each request where it belongs. No template of REST can take the path of an RPC away. */
-export function createDispatch({ cors, pages, rpcPaths, rpcs, git, rest }: Destinations, log: Logger): RequestHandler {
+export function createDispatch(
+  { cors, pages, rpcPaths, rpcs, git, goImport, rest }: Destinations,
+  log: Logger,
+): RequestHandler {
   return (request, response) => {
     if (cors.apply(request, response)) return
     const path = pathOf(request)
     const page = pages.get(path)
-    if (page && (request.method === 'GET' || request.method === 'HEAD')) {
+    if (page) {
       setAnswerHeaders(request, response)
+      if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(request, response)
       page(request, response).catch((err: unknown) => {
         log.error({ err, path }, 'a page failed')
         response.destroy()
@@ -33,10 +39,16 @@ export function createDispatch({ cors, pages, rpcPaths, rpcs, git, rest }: Desti
     } else if (rpcPaths.has(path)) {
       setAnswerHeaders(request, response)
       rpcs(request, response)
-    } else if (!git(request, response)) {
+    } else if (!git(request, response) && !goImport(request, response)) {
       rest(request, response)
     }
   }
+}
+
+function refuseMethod(request: HttpRequest, response: HttpResponse): void {
+  request.resume()
+  response.writeHead(405, { allow: 'GET, HEAD', 'content-length': '0' })
+  response.end()
 }
 
 /**

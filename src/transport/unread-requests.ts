@@ -42,6 +42,7 @@ const UNREAD_BY_NAME: ReadonlyMap<string, Unread> = new Map(
 
 /** What codes mean where REST itself raises them. */
 const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
+  [Code.DeadlineExceeded, 'DEADLINE_EXCEEDED'],
   [Code.InvalidArgument, 'MALFORMED_REQUEST'],
   [Code.ResourceExhausted, 'REQUEST_TOO_LARGE'],
   [Code.NotFound, 'UNKNOWN_PATH'],
@@ -76,23 +77,55 @@ function reasonOf({ details }: ConnectError): string | undefined {
  */
 export function explainRpcErrors(router: ConnectRouter): void {
   for (const [i, handler] of router.handlers.entries()) {
-    const explained = async (request: Parameters<UniversalHandler>[0]) =>
-      explain(await handler(request), () => request.contextValues?.get(begunKey) ?? false)
+    const isStream = handler.method.methodKind === 'server_streaming' || handler.method.methodKind === 'bidi_streaming'
+    const explained = async (request: Parameters<UniversalHandler>[0]) => {
+      const response = await handler(request)
+      if (response.status === 405) {
+        return { ...response, header: new Headers({ allow: handler.allowedMethods.join(', ') }) }
+      }
+      return explain(response, () => request.contextValues?.get(begunKey) ?? false, isStream)
+    }
     router.handlers[i] = Object.assign(explained, handler)
   }
 }
 
-async function explain(response: UniversalResponse, hasBegun: () => boolean): Promise<UniversalResponse> {
-  // A call that reached our interceptors says by itself what went wrong.
-  if (hasBegun()) return response
+async function explain(
+  response: UniversalResponse,
+  hasBegun: () => boolean,
+  isStream: boolean,
+): Promise<UniversalResponse> {
   const contentType = response.header?.get('content-type') ?? ''
   if (contentType.startsWith('application/grpc-web')) {
     return response.body ? { ...response, body: explainFrames(response.body, hasBegun) } : response
   }
-  // Connect waits for the first message or the end before it answers, so the trailers of a refused request are there.
-  if (contentType.startsWith('application/grpc')) explainTrailers(response.trailer)
-  else if (response.status >= 400 && contentType === 'application/json') return explainJson(response)
+  if (contentType.startsWith('application/grpc')) {
+    // Connect waits for the first message or the end before it answers, so the trailers of a refused request are there.
+    if (!hasBegun()) explainTrailers(response.trailer)
+    spellMessage(response.trailer)
+    return isStream && response.body ? { ...response, body: endingWell(response.body, response.trailer) } : response
+  }
+  // A call that reached our interceptors says by itself what went wrong.
+  if (hasBegun()) return response
+  if (response.status >= 400 && contentType === 'application/json') return explainJson(response)
   return response
+}
+
+/** Passes a stream on, which may fail behind its first message. */
+async function* endingWell(body: AsyncIterable<Uint8Array>, trailers: Headers | undefined): AsyncGenerator<Uint8Array> {
+  yield* body
+  spellMessage(trailers)
+}
+
+/**
+ * Encodes the message of an error no more than gRPC has it, which is what is not printable ASCII, and `%`
+ * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Status-Message). The library encodes it like a part of
+ * a URL, and grpc-js leaves some of that as it is, so that people would read `users%2Fbob`.
+ */
+function spellMessage(trailers: Headers | undefined): void {
+  const encoded = trailers?.get('grpc-message')
+  if (!encoded) return
+  const message = decodeURIComponent(encoded)
+  trailers?.set('grpc-message', message.replace(/[^ -$&-~]+/g, encodeURIComponent))
 }
 
 function explainTrailers(trailers: Headers | undefined): void {
@@ -108,17 +141,18 @@ function explainTrailers(trailers: Headers | undefined): void {
 async function* explainFrames(frames: AsyncIterable<Uint8Array>, hasBegun: () => boolean): AsyncGenerator<Uint8Array> {
   for await (const frame of frames) {
     const isTrailer = ((frame[0] ?? 0) & TRAILER_FLAG) !== 0
-    yield isTrailer && !hasBegun() ? explainTrailerFrame(frame) : frame
+    yield isTrailer ? explainTrailerFrame(frame, hasBegun()) : frame
   }
 }
 
-function explainTrailerFrame(frame: Uint8Array): Uint8Array {
+function explainTrailerFrame(frame: Uint8Array, hasBegun: boolean): Uint8Array {
   const trailers = new Headers()
   for (const line of new TextDecoder().decode(frame.subarray(FRAME_HEADER_BYTES)).split('\r\n')) {
     const colon = line.indexOf(':')
     if (colon > 0) trailers.append(line.slice(0, colon).trim(), line.slice(colon + 1).trim())
   }
-  explainTrailers(trailers)
+  if (!hasBegun) explainTrailers(trailers)
+  spellMessage(trailers)
   const text = Array.from(trailers, ([name, value]) => `${name}: ${value}\r\n`).join('')
   const explained = Buffer.alloc(FRAME_HEADER_BYTES + Buffer.byteLength(text))
   explained[0] = TRAILER_FLAG

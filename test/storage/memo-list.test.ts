@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMemoOrder } from '../../src/domain/memos/memo-list.ts'
 import { type Db, openDatabase } from '../../src/storage/database.ts'
-import { listComments, listMemos, type MemoStretch } from '../../src/storage/memo-list.ts'
+import { hasIndex, listComments, listMemos, type MemoStretch, scanMemos } from '../../src/storage/memo-list.ts'
 import { findMemoByUid } from '../../src/storage/memos.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { plansOf } from '../support/query-plan.ts'
@@ -56,7 +56,7 @@ describe('a page of memos', () => {
     ],
   ])('is read from indexes, in their order: %s', async (_, stretches, order, searches) => {
     const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
-    expect(await stepsOf((watched) => listMemos(watched, stretches, undefined, page))).toEqual(searches)
+    expect(await stepsOf((watched) => listMemos(watched, stretches, page))).toEqual(searches)
   })
 
   it.each([
@@ -65,13 +65,39 @@ describe('a page of memos', () => {
     ['pinned, create_time', [1, 5, 5], everybodys('memos_pinned_first', ' AND (pinned,create_time)<(?,?)')],
   ])('begins where the page before ended: %s', async (order, after, search) => {
     const page = { order: readMemoOrder(order), after, limit: 10 }
-    expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, undefined, page))).toEqual([search])
+    expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, page))).toEqual([search])
   })
 
-  it('is found by its creator when a filter names one', async () => {
-    const condition = { kind: 'term', term: { kind: 'creator', ids: [1] } } as const
+  it.each([
+    ['in the order of an index', '', byTime],
+    ['by time of update', 'update_time', everybodys('memos_by_update_time')],
+    ['pinned first', 'pinned, create_time', everybodys('memos_pinned_first')],
+  ])('is searched %s, so that a step ends at its limit', async (_, order, search) => {
+    const condition = { kind: 'term', term: { kind: 'flag', column: 'has_code' } } as const
+    const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
+    expect(hasIndex(page.order)).toBe(true)
+    expect(await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))).toEqual([search])
+  })
+
+  it.each([
+    [undefined, ' AND create_time>? AND create_time<?'],
+    [[7, 7], ' AND create_time>? AND create_time<?'],
+  ])('is searched in a range of times: behind %j', async (after, bounds) => {
+    const condition = { kind: 'term', term: { kind: 'flag', column: 'pinned' } } as const
+    const page = { order: readMemoOrder(''), after, limit: 10 }
+    const ranged = ANONYMOUS.map((one) => ({ ...one, range: { column: 'create_time', min: 5, max: 9 } as const }))
+    const searches = [everybodys('memos_by_create_time', bounds)]
+    expect(await stepsOf((watched) => scanMemos(watched, ranged, condition, page))).toEqual(searches)
+  })
+
+  it.each([
+    [['a'], 'USING PRIMARY KEY (memo_id=? AND tag=?)'],
+    [Array.from({ length: 80 }, (_, i) => `t${i}`), 'USING PRIMARY KEY (memo_id=?)'],
+  ])('has its tags looked up together, however many a filter names: %#', async (among, how) => {
+    const condition = { kind: 'term', term: { kind: 'tags', among } } as const
     const page = { order: readMemoOrder(''), after: undefined, limit: 10 }
-    expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, condition, page))).toEqual([ownByTime])
+    const steps = await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))
+    expect(steps).toEqual([byTime, expect.stringMatching(/^CORRELATED SCALAR/), `SEARCH memo_tags ${how}`])
   })
 })
 

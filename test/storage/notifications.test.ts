@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, openDatabase } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
-import { findMemoSummaries, listNotifications, type NotificationTerm } from '../../src/storage/notifications.ts'
+import { findMemoSummaries, type NotificationTerm, scanNotifications } from '../../src/storage/notifications.ts'
 
 let db: Db
 
@@ -37,10 +37,15 @@ describe('a page of notifications', () => {
   it.each([
     ['all', [], 'notifications_by_time (receiver_id=? AND create_time<?)'],
     ['of one type', [COMMENTS], 'notifications_by_time (receiver_id=? AND create_time<?)'],
-    ['since a time', [RECENT], 'notifications_by_time (receiver_id=? AND create_time>? AND create_time<?)'],
+    ['since a time', [RECENT], 'notifications_by_time (receiver_id=? AND create_time<?)'],
+    [
+      'of one status since a time',
+      [RECENT, UNREAD],
+      'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)',
+    ],
     ['of one status', [UNREAD], 'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)'],
   ] as const)('is read from an index: %s', async (_, terms, index) => {
-    const plan = await planOf((watched) => listNotifications(watched, 1, terms, { createTime: 9, id: 9 }, 10))
+    const plan = await planOf((watched) => scanNotifications(watched, 1, terms, { createTime: 9, id: 9 }, 10))
     expect(plan).toEqual([`SEARCH notifications USING INDEX ${index}`])
   })
 })

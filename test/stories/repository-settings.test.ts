@@ -69,7 +69,7 @@ describe('the message of a repository', () => {
       archived_at: '1970-01-01T00:00:00Z',
       permissions: { admin: true, push: true, pull: true },
       has_code: true,
-      has_issues: true,
+      has_issues: false,
       has_pull_requests: true,
       has_releases: true,
       has_wiki: false,
@@ -105,7 +105,10 @@ describe('the message of a repository', () => {
     const byName = await send(cast.bob, 'GET', '/repos/bob/numbered')
     expect((await send(cast.bob, 'GET', `/repositories/${id}`)).body).toEqual(byName.body)
     const rpc = createClient(RepositoryService, transportTo(server.url, 'gRPC', cast.bob.authorization))
-    expect(await rpc.getRepositoryById({ id: BigInt(id) })).toMatchObject({ fullName: 'bob/numbered', hasIssues: true })
+    expect(await rpc.getRepositoryById({ id: BigInt(id) })).toMatchObject({
+      fullName: 'bob/numbered',
+      hasIssues: false,
+    })
     expect((await send(cast.bob, 'GET', '/repositories/999999')).status).toBe(404)
     expect((await send(cast.bob, 'GET', '/repositories/none')).status).toBe(404)
   })

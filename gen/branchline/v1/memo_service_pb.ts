@@ -93,8 +93,9 @@ export type ListMemosRequest = Message<"branchline.v1.ListMemosRequest"> & {
    * `visibility in ["PUBLIC"]`, `"x" in tags`, `tag in ["x", "y"]`, `pinned`, `created_ts` and `updated_ts` compared
    * with Unix seconds, `now` or `timestamp("2026-05-01T00:00:00Z")`, give or take a `duration("24h")`; `has_link`,
    * `has_code`, `has_task_list`, `has_incomplete_tasks`; joined by `&&`, `||` and `!`. Up to 2048 characters,
-   * and eight strings looked for in contents. Such a search may lead to a page with fewer memos than asked for, or none,
-   * that is not the last: go on until next_page_token is empty.
+   * 256 operators, names and values, and eight strings looked for in contents. One page looks at as many memos as the
+   * work for each allows: 20,000 at least for a string in contents, hundreds of thousands for most others. It may have
+   * fewer memos than asked for, or none, and not be the last: go on until next_page_token is empty.
    *
    * @generated from field: string filter = 5;
    */

@@ -323,7 +323,8 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   hasCode: boolean;
 
   /**
-   * Whether labels, milestones and comments are in use.
+   * Whether there are issues beside pull requests. Always false: there is no tracker of issues. The switch of the same
+   * name, for labels, milestones and comments, is kept.
    *
    * @generated from field: bool has_issues = 43;
    */

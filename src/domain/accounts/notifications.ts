@@ -3,6 +3,8 @@ import type { Memo } from '../../storage/memos.ts'
 import * as rows from '../../storage/notifications.ts'
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/users.ts'
 import type { App } from '../app.ts'
+import { searchBounds, searchInSteps } from '../filters/steps.ts'
+import { timeRangeOf } from '../filters/time-range.ts'
 import { analyzeMemo } from '../memos/content.ts'
 import { isReadable, type MemoAccess } from '../memos/memo-access.ts'
 import type { MemoEvent } from '../memos/memo-events.ts'
@@ -63,7 +65,8 @@ export async function notifyOf(app: App, tx: Tx, event: MemoEvent): Promise<void
 }
 
 /**
- * Notifications of an account behind a position, newest first.
+ * Notifications of an account behind a position, newest first. Where few of very many meet the terms, the page may have
+ * fewer than asked for, or none, and not be the last.
  *
  * @param terms as `readNotificationFilter` gives them.
  * @returns the notifications, and where the next page starts, undefined on the last one.
@@ -75,14 +78,17 @@ export async function listNotifications(
   after: rows.NotificationPosition | undefined,
   limit: number,
 ): Promise<{ notifications: NotificationView[]; next: rows.NotificationPosition | undefined }> {
-  // One more than asked for tells whether a full page is the last.
-  const found = await rows.listNotifications(app.db, receiver.id, terms, after, limit + 1)
-  const page = found.slice(0, limit)
-  const last = page.at(-1)
-  return {
-    notifications: await viewsOf(app.db, receiver, page),
-    next: found.length > limit && last ? { createTime: last.create_time, id: last.id } : undefined,
+  const { min, max } = timeRangeOf(terms.filter((term) => term.kind === 'create_time'))
+  // The list begins behind what is too new, and ends before what is too old.
+  const newest = max === undefined ? undefined : { createTime: max, id: Number.MAX_SAFE_INTEGER }
+  const scan = async (place: rows.NotificationPosition | undefined, rowCount: number) => {
+    const scanned = await rows.scanNotifications(app.db, receiver.id, terms, place, rowCount)
+    return scanned
+      .filter(({ create_time }) => min === undefined || create_time >= min)
+      .map((row) => ({ ...row, place: { createTime: row.create_time, id: row.id } }))
   }
+  const { found, next } = await searchInSteps(searchBounds(terms.length), limit, after ?? newest, scan)
+  return { notifications: await viewsOf(app.db, receiver, found), next }
 }
 
 /** A notification of an account; undefined when it has none with this number. */

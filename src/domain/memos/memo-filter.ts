@@ -54,7 +54,7 @@ export async function readMemoFilter(app: App, filter: string): Promise<MemoCond
 }
 
 /** How many strings a condition looks for in contents. */
-export function contentTerms(condition: Condition<{ readonly kind: string }>): number {
+function contentTerms(condition: Condition<WrittenTerm>): number {
   return termsOf(condition).filter(({ kind }) => kind === 'content').length
 }
 

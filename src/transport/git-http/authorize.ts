@@ -50,9 +50,15 @@ function refusalOf(error: unknown): GitRefusal | GitMove {
   if (!(error instanceof DomainError) && !(error instanceof ConnectError)) throw error
   const refusal = error instanceof DomainError ? REFUSALS.get(error.reason) : undefined
   if (refusal) return { outcome: 'refused', ...refusal }
-  const { code, rawMessage } = toConnectError(error)
+  const { code, rawMessage, metadata } = toConnectError(error)
+  const retryAfter = metadata.get('retry-after')
   const restStatus = error instanceof DomainError ? restStatusOf(error.reason) : undefined
-  return { outcome: 'refused', status: restStatus ?? codeToHttpStatus(code), message: rawMessage }
+  return {
+    outcome: 'refused',
+    status: restStatus ?? codeToHttpStatus(code),
+    message: rawMessage,
+    ...(retryAfter !== null && { headers: { 'retry-after': retryAfter } }),
+  }
 }
 
 function readableHeaders({ headers }: HttpRequest): Pick<Headers, 'get'> {

@@ -47,6 +47,8 @@ export interface GitRefusal {
   readonly status: number
   /** For the person who runs git, which prints it. */
   readonly message: string
+  /** Of the answer, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The repository has another name now. */

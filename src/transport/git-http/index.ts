@@ -80,7 +80,9 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     if (refuseMalformed(request, response, route)) return
     const { kind, target } = route
     const decision = await authorize(request, target)
-    if (decision.outcome === 'refused') return answerText(request, response, decision.status, decision.message)
+    if (decision.outcome === 'refused') {
+      return answerText(request, response, decision.status, decision.message, decision.headers)
+    }
     if (decision.outcome === 'moved') return redirect(request, response, decision)
     end.user = decision.user
     // The client may have left while it was looked up: then nothing would tell that nobody waits for the process.

@@ -6,7 +6,7 @@ import type { Binding } from '../rest/index.ts'
 import { OPERATION_METHODS, type OpenApiDocument, type Operation, type PathItem, type RequestBody } from './document.ts'
 import { parseRpcComment } from './failures.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
-import { documentPath, type PathParameter } from './path.ts'
+import { documentPath, type PathParameter, pathsByShape } from './path.ts'
 import { errorSchemas, type ResponseSources, responsesOf } from './responses.ts'
 import { Schemas, type Use } from './schemas.ts'
 import { documentAccess, securitySchemes } from './security.ts'
@@ -34,11 +34,12 @@ export interface OpenApiSources extends ResponseSources {
 export function createOpenApi(bindings: readonly Binding[], sources: OpenApiSources): OpenApiDocument {
   const schemas = new Schemas(sources.comments)
   const operationId = operationIds()
+  const shared = pathsByShape()
   const paths: Record<string, Record<string, Operation>> = {}
   for (const binding of bindings) {
     const method = OPERATION_METHODS.find((known) => known.toUpperCase() === binding.httpMethod)
     if (method === undefined) continue
-    const path = documentPath(binding.template)
+    const path = shared(documentPath(binding.template))
     const operation = operationOf(binding, operationId(binding.rpc), path.parameters, schemas, sources)
     paths[path.text] = { ...paths[path.text], [method]: operation }
   }

@@ -46,6 +46,27 @@ export function documentPath(template: Template): DocumentedPath {
   return { text: `/${texts.join('/')}${verb}`, parameters }
 }
 
+/**
+ * Gives paths that differ in the names of their parameters alone the names of the first of them: OpenAPI has them for
+ * one path (https://spec.openapis.org/oas/v3.1.1#paths-object).
+ */
+export function pathsByShape(): (path: DocumentedPath) => DocumentedPath {
+  const firsts = new Map<string, DocumentedPath>()
+  return (path) => {
+    const shape = path.text.replace(/\{[^}]*\}/g, '{}')
+    const first = firsts.get(shape)
+    if (!first) {
+      firsts.set(shape, path)
+      return path
+    }
+    const parameters = path.parameters.map((parameter, i) => ({
+      ...parameter,
+      name: first.parameters[i]?.name ?? parameter.name,
+    }))
+    return { text: first.text, parameters }
+  }
+}
+
 /** The names of the parameters of each segment that has any, all of them different. */
 function parameterNames(template: Template): Map<number, string[]> {
   const taken = new Set<string>()

@@ -25,8 +25,9 @@ export interface Refusal {
   readonly header?: readonly [string, string] | ((metadata: Metadata) => readonly [string, string])
 }
 
-/** What the client sent cannot be read, or leads nowhere, or finds no room; found by the transports, not by the rules. */
+/** What the client sent cannot be read, leads nowhere, finds no room or comes too late; found by the transports, not by the rules. */
 export type TransportReason =
+  | 'DEADLINE_EXCEEDED'
   | 'MALFORMED_REQUEST'
   | 'METHOD_NOT_ALLOWED'
   | 'REQUEST_TOO_LARGE'

@@ -17,6 +17,11 @@ export const REQUESTS = {
     message: 'events behind the cursor have been forgotten; read the lists and start anew',
     field: 'cursor',
   },
+  DEADLINE_EXCEEDED: {
+    code: Code.DeadlineExceeded,
+    message: ({ committed }) =>
+      committed ? 'the change was made, later than the deadline of the call' : 'the deadline of the call has passed',
+  },
   DELETED_MEANWHILE: { code: Code.NotFound, message: 'not found' },
   EMPTY_MASK: { code: Code.InvalidArgument, message: 'the update names no field to change', field: 'update_mask' },
   INVALID_CURSOR: { code: Code.InvalidArgument, message: 'the cursor does not belong to this stream', field: 'cursor' },

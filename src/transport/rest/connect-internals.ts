@@ -8,7 +8,11 @@ export { createMethodImplSpec, createServiceImplSpec } from '@connectrpc/connect
 export type { Compression, UniversalHandlerOptions } from '@connectrpc/connect/protocol'
 export {
   getAbortSignalReason,
+  pipe,
+  transformDecompressEnvelope,
   transformInvokeImplementation,
+  transformJoinEnvelopes,
+  transformSplitEnvelope,
   validateReadWriteMaxBytes,
 } from '@connectrpc/connect/protocol'
 export { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'

@@ -1,7 +1,13 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
-import type { ContextValues, HandlerContext } from '@connectrpc/connect'
+import { type ContextValues, createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { Cancellation } from './cancellation.ts'
 import { LazyHeaders } from './lazy-headers.ts'
+
+/**
+ * Whether an interceptor answers calls with one response by their deadline. Then this module does not give them up
+ * before they say how they ended.
+ */
+export const deadlineKept = createContextKey(false, { description: 'deadline kept' })
 
 /** What a call knows of its request. */
 export interface ContextInit {

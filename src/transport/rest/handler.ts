@@ -6,7 +6,7 @@ import type { OpenCalls } from './cancellation.ts'
 import { Cancellation, isGone } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { requestContent, uploadMessages } from './content.ts'
-import { RestContext } from './context.ts'
+import { deadlineKept, RestContext } from './context.ts'
 import type { CallSettings, Endpoint } from './endpoint.ts'
 import { buildRequest } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
@@ -163,7 +163,8 @@ type StreamSpec = Exclude<Endpoint['spec'], { kind: 'unary' }>
 async function answerUnary(call: Call, spec: Spec<'unary'>): Promise<Reply> {
   const { endpoint, context, cancellation } = call
   const message = takesContent(endpoint) ? await cancellation.limit(readRequest(call)) : requestOf(call, NO_CONTENT)
-  const response = await cancellation.limit(invokeUnary(spec, context, message, endpoint.settings.interceptors))
+  const invoked = invokeUnary(spec, context, message, endpoint.settings.interceptors)
+  const response = await (context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked))
   return replyTo(call, message, response)
 }
 
@@ -172,7 +173,8 @@ async function answerUpload(call: Call, spec: StreamSpec): Promise<Reply> {
   const { endpoint, context, cancellation, request, values } = call
   const uploads = uploadMessages(endpoint, request, values)
   const iterator = invokeStream(spec, context, uploads, endpoint.settings.interceptors)[Symbol.asyncIterator]()
-  const response = await cancellation.race(iterator.next())
+  const invoked = iterator.next()
+  const response = await (context.values.get(deadlineKept) ? invoked : cancellation.race(invoked))
   if (response.done) throw new Error(`${spec.method.name} ended without a response`)
   // Trailers are complete when the iteration is.
   await cancellation.race(iterator.next())

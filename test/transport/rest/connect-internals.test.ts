@@ -10,7 +10,11 @@ describe('the private exports of Connect', () => {
       createMethodImplSpec: 2,
       createServiceImplSpec: 2,
       getAbortSignalReason: 1,
+      pipe: 1,
+      transformDecompressEnvelope: 2,
       transformInvokeImplementation: 3,
+      transformJoinEnvelopes: 0,
+      transformSplitEnvelope: 1,
       validateReadWriteMaxBytes: 3,
     })
   })

@@ -1,0 +1,86 @@
+import type { Condition } from './conditions.ts'
+
+/** What is known of the terms of a list. */
+export interface TermRules<Term> {
+  /** The one term that is met where either of two is; undefined when there is none. */
+  readonly either: (a: Term, b: Term) => Term | undefined
+  /** What the term costs for one row at worst, see `searchBounds`. */
+  readonly workOf: (term: Term) => number
+}
+
+/**
+ * The same condition with less work in it: repeated terms once, alternatives that are one lookup as one term, and what
+ * is cheap before what is not, since SQL stops at the first operand that decides.
+ */
+export function simplify<Term>(condition: Condition<Term>, rules: TermRules<Term>): Condition<Term> {
+  switch (condition.kind) {
+    case 'term':
+      return condition
+    case 'not': {
+      const inner = simplify(condition.condition, rules)
+      return inner.kind === 'not' ? inner.condition : { kind: 'not', condition: inner }
+    }
+    case 'or':
+      return joined('or', mergeAlternatives(operandsOf(condition.conditions, 'or', rules), rules), rules)
+    case 'and':
+      return joined('and', mergeExclusions(operandsOf(condition.conditions, 'and', rules), rules), rules)
+  }
+}
+
+/** What a condition costs for one row at worst, in the unit of its terms. */
+export function workOf<Term>(condition: Condition<Term>, rules: TermRules<Term>): number {
+  if (condition.kind === 'term') return rules.workOf(condition.term)
+  if (condition.kind === 'not') return 1 + workOf(condition.condition, rules)
+  return condition.conditions.reduce((sum, inner) => sum + workOf(inner, rules), 1)
+}
+
+/** Simplified operands, those of inner conditions of the same kind among them, each once. */
+function operandsOf<Term>(
+  conditions: readonly Condition<Term>[],
+  kind: 'and' | 'or',
+  rules: TermRules<Term>,
+): Condition<Term>[] {
+  const flat = conditions.flatMap((inner) => {
+    const simple = simplify(inner, rules)
+    return simple.kind === kind ? simple.conditions : [simple]
+  })
+  return [...new Map(flat.map((inner) => [JSON.stringify(inner), inner])).values()]
+}
+
+function mergeAlternatives<Term>(operands: readonly Condition<Term>[], rules: TermRules<Term>): Condition<Term>[] {
+  const terms: Term[] = []
+  const others: Condition<Term>[] = []
+  for (const operand of operands) {
+    if (operand.kind !== 'term') others.push(operand)
+    else if (!mergeInto(terms, operand.term, rules)) terms.push(operand.term)
+  }
+  return [...terms.map((term): Condition<Term> => ({ kind: 'term', term })), ...others]
+}
+
+function mergeInto<Term>(terms: Term[], added: Term, { either }: TermRules<Term>): boolean {
+  for (const [i, term] of terms.entries()) {
+    const merged = either(term, added)
+    if (merged === undefined) continue
+    terms[i] = merged
+    return true
+  }
+  return false
+}
+
+/** What must not be is an alternative, negated: none of these is not one of these. */
+function mergeExclusions<Term>(operands: readonly Condition<Term>[], rules: TermRules<Term>): Condition<Term>[] {
+  const excluded = operands.flatMap((operand) => (operand.kind === 'not' ? [operand.condition] : []))
+  if (excluded.length < 2) return [...operands]
+  const others = operands.filter(({ kind }) => kind !== 'not')
+  return [...others, { kind: 'not', condition: joined('or', mergeAlternatives(excluded, rules), rules) }]
+}
+
+function joined<Term>(
+  kind: 'and' | 'or',
+  operands: readonly Condition<Term>[],
+  rules: TermRules<Term>,
+): Condition<Term> {
+  const [only, ...more] = operands
+  if (only && more.length === 0) return only
+  return { kind, conditions: [...operands].sort((a, b) => workOf(a, rules) - workOf(b, rules)) }
+}

@@ -1,0 +1,142 @@
+import { MAX_SOUGHT_TAGS, type MemoCondition, type MemoTerm } from '../../storage/memo-condition.ts'
+import * as rows from '../../storage/memo-list.ts'
+import { findMemosByIds, type RootedMemo } from '../../storage/memos.ts'
+import type { App } from '../app.ts'
+import { simplify, type TermRules, workOf } from '../filters/simplify.ts'
+import { type SearchBounds, searchBounds, searchInSteps } from '../filters/steps.ts'
+import { timeRangeOf } from '../filters/time-range.ts'
+
+/**
+ * Places of a list that one statement sorts, where no index has the order: it goes through the whole list, for some tens
+ * of milliseconds with 100,000 memos.
+ */
+const SORTED_AT_ONCE = 2000
+
+/** Most places that are sorted for one page. */
+const MAX_SORTED = 20_000
+
+/** Work, in the unit of `searchBounds`: to look at a column, to look for one tag, and to go through the tags of a memo. */
+const COLUMN_WORK = 1
+const TAG_WORK = 3
+const TAGS_WORK = 100
+
+/** Bytes of a content that are searched in one unit of work, for the texts that take longest. */
+const BYTES_PER_WORK = 24
+
+/** One page of what a search finds. */
+export interface FoundMemos {
+  readonly memos: readonly RootedMemo[]
+  /** Where the next page starts; undefined on the last one. */
+  readonly next: rows.MemoPosition | undefined
+}
+
+/**
+ * One page of the memos that meet the condition of a filter. What it costs is bounded whatever the filter: the page may
+ * have fewer memos than asked for, or none, and not be the last.
+ *
+ * @param isListed whether a memo belongs in the list, for memos that changed since their place was read.
+ */
+export async function searchMemos(
+  app: App,
+  stretches: readonly rows.MemoStretch[],
+  written: MemoCondition,
+  page: rows.MemoPage,
+  isListed: (memo: RootedMemo) => boolean,
+): Promise<FoundMemos> {
+  const rules = termRules(app.settings.memoContentBytes)
+  const condition = simplify(written, rules)
+  const searched = narrowed(stretches, condition, page.order)
+  const bounds = searchBounds(workOf(condition, rules))
+  const { found, next } = rows.hasIndex(page.order)
+    ? await searchInSteps(bounds, page.limit, page.after, (after, limit) =>
+        rows.scanMemos(app.db, searched, condition, { ...page, after, limit }),
+      )
+    : await searchSorted(app, searched, condition, page, bounds)
+  const memos = await findMemosByIds(
+    app.db,
+    found.map(({ id }) => id),
+  )
+  return { memos: found.flatMap(({ id }) => memos.get(id) ?? []).filter(isListed), next }
+}
+
+/** A search in an order that no index has: places are sorted before memos are looked at. */
+async function searchSorted(
+  app: App,
+  stretches: readonly rows.MemoStretch[],
+  condition: MemoCondition,
+  page: rows.MemoPage,
+  { rowsPerStep, maxRows }: SearchBounds,
+) {
+  const bounds = { rowsPerStep, maxRows: Math.min(maxRows, MAX_SORTED) }
+  let places: rows.PlacedMemo[] = []
+  const read = async (after: rows.MemoPosition | undefined) => {
+    const added = await rows.listMemoPlaces(app.db, stretches, { ...page, after, limit: SORTED_AT_ONCE })
+    places = [...places, ...added]
+    return added.length
+  }
+  return searchInSteps(bounds, page.limit, page.after, async (after, limit) => {
+    while (places.length < limit && (await read(places.at(-1)?.place ?? after)) > 0);
+    const step = places.slice(0, limit)
+    places = places.slice(limit)
+    const meeting = await rows.findMeeting(
+      app.db,
+      step.map(({ id }) => id),
+      condition,
+    )
+    return step.map(({ id, place }) => ({ id, place, meets: meeting.has(id) }))
+  })
+}
+
+function termRules(memoContentBytes: number): TermRules<MemoTerm> {
+  const contentWork = Math.ceil(memoContentBytes / BYTES_PER_WORK)
+  return {
+    either(a, b) {
+      if (a.kind === 'tags' && b.kind === 'tags') return { kind: 'tags', among: union(a.among, b.among) }
+      if (a.kind === 'creator' && b.kind === 'creator') return { kind: 'creator', ids: union(a.ids, b.ids) }
+      if (a.kind === 'visibility' && b.kind === 'visibility') {
+        return { kind: 'visibility', among: union(a.among, b.among) }
+      }
+      return undefined
+    },
+    workOf(term) {
+      if (term.kind === 'content') return contentWork
+      if (term.kind !== 'tags') return COLUMN_WORK
+      return term.among.length <= MAX_SOUGHT_TAGS ? TAG_WORK * term.among.length : TAGS_WORK
+    },
+  }
+}
+
+function union<T>(a: readonly T[], b: readonly T[]): T[] {
+  return [...new Set([...a, ...b])]
+}
+
+/**
+ * The stretches that can have memos for a condition: an index leads to those of one creator and one visibility, and to a
+ * range of the time that the list is ordered by.
+ */
+function narrowed(
+  stretches: readonly rows.MemoStretch[],
+  condition: MemoCondition,
+  order: rows.MemoPage['order'],
+): readonly rows.MemoStretch[] {
+  const terms = (condition.kind === 'and' ? condition.conditions : [condition]).flatMap((conjunct) =>
+    conjunct.kind === 'term' ? [conjunct.term] : [],
+  )
+  const visibilities = terms.flatMap((term) => (term.kind === 'visibility' ? [term.among] : []))
+  const creators = terms.flatMap((term) => (term.kind === 'creator' && term.ids.length < 2 ? [term.ids[0]] : []))
+  const [column] = order.map((by) => by.column)
+  const range =
+    column === 'create_time' || column === 'update_time'
+      ? {
+          column,
+          ...timeRangeOf(terms.filter((term) => term.kind === 'time').filter((term) => term.column === column)),
+        }
+      : undefined
+  return stretches.flatMap(({ state, visibility, creatorId }) => {
+    const creatorIds = new Set(creatorId === undefined ? creators : [creatorId, ...creators])
+    const [only] = creatorIds
+    const none =
+      creatorIds.size > 1 || creatorIds.has(undefined) || visibilities.some((all) => !all.includes(visibility))
+    return none ? [] : [{ state, visibility, creatorId: only, range }]
+  })
+}

@@ -1,0 +1,149 @@
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { currentDeadline } from '../../src/storage/call-deadlines.ts'
+import { transaction } from '../../src/storage/database.ts'
+import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
+import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+/** Whether changes take as long as their call has time. */
+let holdsUp = false
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  const inserts = new WeakSet<object>()
+  const db = server.app.db.withPlugin({
+    transformQuery({ node, queryId }) {
+      if (node.kind === 'InsertQueryNode') inserts.add(queryId)
+      return node
+    },
+    async transformResult({ result, queryId }) {
+      const deadline = currentDeadline()
+      if (holdsUp && deadline && inserts.has(queryId)) await setTimeout(Math.ceil(deadline.remainingMs()) + 5)
+      return result
+    },
+  })
+  Object.assign(server.app, { db })
+})
+afterAll(() => server.stop())
+
+/** A call of an RPC by its name, its request, and a timeout in milliseconds. */
+type Call = (rpc: string, request: object, timeoutMs: number) => Promise<JsonOutcome>
+
+const rpcCall =
+  (form: JsonForm, timeout: (timeoutMs: number) => Record<string, string>): Call =>
+  (rpc, request, timeoutMs) =>
+    form(server.url, `/branchline.v1.${rpc}`, JSON.stringify(request), {
+      authorization: cast.bob.authorization,
+      ...timeout(timeoutMs),
+    })
+
+const REST_PATHS: ReadonlyMap<string, string> = new Map([
+  ['AuthService/SignIn', '/api/v1/auth/signin'],
+  ['MemoService/CreateMemo', '/api/v1/memos'],
+])
+
+const overRest =
+  (timeout: (timeoutMs: number) => Record<string, string>): Call =>
+  async (rpc, request, timeoutMs) => {
+    const { memo, memoId, ...rest } = request as { memo?: object; memoId?: string }
+    const query = memoId === undefined ? '' : `?memoId=${memoId}`
+    const answer = await fetch(`${server.url}${REST_PATHS.get(rpc)}${query}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: cast.bob.authorization,
+        ...timeout(timeoutMs),
+      },
+      body: JSON.stringify(memo ?? rest),
+    })
+    const content = (await answer.json()) as {
+      code?: number
+      details?: { '@type': string; reason: string; metadata?: Record<string, string> }[]
+    }
+    const info = content.details?.find((detail) => detail['@type'].endsWith('ErrorInfo'))
+    if (!answer.ok) expect([content.code, answer.status]).toEqual([4, 504])
+    const code = answer.ok ? 0 : (content.code ?? 0)
+    return { code, reason: info?.reason, metadata: info?.metadata, message: content }
+  }
+
+const grpcTimeout = (timeoutMs: number) => ({ 'grpc-timeout': `${timeoutMs}m` })
+const connectTimeout = (timeoutMs: number) => ({ 'connect-timeout-ms': String(timeoutMs) })
+const CALLS: readonly (readonly [string, Call])[] = [
+  ...Array.from(UNARY_JSON_FORMS, ([name, form]) => {
+    return [name, rpcCall(form, name === 'Connect' ? connectTimeout : grpcTimeout)] as const
+  }),
+  ['REST', overRest((timeoutMs) => ({ 'x-server-timeout': String(timeoutMs / 1000) }))],
+  ['REST, by the header of gRPC', overRest(grpcTimeout)],
+]
+
+const PASSED = { code: 4, reason: 'DEADLINE_EXCEEDED' }
+const credentials = { passwordCredentials: { username: 'carol', password: PASSWORD } }
+
+async function countSessions(): Promise<number> {
+  await server.app.background.settled()
+  return (await server.app.db.selectFrom('sessions').select('id').execute()).length
+}
+
+/** Lets nobody else change anything until it is released. */
+async function holdDatabase(): Promise<() => Promise<void>> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let hold = () => {}
+  const held = new Promise<void>((resolve) => {
+    hold = resolve
+  })
+  const done = transaction(server.app.db, async () => {
+    hold()
+    await released
+  })
+  await held
+  return () => {
+    release()
+    return done
+  }
+}
+
+describe.each(CALLS)('a deadline over %s', (_, call) => {
+  it('that passes while a password is checked signs nobody in', async () => {
+    const before = await countSessions()
+    expect(await call('AuthService/SignIn', credentials, 1)).toMatchObject(PASSED)
+    // Passwords are checked by the same threads one after another, so that the first check is over then.
+    expect(await call('AuthService/SignIn', credentials, 60_000)).toMatchObject({ code: 0 })
+    expect(await countSessions()).toBe(before + 1)
+  })
+
+  it('that passes while the database is busy changes nothing, then or later', async () => {
+    const memoId = crypto.randomUUID()
+    const release = await holdDatabase()
+    const late = call('MemoService/CreateMemo', { memo: { content: 'late' }, memoId }, 50)
+    const outcome = await late
+    await release()
+    expect(outcome).toMatchObject(PASSED)
+    expect(outcome.metadata ?? {}).toEqual({})
+    // Transactions begin one after another, so that it was the turn of the late one before.
+    await transaction(server.app.db, async () => undefined)
+    expect(await server.app.db.selectFrom('memos').select('id').where('uid', '=', memoId).execute()).toEqual([])
+  })
+
+  it('that passes while a change is made is answered with that it was made', async () => {
+    const memoId = crypto.randomUUID()
+    holdsUp = true
+    const outcome = await call('MemoService/CreateMemo', { memo: { content: 'made' }, memoId }, 200)
+    holdsUp = false
+    expect(outcome).toMatchObject({ ...PASSED, metadata: { committed: 'true' } })
+    expect(await server.app.db.selectFrom('memos').select('content').where('uid', '=', memoId).execute()).toEqual([
+      { content: 'made' },
+    ])
+  })
+
+  it('that has not passed changes nothing about the answer', async () => {
+    const memoId = crypto.randomUUID()
+    const outcome = await call('MemoService/CreateMemo', { memo: { content: 'in time' }, memoId }, 60_000)
+    expect(outcome).toMatchObject({ code: 0, message: { name: `memos/${memoId}` } })
+  })
+})
