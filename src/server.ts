@@ -310,7 +310,7 @@ async function serve(
       observeInterceptor(app.log, metrics),
       answerRoomInterceptor(isOpen),
       accessInterceptor(app, isOpen, proxy),
-      readingInterceptor,
+      readingInterceptor(),
     ],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
