@@ -308,7 +308,7 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
       deadlineInterceptor,
       answerRoomInterceptor(isOpen),
       accessInterceptor(app, isOpen, proxy),
-      readingInterceptor,
+      readingInterceptor(),
     ],
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],

@@ -1,5 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type ConnectError, type ContextKey, createContextKey, type Interceptor } from '@connectrpc/connect'
+import type { Caller } from '../domain/access.ts'
 import { callerKey, readFor } from '../services/call.ts'
 import type { HttpRequest } from './connection.ts'
 import { refusal } from './errors.ts'
@@ -45,10 +46,21 @@ export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean):
   }
 }
 
-/** Has Git read for the caller, and room taken for what is read before it is. */
-export const readingInterceptor: Interceptor = (next) => async (request) => {
-  const caller = request.contextValues.get(callerKey)
-  if (!caller) return next(request)
+/** Has Git read for the caller of methods that are about a repository, and room taken for what is read before it is. */
+export function readingInterceptor(): Interceptor {
+  const known = new Map<DescMethod, boolean>()
+  const isAboutRepository = (method: DescMethod) => {
+    const isAbout = known.get(method) ?? method.input.fields.some(({ name }) => name === 'repo')
+    known.set(method, isAbout)
+    return isAbout
+  }
+  return (next) => (request) => {
+    const caller = request.contextValues.get(callerKey)
+    return caller && isAboutRepository(request.method) ? readWithin(next, request, caller) : next(request)
+  }
+}
+
+async function readWithin(next: Next, request: CallRequest, caller: Caller): ReturnType<Next> {
   const answer = request.contextValues.get(answerKey)
   const admit = (bytes: number) => {
     const lacking = answer?.reserve(bytes)
@@ -59,6 +71,8 @@ export const readingInterceptor: Interceptor = (next) => async (request) => {
   return response.stream ? { ...response, message: pulledWithin(response.message, within) } : response
 }
 
+type Next = Parameters<Interceptor>[0]
+type CallRequest = Parameters<Next>[0]
 type Within = <T>(work: () => T) => T
 
 /** Handlers of streams run when their messages are asked for, not when they are called. */

@@ -68,6 +68,10 @@ const connect = () => {
 }
 const memory = () => residentMib(server.child.pid)
 const probe = async () => (await createClient(Health, transportTo(server.url, 'gRPC')).check({})).status
+const waitingBytes = async () => {
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  return Number(/^branchline_waiting_bytes (\d+)$/m.exec(metrics)?.[1])
+}
 const reasonsOf = (answers: readonly { [name: string]: unknown }[]) => {
   const counts: Record<string, number> = {}
   for (const { ':status': status, 'x-error-reason': reason = 'none' } of answers) {
@@ -96,6 +100,10 @@ describe('large answers that nobody reads', () => {
     expect(reasonsOf(await Promise.all(asked))).toEqual({ '200 none': 2, '429 TOO_MUCH_UNREAD': 198 })
     expect((await memory()) - before).toBeLessThan(400)
     expect(await probe()).toBe(1)
+    expect(await waitingBytes()).toBeGreaterThan(FILE_BYTES)
+    for (const connection of slow.splice(0)) connection.close()
+    await expect.poll(waitingBytes).toBe(0)
+    expect((await memory()) - before).toBeLessThan(400)
   }, 60_000)
 
   it.each(RPC_PROTOCOLS)(

@@ -29,7 +29,8 @@ interface Counted {
 export function countAnswers(networkOf: ((request: Request) => string | undefined) | undefined): CountAnswer {
   return (connection, request, response) => {
     const network = networkOf ? networkOf(request) : connection.peer
-    Object.assign<Request, Counted>(request, { [ANSWER]: response.beginCounting(connection.outgoing, network) })
+    const carrier: Request & Counted = request
+    carrier[ANSWER] = response.beginCounting(connection.outgoing, network)
   }
 }
 

@@ -19,6 +19,12 @@ interface Plain<R extends Response> {
   write(response: R, chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): boolean
   end(response: R, chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void
   cutOff(response: R): void
+  isGone(response: R): boolean
+}
+
+/** What Node says of writing to a response that is destroyed, which nobody takes for a fault of the server. */
+function destroyed(): Error {
+  return Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_DESTROYED' })
 }
 
 /**
@@ -50,16 +56,19 @@ class Counter<R extends Response> implements Outflow {
     return this.#response.once(event, listener)
   }
 
+  get isGone(): boolean {
+    return this.#plain.isGone(this.#response)
+  }
+
   cutOff(): void {
     this.#isCutOff = true
-    this.#queue.length = 0
-    this.#queuedBytes = 0
+    this.#dropQueue()
     this.#plain.cutOff(this.#response)
   }
 
   write(chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): boolean {
     if (!this.#admits(chunk)) {
-      if (callback) process.nextTick(callback, new Error('too much waits for the reader'))
+      if (callback) process.nextTick(callback, destroyed())
       return false
     }
     if (this.#goesInSlices(chunk)) {
@@ -109,10 +118,17 @@ class Counter<R extends Response> implements Outflow {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
     this.#queuedBytes += bytes.length
     this.answer.wrote(bytes.length)
-    if (this.#queue.push({ bytes, callback }) === 1) this.#writeQueue()
+    if (this.#queue.push({ bytes, callback }) > 1) return
+    this.#response.once('close', () => this.#dropQueue())
+    this.#writeQueue()
   }
 
-  readonly #writeQueue = (): void => {
+  #dropQueue(): void {
+    this.#queuedBytes = 0
+    for (const { callback } of this.#queue.splice(0)) if (callback) process.nextTick(callback, destroyed())
+  }
+
+  #writeQueue(): void {
     let hasRoom = true
     for (let head = this.#queue[0]; hasRoom && head !== undefined; head = this.#queue[0]) {
       const slice = head.bytes.subarray(0, SLICE_BYTES)
@@ -123,7 +139,7 @@ class Counter<R extends Response> implements Outflow {
       hasRoom = this.#plain.write(this.#response, slice, 'utf8', isLast ? head.callback : undefined)
     }
     this.answer.measure()
-    if (this.#queue.length > 0) this.#response.once('drain', this.#writeQueue)
+    if (this.#queue.length > 0) this.#response.once('drain', () => this.#writeQueue())
     else this.#end?.()
   }
 }
@@ -134,6 +150,7 @@ const plainHttp1: Plain<http.ServerResponse> = {
   end: (response, chunk, encoding, callback) =>
     Reflect.apply(http.ServerResponse.prototype.end, response, [chunk, encoding, callback]),
   cutOff: (response) => response.destroy(),
+  isGone: (response) => response.destroyed,
 }
 
 /** A response of HTTP/1.1, counted once that has begun. */
@@ -168,6 +185,7 @@ const plainHttp2: Plain<http2.Http2ServerResponse> = {
   },
   // The code of which gRPC makes RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
   cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
+  isGone: (response) => response.stream.destroyed,
 }
 
 /** A response of HTTP/2, counted once that has begun. */

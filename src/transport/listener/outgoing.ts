@@ -26,6 +26,8 @@ export type OutgoingLimits = Pick<
 export interface Outflow {
   /** Bytes that were written and not yet taken by the transport. */
   readonly waitingBytes: number
+  /** Whether it is closed, and has said so or is about to. */
+  readonly isGone: boolean
   once(event: 'close', listener: () => void): unknown
   /** Ends the exchange at once, in a way that clients notice, and forgets what was not sent. */
   cutOff(): void
@@ -59,6 +61,9 @@ class Tally implements Bound {
     this.streams += streams
   }
 }
+
+const isFull = ({ bytes, maxBytes }: Tally) => bytes > maxBytes - MIN_ROOM_BYTES
+const isCrowded = ({ streams, maxStreams }: Tally) => streams >= maxStreams
 
 /**
  * The ledger of everything that waits for readers, and of the long streams that are open. It is kept below all protocols: a response
@@ -245,7 +250,7 @@ export class Answer {
 
   /** The bound that is reached already, whatever the answer will be; undefined when there is room. */
   fullBound(): Bound | undefined {
-    return this.#outgoing.findFull(this, this.#tally, ({ bytes, maxBytes }) => bytes > maxBytes - MIN_ROOM_BYTES)
+    return this.#outgoing.findFull(this, this.#tally, isFull)
   }
 
   /**
@@ -269,13 +274,13 @@ export class Answer {
    * @returns the bound that is reached, when no place is left.
    */
   enterStream(): Bound | undefined {
-    const full = this.#outgoing.findFull(this, this.#tally, ({ streams, maxStreams }) => streams >= maxStreams)
-    if (full === undefined && this.#state !== 'closed' && !this.isStream) {
-      this.isStream = true
-      this.#watch()
-      this.#outgoing.count(this, this.#tally, 0, 1)
-    }
-    return full
+    const full = this.#outgoing.findFull(this, this.#tally, isCrowded)
+    if (full !== undefined || this.isStream) return full
+    this.#watch()
+    if (this.#isClosed) return undefined
+    this.isStream = true
+    this.#outgoing.count(this, this.#tally, 0, 1)
+    return undefined
   }
 
   /** Says that bytes were written, which may still wait. */
@@ -286,14 +291,15 @@ export class Answer {
 
   /** Brings the ledger up to date with what the transport has taken. */
   measure(): void {
-    if (this.#state === 'closed') return
+    if (this.#isClosed) return
     this.#waiting = this.#outflow.waitingBytes
     const held = this.isEnded ? this.#waiting : Math.max(this.#reserved, this.#waiting)
     const bytes = (this.isShared ? 0 : held) - this.#charged
     if (this.#waiting === 0) this.#windowStartMs = undefined
     if (bytes === 0) return
-    this.#charged += bytes
     this.#watch()
+    if (this.#isClosed) return
+    this.#charged += bytes
     this.#outgoing.count(this, this.#tally, bytes, 0)
   }
 
@@ -318,7 +324,7 @@ export class Answer {
 
   /** Gives everything back. */
   close(): void {
-    if (this.#state === 'closed') return
+    if (this.#isClosed) return
     const streams = this.isStream ? 1 : 0
     const bytes = this.#charged
     this.#state = 'closed'
@@ -328,8 +334,16 @@ export class Answer {
     this.#connection.forget(this)
   }
 
+  get #isClosed(): boolean {
+    return this.#state === 'closed'
+  }
+
   #watch(): void {
     if (this.#state !== 'unwatched') return
+    if (this.#outflow.isGone) {
+      this.close()
+      return
+    }
     this.#state = 'watched'
     this.#connection.keep(this)
     this.#outflow.once('close', () => this.close())

@@ -95,7 +95,7 @@ describe('the number of streams', () => {
     const others = await Promise.all(Array.from({ length: MAX_STREAMS_PER_ACCOUNT - 1 }, () => open(ada)))
     const refused = expect.objectContaining({
       reason: 'TOO_MANY_STREAMS',
-      metadata: { limit: String(MAX_STREAMS_PER_ACCOUNT) },
+      metadata: { limit: String(MAX_STREAMS_PER_ACCOUNT), scope: 'account' },
     })
     await expect(open(ada)).rejects.toEqual(refused)
     others.push(await open(bob))

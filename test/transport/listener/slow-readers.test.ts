@@ -86,6 +86,32 @@ describe('answers that wait for their readers', () => {
     expect(Buffer.concat(await stream.toArray()).equals(expected)).toBe(true)
   })
 
+  it.each(['HTTP/1.1', 'HTTP/2'])(
+    'are not counted for who left before there was an answer, over %s',
+    async (version) => {
+      const asked: Request[] = []
+      const { url, figures } = await startWith({}, (request, response) => {
+        response.once('close', () => asked.push(request))
+      })
+      if (version === 'HTTP/2') {
+        const stream = ask(connectHttp2(url), 0)
+        await once(stream, 'ready')
+        stream.close()
+      } else {
+        const request = http.get(url).on('error', () => {})
+        await once(request, 'finish')
+        request.destroy()
+      }
+      await expect.poll(() => asked.length).toBe(1)
+      const [request] = asked
+      const answer = request && answerTo(request)
+      expect(answer).toBeDefined()
+      expect(answer?.reserve(5 * MIB)).toBeUndefined()
+      expect(answer?.enterStream()).toBeUndefined()
+      expect(figures()).toMatchObject({ waitingBytes: 0, streams: 0 })
+    },
+  )
+
   it('count for whom the request came from', async () => {
     const { url } = await start({
       handler: sized,
