@@ -27,7 +27,8 @@ export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJ
     if (handler.method.methodKind !== 'unary') continue
     const canonical = compileCanonical(handler.method.input, options.registry)
     const strict = async (request: UniversalRequest) => {
-      if (!hasJsonBody(request)) return handler(request)
+      // The library refuses a body that announces to be too large, and reads none of it.
+      if (!hasJsonBody(request) || announcedBytes(request) > options.readMaxBytes) return handler(request)
       const received = await receive(request.body, options.readMaxBytes)
       const bytes = received.complete && (await decode(received.complete, request.header, options))
       // What is too large, broken or cut off is left to the library, which has an answer for that.
@@ -68,11 +69,15 @@ function hasJsonBody(request: UniversalRequest): request is JsonRequest {
   return json && method === 'POST' && typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }
 
+function announcedBytes({ header }: UniversalRequest): number {
+  return Number(header.get('content-length') ?? 0)
+}
+
 /** A body as far as it was read. */
 interface Received {
   /** All of it; undefined when it is too large, or breaks off. */
   readonly complete: Buffer | undefined
-  /** The body again, from its beginning. */
+  /** What was read, from its beginning, and how that ended. Of a body that is too large it is too much already. */
   replay(): AsyncIterable<Uint8Array>
 }
 
@@ -99,7 +104,6 @@ async function receive(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
     async *replay() {
       yield* chunks
       if (failure !== undefined) throw failure
-      if (!ended) yield* { [Symbol.asyncIterator]: () => rest }
     },
   }
 }

@@ -3,6 +3,7 @@ import type http2 from 'node:http2'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { Admission } from './listener/admission.ts'
 import { Connection } from './listener/connection.ts'
+import { PeerCredits } from './listener/credit.ts'
 import { createHttp1Server } from './listener/http1.ts'
 import { createHttp2Server } from './listener/http2.ts'
 import { defaultListenerLimits, type ListenerLimits } from './listener/limits.ts'
@@ -52,14 +53,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits }
   const report = options.onConnectionError ?? (() => {})
   const admission = new Admission<Connection>(limits.maxConnections, limits.maxConnectionsPerPeer)
+  const credits = new PeerCredits(limits.maxAbandonedBurst, limits.maxAbandonedPerSecond)
   const start = createProtocols(options, limits, report)
 
   const server = net.createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
     (socket) => {
       socket.on('error', report)
-      const connection = new Connection(socket, limits)
-      if (!admission.admit(connection)) {
+      const connection = new Connection(socket, limits, credits)
+      const isRefused = connection.peer !== undefined && credits.isOverdrawn(connection.peer)
+      if (isRefused || !admission.admit(connection)) {
         socket.destroy()
         return
       }

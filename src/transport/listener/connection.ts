@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { type Admitted, isLoopback, peerNetwork } from './admission.ts'
+import type { PeerCredits } from './credit.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /** What is being spoken on a connection; one implementation for each protocol. */
@@ -34,6 +35,7 @@ export class Connection implements Admitted {
   readonly socket: Socket
   readonly peer: string | undefined
   readonly #limits: ListenerLimits
+  readonly #credits: PeerCredits
   #conversation: Conversation
   #requestsSeen = 0
   #idleSinceMs = performance.now()
@@ -44,12 +46,13 @@ export class Connection implements Admitted {
   #windowBytesRead = 0
   #windowOpen = false
 
-  constructor(socket: Socket, limits: ListenerLimits) {
+  constructor(socket: Socket, limits: ListenerLimits, credits: PeerCredits) {
     this.socket = socket
     const address = socket.remoteAddress ?? ''
     // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean nothing.
     this.peer = isLoopback(address) && !limits.limitLoopback ? undefined : peerNetwork(address)
     this.#limits = limits
+    this.#credits = credits
     this.#conversation = silence(socket, limits.headersTimeoutMs)
   }
 
@@ -75,6 +78,14 @@ export class Connection implements Admitted {
 
   drain(): void {
     this.#conversation.drain()
+  }
+
+  /**
+   * Charges the peer for requests that it left before their answers began. A peer that does so more often than clients do loses the
+   * connection, and gets no other until its credit is back.
+   */
+  abandoned(requests: number): void {
+    if (this.peer !== undefined && requests > 0 && this.#credits.spend(this.peer, requests)) this.evict()
   }
 
   /** Holds the connection against its deadlines; `nowMs` is on the clock of `performance.now()`. */

@@ -1,5 +1,7 @@
 import http2 from 'node:http2'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import { Credit } from './credit.ts'
+import { endStreamEarly, Http2Request, http2ResponseClass } from './early-end.ts'
 import type { ListenerLimits } from './limits.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
@@ -31,8 +33,15 @@ export function createHttp2Server(
         maxHeaderListSize: limits.maxHeaderBytes,
         initialWindowSize: limits.streamWindowBytes,
       },
+      Http2ServerRequest: Http2Request,
+      Http2ServerResponse: http2ResponseClass((request) => endStreamEarly(request, limits.earlyEndTimeoutMs)),
     },
-    handler,
+    (request, response) => {
+      // After the parser is done with what one read of the socket brought: a stream that is reset by then costs no call.
+      setImmediate(() => {
+        if (!request.stream.closed && !request.stream.destroyed) handler(request, response)
+      })
+    },
   )
   server.on('sessionError', report)
 
@@ -59,15 +68,14 @@ class Http2Conversation implements Conversation {
   readonly #limits: ListenerLimits
   readonly #streams = new Set<http2.ServerHttp2Stream>()
   #draining = false
-  #resetCredit: number
-  #resetCreditAtMs = performance.now()
+  readonly #resetCredit: Credit
   requests = 0
 
   constructor(connection: Connection, session: http2.ServerHttp2Session, limits: ListenerLimits) {
     this.#connection = connection
     this.#session = session
     this.#limits = limits
-    this.#resetCredit = limits.maxResetBurst
+    this.#resetCredit = new Credit(limits.maxResetBurst, limits.maxResetsPerSecond)
   }
 
   get idleTimeoutMs(): number {
@@ -141,18 +149,15 @@ class Http2Conversation implements Conversation {
   #onClose(stream: http2.ServerHttp2Stream): void {
     this.#streams.delete(stream)
     this.#endWhenDrained()
+    // How clients leave an answer that has begun is their business: only before that they make the server work for nothing.
+    if (!stream.headersSent) this.#connection.abandoned(1)
     if (stream.rstCode === NGHTTP2_NO_ERROR) return
-    const { maxResetBurst, maxResetsPerSecond } = this.#limits
-    const nowMs = performance.now()
-    const earned = ((nowMs - this.#resetCreditAtMs) / 1000) * maxResetsPerSecond
-    this.#resetCredit = Math.min(maxResetBurst, this.#resetCredit + earned) - 1
-    this.#resetCreditAtMs = nowMs
     // The socket goes, not the session: node must not be told to destroy one while nghttp2 calls back from its parser.
-    if (this.#resetCredit < 0) this.#connection.evict()
+    if (this.#resetCredit.spend(1) < 0) this.#connection.evict()
   }
 
   #onSilence(stream: http2.ServerHttp2Stream): void {
-    if (owesRequestBytes(stream) || stream.writableLength > 0) stream.close(NGHTTP2_CANCEL)
+    if (owesRequestBytes(stream) || stream.writableLength > 0 || stream.writableEnded) stream.close(NGHTTP2_CANCEL)
     else stream.setTimeout(this.#limits.stallTimeoutMs)
   }
 }

@@ -7,7 +7,7 @@ import { Cancellation, isGone } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { requestContent, uploadMessages } from './content.ts'
 import { RestContext } from './context.ts'
-import type { CallSettings, Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { buildRequest } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
 import { methodNotAllowed, noSuchRoute, targetTooLong, toConnectError } from './errors.ts'
@@ -24,8 +24,6 @@ import type { Match, Miss, Router } from './tree.ts'
 /** What all requests to a server share. */
 export interface ServerState {
   readonly router: Router<Endpoint>
-  /** Settings of answers that belong to no service. */
-  readonly settings: CallSettings
   /** Errors that belong to no service. */
   readonly errorStyle: ErrorStyle
   readonly openCalls: OpenCalls
@@ -59,7 +57,7 @@ function answerMiss(state: ServerState, miss: Miss, request: NodeServerRequest, 
   if (miss.kind === 'notAllowed' && method === 'OPTIONS') {
     const headers = ['Allow', miss.allow.join(', ')]
     const reply = { status: 204, headers, body: undefined, contentType: '' }
-    send(request, response, reply, state.settings.readMaxBytes, state.headers?.(request) ?? NO_HEADERS)
+    send(request, response, reply, state.headers?.(request) ?? NO_HEADERS)
     return
   }
   sendError(state, state.headers?.(request), request, response, missError(miss, method, url))
@@ -72,14 +70,14 @@ function missError(miss: Miss, httpMethod: string, target: string): ConnectError
 }
 
 function sendError(
-  { settings, errorStyle }: Pick<ServerState, 'settings' | 'errorStyle'>,
+  { errorStyle }: Pick<ServerState, 'errorStyle'>,
   defaults: HeaderList = NO_HEADERS,
   request: NodeServerRequest,
   response: NodeServerResponse,
   error: ConnectError,
   context?: RestContext,
 ): void {
-  send(request, response, errorReply(error, errorStyle, context), settings.readMaxBytes, defaults)
+  send(request, response, errorReply(error, errorStyle, context), defaults)
 }
 
 const NO_HEADERS: HeaderList = []
@@ -187,7 +185,7 @@ async function answerStream(call: Call, spec: StreamSpec): Promise<Reply | undef
 
 const NO_CONTENT = new Uint8Array()
 
-/** Content that no body rule asks for is not read; `send` skips it. */
+/** Content that no body rule asks for is not read. */
 function takesContent({ binding }: Endpoint): boolean {
   return binding.body !== ''
 }
@@ -210,24 +208,24 @@ function replyTo({ state, endpoint, context, request }: Call, message: Message, 
 
 /** Sends an answer, in a content coding if the client takes one and the content is worth it. */
 function deliver({ endpoint, request, response, defaults }: Call, reply: Reply): Promise<void> | undefined {
-  const { compressions, compressMinBytes, readMaxBytes } = endpoint.settings
+  const { compressions, compressMinBytes } = endpoint.settings
   const { body, contentType } = reply
   const mayCompress =
     body !== undefined && compressions.length > 0 && isAtLeast(body, compressMinBytes) && isCompressible(contentType)
   if (!mayCompress) {
-    send(request, response, reply, readMaxBytes, defaults)
+    send(request, response, reply, defaults)
     return undefined
   }
   const coding = responseCoding(request.headers['accept-encoding'], compressions)
   const varying = { ...reply, vary: 'Accept-Encoding' }
   if (coding === undefined) {
-    send(request, response, varying, readMaxBytes, defaults)
+    send(request, response, varying, defaults)
     return undefined
   }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return compress(coding, bytes).then((compressed) => {
     const encoded = { ...varying, body: compressed, contentEncoding: coding.name }
-    send(request, response, encoded, readMaxBytes, defaults)
+    send(request, response, encoded, defaults)
   })
 }
 
