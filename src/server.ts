@@ -81,7 +81,7 @@ import { accessInterceptor, accessProblems } from './transport/access.ts'
 import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
-import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
+import { answerHeaders, createDispatch } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
 import { authorizeGit } from './transport/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
@@ -354,7 +354,7 @@ async function serve(
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
-    handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: refuseUnknownRpcs(rest.nodeHandler()) }, app.log),
+    handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: rest.nodeHandler() }, app.log),
     limits: { limitLoopback: config.limitLoopback },
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })

@@ -28,10 +28,14 @@ export function createHttp1Server(
       ServerResponse: Http1Response,
     },
     (request, response) => {
-      if (conversations.get(request.socket)?.onRequest(request, response)) handler(request, response)
+      const conversation = conversations.get(request.socket)
+      if (!conversation?.onRequest(request, response)) return
+      if (headersFit(request, limits)) handler(request, response)
+      else conversation.refuse(431)
     },
   )
-  server.maxHeadersCount = limits.maxHeaderFields
+  // Node drops what is beyond, so there has to be one more to see that there is.
+  server.maxHeadersCount = limits.maxHeaderFields + 1
   server.timeout = limits.stallTimeoutMs
   server.on('timeout', (socket) => conversations.get(socket)?.onSilence())
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -194,6 +198,21 @@ class Http1Conversation implements Conversation, Http1Answers {
     const itsTurn = this.#response.socket === this.#socket
     return itsTurn && !this.#response.headersSent && this.#request?.complete === false
   }
+}
+
+/** What RFC 9113 §6.5.2 adds to the name and the value of each field. */
+const FIELD_OVERHEAD_BYTES = 32
+
+/** The fields that HTTP/2 has instead of the request line and `Host`, without their values. */
+const PSEUDO_FIELD_BYTES =
+  ':method:scheme:path'.length + 'http'.length + ':authority'.length - 'host'.length + 3 * FIELD_OVERHEAD_BYTES
+
+/** Whether a request is within the limits that its header list would have over HTTP/2, so that it means the same in both versions. */
+function headersFit({ method = '', url = '', rawHeaders }: http.IncomingMessage, limits: ListenerLimits): boolean {
+  const fields = rawHeaders.length / 2
+  let bytes = PSEUDO_FIELD_BYTES + method.length + url.length + fields * FIELD_OVERHEAD_BYTES
+  for (const text of rawHeaders) bytes += text.length
+  return fields <= limits.maxHeaderFields && bytes <= limits.maxHeaderBytes
 }
 
 function statusOfClientError(error: NodeJS.ErrnoException): number {

@@ -26,7 +26,8 @@ export function createHttp2Server(
 ): ProtocolServer {
   const server = http2.createServer(
     {
-      maxHeaderListPairs: limits.maxHeaderFields,
+      // The method, the scheme and the path are no fields in HTTP/1.1; the authority is `Host`.
+      maxHeaderListPairs: limits.maxHeaderFields + 3,
       maxSessionMemory: limits.maxSessionMemoryMib,
       settings: {
         maxConcurrentStreams: limits.maxConcurrentStreams,

@@ -29,9 +29,9 @@ export interface ListenerLimits {
   readonly earlyEndTimeoutMs: number
   /** Announced size of a request that is dropped for the sake of its HTTP/1.1 connection; after a larger one the connection ends. */
   readonly maxSkippedBytes: number
-  /** Request line and headers of one request, in either version. */
+  /** Header list of one request, in either version, counted as RFC 9113 §6.5.2 does. */
   readonly maxHeaderBytes: number
-  /** Header fields of one request, in either version. */
+  /** Header fields of one request, in either version, `Host` among them. */
   readonly maxHeaderFields: number
   /** Open streams of one HTTP/2 session. */
   readonly maxConcurrentStreams: number
