@@ -355,7 +355,7 @@ async function serve(
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch({ cors, pages, rpcPaths, rpcs, git, rest: rest.nodeHandler() }, app.log),
-    limits: { limitLoopback: config.limitLoopback },
+    limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   base.url ||= listener.url

@@ -3,6 +3,8 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import type { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Connection } from '../../src/transport/listener/connection.ts'
+import { PeerCredits } from '../../src/transport/listener/credit.ts'
 import { defaultListenerLimits } from '../../src/transport/listener/limits.ts'
 import { http2Preface } from '../../src/transport/listener/preface.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
@@ -94,6 +96,18 @@ describe('the credit of a peer', () => {
       await client.closed
     }
     expect(await attack(url, rapidReset(0))).toBe('refused')
+  })
+
+  it.each([
+    ['192.0.2.1', undefined],
+    ['::ffff:192.0.2.1', undefined],
+    ['192.0.2.2', '192.0.2.2'],
+  ])('is no matter for a proxy that speaks for many: %s', (remoteAddress, peer) => {
+    const uncountedAddresses = new net.BlockList()
+    uncountedAddresses.addAddress('192.0.2.1')
+    const socket = Object.defineProperty(new net.Socket(), 'remoteAddress', { value: remoteAddress })
+    const limits = { ...defaultListenerLimits, uncountedAddresses }
+    expect(new Connection(socket, limits, new PeerCredits(1, 1)).peer).toBe(peer)
   })
 
   it('comes back', async () => {

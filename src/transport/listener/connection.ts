@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 import { type Admitted, isLoopback, peerNetwork } from './admission.ts'
 import type { PeerCredits } from './credit.ts'
 import type { ListenerLimits } from './limits.ts'
@@ -50,7 +50,10 @@ export class Connection implements Admitted {
     this.socket = socket
     const address = socket.remoteAddress ?? ''
     // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean nothing.
-    this.peer = isLoopback(address) && !limits.limitLoopback ? undefined : peerNetwork(address)
+    const isUncounted = isLoopback(address)
+      ? !limits.limitLoopback
+      : limits.uncountedAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+    this.peer = isUncounted ? undefined : peerNetwork(address)
     this.#limits = limits
     this.#credits = credits
     this.#conversation = silence(socket, limits.headersTimeoutMs)

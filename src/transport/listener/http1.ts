@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
 import { announcesContent, discard, type Http1Answers, Http1Request, Http1Response } from './early-end.ts'
+import { http1HeadersFit } from './header-list.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /**
@@ -30,7 +31,7 @@ export function createHttp1Server(
     (request, response) => {
       const conversation = conversations.get(request.socket)
       if (!conversation?.onRequest(request, response)) return
-      if (headersFit(request, limits)) handler(request, response)
+      if (http1HeadersFit(request, limits)) handler(request, response)
       else conversation.refuse(431)
     },
   )
@@ -198,21 +199,6 @@ class Http1Conversation implements Conversation, Http1Answers {
     const itsTurn = this.#response.socket === this.#socket
     return itsTurn && !this.#response.headersSent && this.#request?.complete === false
   }
-}
-
-/** What RFC 9113 §6.5.2 adds to the name and the value of each field. */
-const FIELD_OVERHEAD_BYTES = 32
-
-/** The fields that HTTP/2 has instead of the request line and `Host`, without their values. */
-const PSEUDO_FIELD_BYTES =
-  ':method:scheme:path'.length + 'http'.length + ':authority'.length - 'host'.length + 3 * FIELD_OVERHEAD_BYTES
-
-/** Whether a request is within the limits that its header list would have over HTTP/2, so that it means the same in both versions. */
-function headersFit({ method = '', url = '', rawHeaders }: http.IncomingMessage, limits: ListenerLimits): boolean {
-  const fields = rawHeaders.length / 2
-  let bytes = PSEUDO_FIELD_BYTES + method.length + url.length + fields * FIELD_OVERHEAD_BYTES
-  for (const text of rawHeaders) bytes += text.length
-  return fields <= limits.maxHeaderFields && bytes <= limits.maxHeaderBytes
 }
 
 function statusOfClientError(error: NodeJS.ErrnoException): number {

@@ -2,6 +2,7 @@ import http2 from 'node:http2'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
 import { Credit } from './credit.ts'
 import { endStreamEarly, Http2Request, http2ResponseClass } from './early-end.ts'
+import { http2HeadersFit } from './header-list.ts'
 import type { ListenerLimits } from './limits.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
@@ -40,7 +41,9 @@ export function createHttp2Server(
     (request, response) => {
       // After the parser is done with what one read of the socket brought: a stream that is reset by then costs no call.
       setImmediate(() => {
-        if (!request.stream.closed && !request.stream.destroyed) handler(request, response)
+        if (request.stream.closed || request.stream.destroyed) return
+        if (http2HeadersFit(request.rawHeaders, limits)) handler(request, response)
+        else response.writeHead(431).end()
       })
     },
   )

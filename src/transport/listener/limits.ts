@@ -1,3 +1,5 @@
+import { BlockList } from 'node:net'
+
 /**
  * Every cap and timeout of the listener. The server is reachable by strangers before any of them has said who they are, so each
  * limit bounds what one of them can hold, and each is chosen so that no honest client on a bad line meets it.
@@ -9,6 +11,8 @@ export interface ListenerLimits {
   readonly maxConnectionsPerPeer: number
   /** Whether what is limited for each peer is limited for peers on this machine, too. */
   readonly limitLoopback: boolean
+  /** Addresses that are no peers of their own, since they speak for many: those of trusted reverse proxies. */
+  readonly uncountedAddresses: BlockList
   /** From accepting (TLS handshake, protocol still unknown) to a protocol, and again to complete HTTP/1.1 headers. */
   readonly headersTimeoutMs: number
   /** An HTTP/1.1 connection between two requests. */
@@ -119,6 +123,7 @@ export const defaultListenerLimits: ListenerLimits = {
   maxConnections: MAX_CONNECTIONS,
   maxConnectionsPerPeer: MAX_CONNECTIONS_PER_PEER,
   limitLoopback: false,
+  uncountedAddresses: new BlockList(),
   headersTimeoutMs: HEADERS_TIMEOUT_MS,
   keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   sessionIdleTimeoutMs: SESSION_IDLE_TIMEOUT_MS,
