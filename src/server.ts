@@ -84,7 +84,7 @@ import { readConnectJsonStrictly } from './transport/connect-json.ts'
 import { contextValuesOf, type HttpRequest } from './transport/connection.ts'
 import { createCors } from './transport/cors.ts'
 import { deadlineInterceptor } from './transport/deadlines.ts'
-import { answerHeaders, createDispatch, refuseUnknownRpcs } from './transport/dispatch.ts'
+import { answerHeaders, createDispatch } from './transport/dispatch.ts'
 import { restStatusOf } from './transport/errors.ts'
 import { authorizeGit } from './transport/git-http/authorize.ts'
 import { createGitHttp, gitHttpLimits } from './transport/git-http/index.ts'
@@ -361,18 +361,10 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch(
-      {
-        cors,
-        pages,
-        rpcPaths,
-        rpcs,
-        git,
-        goImport: createGoImport(app.publicUrl),
-        rest: refuseUnknownRpcs(rest.nodeHandler()),
-      },
+      { cors, pages, rpcPaths, rpcs, git, goImport: createGoImport(app.publicUrl), rest: rest.nodeHandler() },
       app.log,
     ),
-    limits: { limitLoopback: config.limitLoopback },
+    limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
     networkOf: (request) => peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })

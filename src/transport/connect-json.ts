@@ -37,7 +37,8 @@ export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJ
     const strict = async (request: UniversalRequest) => {
       if (hasJsonFrames(request)) return handler({ ...request, body: canonicalFrames(request, canonical, options) })
       if (isJsonQuery(request)) return readQuery(handler, request, canonical, options)
-      if (!hasJsonBody(request)) return handler(request)
+      // The library refuses a body that announces to be too large, and reads none of it.
+      if (!hasJsonBody(request) || announcedBytes(request) > options.readMaxBytes) return handler(request)
       const received = await receive(request.body, options.readMaxBytes)
       const coding = request.header.get('content-encoding')
       const bytes = received.complete && (await decode(received.complete, coding, options))
@@ -150,11 +151,15 @@ async function readQuery(
   }
 }
 
+function announcedBytes({ header }: UniversalRequest): number {
+  return Number(header.get('content-length') ?? 0)
+}
+
 /** A body as far as it was read. */
 interface Received {
   /** All of it; undefined when it is too large, or breaks off. */
   readonly complete: Buffer | undefined
-  /** The body again, from its beginning. */
+  /** What was read, from its beginning, and how that ended. Of a body that is too large it is too much already. */
   replay(): AsyncIterable<Uint8Array>
 }
 
@@ -181,7 +186,6 @@ async function receive(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
     async *replay() {
       yield* chunks
       if (failure !== undefined) throw failure
-      if (!ended) yield* { [Symbol.asyncIterator]: () => rest }
     },
   }
 }

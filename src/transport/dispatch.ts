@@ -3,6 +3,7 @@ import { type HttpRequest, type HttpResponse, type RequestHandler, requestIdOf }
 import type { Cors } from './cors.ts'
 import { REQUEST_ID_HEADER } from './errors.ts'
 import type { Pages } from './operator-pages.ts'
+import { refusalOfUnknownRpc } from './unknown-rpcs.ts'
 
 /** The handlers that requests are sent to. */
 export interface Destinations {
@@ -40,7 +41,10 @@ export function createDispatch(
       setAnswerHeaders(request, response)
       rpcs(request, response)
     } else if (!git(request, response) && !goImport(request, response)) {
-      rest(request, response)
+      const refuse = refusalOfUnknownRpc(request, path)
+      if (!refuse) return rest(request, response)
+      setAnswerHeaders(request, response)
+      refuse(response)
     }
   }
 }
@@ -76,27 +80,6 @@ export function answerHeaders({ headers }: HttpRequest): string[] {
 function setAnswerHeaders(request: HttpRequest, response: HttpResponse): void {
   const headers = answerHeaders(request)
   for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? '', headers[i + 1] ?? '')
-}
-
-/**
- * Answers gRPC calls of methods that are not served, as gRPC expects it (https://grpc.io/docs/guides/status-codes:
- * UNIMPLEMENTED), and passes on everything else.
- */
-export function refuseUnknownRpcs(next: RequestHandler): RequestHandler {
-  return (request, response) => {
-    const contentType = request.headers['content-type']
-    if (request.method !== 'POST' || !contentType?.startsWith('application/grpc')) return next(request, response)
-    request.resume()
-    const headers = { 'content-type': contentType, 'grpc-status': '12', 'grpc-message': 'this method is not served' }
-    if ('stream' in response) {
-      // Trailers-Only of gRPC is one HEADERS frame that ends the stream. Node would send an empty DATA frame after it, and
-      // lose that to the RST_STREAM for the request it did not read.
-      response.stream.respond({ ...response.getHeaders(), ...headers, ':status': 200 }, { endStream: true })
-    } else {
-      response.writeHead(200, headers)
-      response.end()
-    }
-  }
 }
 
 function pathOf({ url = '' }: HttpRequest): string {

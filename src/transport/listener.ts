@@ -4,6 +4,7 @@ import net, { type AddressInfo, type Socket } from 'node:net'
 import { Admission } from './listener/admission.ts'
 import { countAnswers } from './listener/answers.ts'
 import { Connection } from './listener/connection.ts'
+import { PeerCredits } from './listener/credit.ts'
 import { createHttp1Server } from './listener/http1.ts'
 import { createHttp2Server } from './listener/http2.ts'
 import { defaultListenerLimits, type ListenerLimits } from './listener/limits.ts'
@@ -59,14 +60,16 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const report = options.onConnectionError ?? (() => {})
   const admission = new Admission<Connection>(limits.maxConnections, limits.maxConnectionsPerPeer)
   const outgoing = new Outgoing(limits)
+  const credits = new PeerCredits(limits.maxAbandonedBurst, limits.maxAbandonedPerSecond)
   const start = createProtocols(options, limits, report)
 
   const server = net.createServer(
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
     (socket) => {
       socket.on('error', report)
-      const connection = new Connection(socket, limits, outgoing.open())
-      if (!admission.admit(connection)) {
+      const connection = new Connection(socket, limits, { credits, outgoing: outgoing.open() })
+      const isRefused = connection.peer !== undefined && credits.isOverdrawn(connection.peer)
+      if (isRefused || !admission.admit(connection)) {
         socket.destroy()
         return
       }

@@ -17,7 +17,7 @@ const HUGE_BYTES = 32 * 1024 * 1024
 const IMPATIENT: PaceLimits = { windowMs: 1, minBytesPerSecond: Number.MAX_SAFE_INTEGER }
 
 const RAW = '/api/v1/repos/bob/engine/raw/huge'
-const ARCHIVE = '/api/v1/repos/bob/engine/archive/main.tar.gz?path=README.md'
+const ARCHIVE = '/api/v1/repos/bob/engine/archive/main.tar.gz'
 
 let forge: Forge
 const answers: IncomingMessage[] = []

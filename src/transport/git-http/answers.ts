@@ -1,6 +1,5 @@
 import { constants } from 'node:http2'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
-import { closeStreamAfter, linger } from '../rest/node.ts'
+import type { HttpResponse } from '../connection.ts'
 
 /** What asks people for their credentials. Git credential helpers show the realm. */
 const CHALLENGE = 'Basic realm="Branchline"'
@@ -13,12 +12,11 @@ export const UNCACHED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Answers with a sentence, which git shows to people, and reads no more of the request. Does nothing once an answer has begun.
+ * Answers with a sentence, which git shows to people. Does nothing once an answer has begun.
  *
  * @param headers added to the answer, names in lower case.
  */
 export function answerText(
-  request: HttpRequest,
   response: HttpResponse,
   status: number,
   message: string,
@@ -33,18 +31,8 @@ export function answerText(
     ...headers,
   }
   if (status === 401) all['www-authenticate'] = CHALLENGE
-  if ('stream' in response) {
-    response.writeHead(status, all)
-    closeStreamAfter(response.stream)
-    response.end(body)
-  } else if (request.complete) {
-    response.writeHead(status, all)
-    response.end(body)
-  } else {
-    // A client that is still sending would have its connection reset, and would not get to read why.
-    response.writeHead(status, { ...all, connection: 'close' })
-    linger(request, response, body)
-  }
+  response.writeHead(status, all)
+  response.end(body)
 }
 
 /** Cuts an answer off in a way that clients notice. */

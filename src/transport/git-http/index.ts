@@ -72,16 +72,16 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     const answer = answerTo(request)
     if (answer?.fullBound() || answer?.enterStream()) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
-      return answerText(request, response, 429, 'read earlier answers of the server first', headers)
+      return answerText(response, 429, 'read earlier answers of the server first', headers)
     }
     if (route.kind === 'unknown service') {
-      return answerText(request, response, 400, 'only the smart protocol of Git is spoken here')
+      return answerText(response, 400, 'only the smart protocol of Git is spoken here')
     }
     if (refuseMalformed(request, response, route)) return
     const { kind, target } = route
     const decision = await authorize(request, target)
     if (decision.outcome === 'refused') {
-      return answerText(request, response, decision.status, decision.message, decision.headers)
+      return answerText(response, decision.status, decision.message, decision.headers)
     }
     if (decision.outcome === 'moved') return redirect(request, response, decision)
     end.user = decision.user
@@ -91,7 +91,7 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     const leave = places.take(turn)
     if (!leave) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
-      return answerText(request, response, 503, 'too many people use git here at the moment', headers)
+      return answerText(response, 503, 'too many people use git here at the moment', headers)
     }
     try {
       const serve: Serve = kind === 'request' ? exchange : advertise
@@ -107,8 +107,8 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
       const isGone = deletionBehind(err) !== undefined
       options.log[isGone ? 'warn' : 'error']({ err }, 'a git request failed')
       if (response.headersSent) abort(response)
-      else if (isGone) answerText(request, response, 404, 'Repository not found')
-      else answerText(request, response, 500, 'the server failed')
+      else if (isGone) answerText(response, 404, 'Repository not found')
+      else answerText(response, 500, 'the server failed')
     })
     return true
   }
@@ -158,12 +158,12 @@ function refuseMalformed(
 ): boolean {
   const method = kind === 'request' ? 'POST' : 'GET'
   if (request.method !== method) {
-    answerText(request, response, 405, `this path takes ${method}`, { allow: method })
+    answerText(response, 405, `this path takes ${method}`, { allow: method })
     return true
   }
   const contentType = `application/x-${target.service}-request`
   if (kind === 'request' && request.headers['content-type'] !== contentType) {
-    answerText(request, response, 400, `the content type has to be ${contentType}`)
+    answerText(response, 400, `the content type has to be ${contentType}`)
     return true
   }
   return false
@@ -173,7 +173,7 @@ function refuseMalformed(
 function redirect(request: HttpRequest, response: HttpResponse, { owner, name }: GitMove): void {
   const [, , , ...endpoint] = (request.url ?? '').split('/')
   const location = `/${encodeURIComponent(owner)}/${encodeURIComponent(name)}.git/${endpoint.join('/')}`
-  answerText(request, response, 301, `the repository is at ${location}`, { location })
+  answerText(response, 301, `the repository is at ${location}`, { location })
 }
 
 function isClosed(request: HttpRequest): boolean {

@@ -60,8 +60,9 @@ export async function advertise(
   await send(session, response, `application/x-${service}-advertisement`, prologue)
   const { code, stderr } = await session.process.exited
   if (code === 0) return end(response)
-  log.error({ service, code, stderr }, 'git cannot list refs')
-  fail(request, response, session, 500, 'the repository cannot be read')
+  // A process that was stopped because nobody waits for it any more is no failure.
+  if (!session.abandoned) log.error({ service, code, stderr }, 'git cannot list refs')
+  fail(response, session, 500, 'the repository cannot be read')
 }
 
 /**
@@ -90,15 +91,15 @@ export async function exchange(
   await send(session, response, `application/x-${service}-result`)
   const unfit = await fed
   const { code, stderr } = await process.exited
-  if (unfit instanceof BodyError) return fail(request, response, session, unfit.status, unfit.message)
+  if (unfit instanceof BodyError) return fail(response, session, unfit.status, unfit.message)
   if (unfit !== undefined || code === null) {
     log.debug({ err: unfit, service, code, stderr }, 'a git request was cut off')
-    return fail(request, response, session, 500, 'git was interrupted')
+    return fail(response, session, 500, 'git was interrupted')
   }
   if (code !== 0) log.debug({ service, code, stderr }, 'git refused a request')
   // What git printed before it gave up says what it refuses.
   if (code === 0 || response.headersSent) return end(response, `application/x-${service}-result`)
-  fail(request, response, session, 400, `${service} does not understand the request`)
+  fail(response, session, 400, `${service} does not understand the request`)
 }
 
 /** Git sends a body of unknown length when it is beyond `http.postBuffer`, which is one mebibyte (git-config(1)). */
@@ -167,9 +168,9 @@ function end(response: HttpResponse, contentType?: string): void {
 }
 
 /** Refuses where there is still time to; otherwise cuts the answer off, so that nobody takes it for a whole one. */
-function fail(request: HttpRequest, response: HttpResponse, session: Session, status: number, message: string): void {
+function fail(response: HttpResponse, session: Session, status: number, message: string): void {
   if (session.abandoned) return
   if (response.headersSent) abort(response)
-  else if (session.timedOut) answerText(request, response, 504, 'git took too long')
-  else answerText(request, response, status, message)
+  else if (session.timedOut) answerText(response, 504, 'git took too long')
+  else answerText(response, status, message)
 }

@@ -1,5 +1,6 @@
-import type { Socket } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 import { type Admitted, isLoopback, peerNetwork } from './admission.ts'
+import type { PeerCredits } from './credit.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { OutgoingConnection } from './outgoing.ts'
 
@@ -27,6 +28,14 @@ export interface ProtocolServer {
   speak(connection: Connection, socket: Socket): void
 }
 
+/** What a connection is counted in. */
+export interface ConnectionAccounts {
+  /** Of all peers: requests that they left before they were answered. */
+  readonly credits: PeerCredits
+  /** Of this connection: what waits for its reader. */
+  readonly outgoing: OutgoingConnection
+}
+
 /**
  * An accepted socket and the deadlines of whatever is spoken on it. Nothing here runs per request: progress is found by comparing the
  * socket's counters from one sweep to the next.
@@ -37,6 +46,7 @@ export class Connection implements Admitted {
   /** What waits for the reader. */
   readonly outgoing: OutgoingConnection
   readonly #limits: ListenerLimits
+  readonly #credits: PeerCredits
   #conversation: Conversation
   #requestsSeen = 0
   #idleSinceMs = performance.now()
@@ -47,13 +57,17 @@ export class Connection implements Admitted {
   #windowBytesRead = 0
   #windowOpen = false
 
-  constructor(socket: Socket, limits: ListenerLimits, outgoing: OutgoingConnection) {
+  constructor(socket: Socket, limits: ListenerLimits, accounts: ConnectionAccounts) {
     this.socket = socket
-    this.outgoing = outgoing
+    this.outgoing = accounts.outgoing
     const address = socket.remoteAddress ?? ''
     // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean nothing.
-    this.peer = isLoopback(address) && !limits.limitLoopback ? undefined : peerNetwork(address)
+    const isUncounted = isLoopback(address)
+      ? !limits.limitLoopback
+      : limits.uncountedAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+    this.peer = isUncounted ? undefined : peerNetwork(address)
     this.#limits = limits
+    this.#credits = accounts.credits
     this.#conversation = silence(socket, limits.headersTimeoutMs)
   }
 
@@ -79,6 +93,14 @@ export class Connection implements Admitted {
 
   drain(): void {
     this.#conversation.drain()
+  }
+
+  /**
+   * Charges the peer for requests that it left before their answers began. A peer that does so more often than clients do loses the
+   * connection, and gets no other until its credit is back.
+   */
+  abandoned(requests: number): void {
+    if (this.peer !== undefined && requests > 0 && this.#credits.spend(this.peer, requests)) this.evict()
   }
 
   /** Holds the connection against its deadlines; `nowMs` is on the clock of `performance.now()`. */

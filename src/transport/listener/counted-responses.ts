@@ -1,5 +1,5 @@
-import http from 'node:http'
 import http2 from 'node:http2'
+import { Http1Response, Http2Response } from './early-end.ts'
 import type { Answer, Outflow, OutgoingConnection } from './outgoing.ts'
 
 /** What is handed to the transport at a time of an answer that was made as a whole, so that the pace of its reader shows. */
@@ -144,18 +144,18 @@ class Counter<R extends Response> implements Outflow {
   }
 }
 
-const plainHttp1: Plain<http.ServerResponse> = {
+const plainHttp1: Plain<Http1Response> = {
   write: (response, chunk, encoding, callback) =>
-    Reflect.apply(http.ServerResponse.prototype.write, response, [chunk, encoding, callback]),
+    Reflect.apply(Http1Response.prototype.write, response, [chunk, encoding, callback]),
   end: (response, chunk, encoding, callback) =>
-    Reflect.apply(http.ServerResponse.prototype.end, response, [chunk, encoding, callback]),
+    Reflect.apply(Http1Response.prototype.end, response, [chunk, encoding, callback]),
   cutOff: (response) => response.destroy(),
   isGone: (response) => response.destroyed,
 }
 
 /** A response of HTTP/1.1, counted once that has begun. */
-export class CountedHttp1Response extends http.ServerResponse {
-  #counter: Counter<http.ServerResponse> | undefined
+export class CountedHttp1Response extends Http1Response {
+  #counter: Counter<Http1Response> | undefined
 
   beginCounting(connection: OutgoingConnection, network: string | undefined): Answer {
     this.#counter = new Counter(this, plainHttp1, connection, network)
@@ -175,13 +175,13 @@ export class CountedHttp1Response extends http.ServerResponse {
   }
 }
 
-const plainHttp2: Plain<http2.Http2ServerResponse> = {
+const plainHttp2: Plain<Http2Response> = {
   write: (response, chunk, encoding, callback) =>
-    Reflect.apply(http2.Http2ServerResponse.prototype.write, response, [chunk, encoding, callback]),
+    Reflect.apply(Http2Response.prototype.write, response, [chunk, encoding, callback]),
   end: (response, chunk, encoding, callback) => {
     // Node writes what comes with the end by the method that is overridden.
     if (chunk !== undefined) plainHttp2.write(response, chunk, encoding, undefined)
-    Reflect.apply(http2.Http2ServerResponse.prototype.end, response, [callback])
+    Reflect.apply(Http2Response.prototype.end, response, [callback])
   },
   // The code of which gRPC makes RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
   cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
@@ -189,8 +189,8 @@ const plainHttp2: Plain<http2.Http2ServerResponse> = {
 }
 
 /** A response of HTTP/2, counted once that has begun. */
-export class CountedHttp2Response extends http2.Http2ServerResponse {
-  #counter: Counter<http2.Http2ServerResponse> | undefined
+export class CountedHttp2Response extends Http2Response {
+  #counter: Counter<Http2Response> | undefined
 
   beginCounting(connection: OutgoingConnection, network: string | undefined): Answer {
     this.#counter = new Counter(this, plainHttp2, connection, network)

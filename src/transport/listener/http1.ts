@@ -4,6 +4,8 @@ import type { Duplex } from 'node:stream'
 import type { CountAnswer } from './answers.ts'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
 import { CountedHttp1Response } from './counted-responses.ts'
+import { announcesContent, discard, type Http1Answers, Http1Request, type Http1Response } from './early-end.ts'
+import { http1HeadersFit } from './header-list.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /**
@@ -27,15 +29,18 @@ export function createHttp1Server(
       headersTimeout: 0,
       requestTimeout: 0,
       insecureHTTPParser: false,
+      IncomingMessage: Http1Request,
     },
     (request, response) => {
       const conversation = conversations.get(request.socket)
-      conversation?.onRequest(request, response)
-      if (conversation) count(conversation.connection, request, response)
+      if (!conversation?.onRequest(request, response)) return
+      if (!http1HeadersFit(request, limits)) return conversation.refuse(431)
+      count(conversation.connection, request, response)
       handler(request, response)
     },
   )
-  server.maxHeadersCount = limits.maxHeaderFields
+  // Node drops what is beyond, so there has to be one more to see that there is.
+  server.maxHeadersCount = limits.maxHeaderFields + 1
   server.timeout = limits.stallTimeoutMs
   server.on('timeout', (socket) => conversations.get(socket)?.onSilence())
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -55,7 +60,7 @@ export function createHttp1Server(
 }
 
 /** The state of one HTTP/1.1 connection: its latest request, which pipelining answers last. */
-class Http1Conversation implements Conversation {
+class Http1Conversation implements Conversation, Http1Answers {
   readonly connection: Connection
   readonly #socket: Socket
   readonly #limits: ListenerLimits
@@ -63,12 +68,16 @@ class Http1Conversation implements Conversation {
   #response: http.ServerResponse | undefined
   #settledBytesRead = 0
   #draining = false
+  #closing = false
+  #answers = 0
   requests = 0
 
   constructor(connection: Connection, socket: Socket, limits: ListenerLimits) {
     this.connection = connection
     this.#socket = socket
     this.#limits = limits
+    socket.destroySoon = () => this.#closeSoon(Object.getPrototypeOf(socket).destroySoon)
+    socket.once('close', () => connection.abandoned(this.requests - this.#answers))
   }
 
   /** Between requests node's keep-alive timer closes a silent connection; this bounds one that trickles headers instead. */
@@ -77,12 +86,43 @@ class Http1Conversation implements Conversation {
     return this.requests === 0 ? headersTimeoutMs : keepAliveTimeoutMs + headersTimeoutMs
   }
 
-  /** Runs for every request, so it stores two references and nothing more. */
-  onRequest(request: http.IncomingMessage, response: http.ServerResponse): void {
+  /** Runs for every request, so it stores two references and little more. Returns whether to answer the request. */
+  onRequest(request: http.IncomingMessage, response: Http1Response): boolean {
+    // After an answer that announces the end nothing more is taken from the client (RFC 9112 §9.6).
+    if (this.#closing) return false
     this.requests += 1
     this.#request = request
     this.#response = response
+    response.answers = this
     if (this.#draining) this.#closeAfter(response)
+    return true
+  }
+
+  /** Announces the end of the connection with an answer that begins before a request of unknown or large size has arrived. */
+  onHead(request: http.IncomingMessage, response: http.ServerResponse): void {
+    if (request.complete || !announcesContent(request)) return
+    const announcedBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
+    if (announcedBytes > this.#limits.maxSkippedBytes) response.setHeader('Connection', 'close')
+  }
+
+  /** Gives a request that the answer came before `earlyEndTimeoutMs` to arrive, and drops it. */
+  onEnd(request: http.IncomingMessage, response: http.ServerResponse): void {
+    this.#answers += 1
+    if (request.complete || !announcesContent(request)) return
+    discard(request)
+    const timer = setTimeout(() => {
+      if (response.writableFinished) this.#socket.destroy()
+      else {
+        // The client has yet to take the answer, and until then nothing more is taken from it.
+        request.pause()
+        timer.refresh()
+      }
+    }, this.#limits.earlyEndTimeoutMs)
+    request.once('close', () => clearTimeout(timer))
+    request.once('end', () => {
+      clearTimeout(timer)
+      if (this.#closing) this.#socket.destroySoon()
+    })
   }
 
   isBusy(): boolean {
@@ -136,6 +176,17 @@ class Http1Conversation implements Conversation {
     this.#draining = true
     if (this.isBusy() && this.#response !== undefined) this.#closeAfter(this.#response)
     else this.#socket.destroySoon()
+  }
+
+  /**
+   * Stands in for `socket.destroySoon`, which node calls after an answer that announces the end. Closing while the client still sends
+   * would reset the connection and could take the answer away (RFC 9112 §9.6), so at first only the sending half is closed.
+   */
+  #closeSoon(destroySoon: () => void): void {
+    this.#closing = true
+    const request = this.#request
+    if (request === undefined || request.complete || !announcesContent(request)) destroySoon.call(this.#socket)
+    else this.#socket.end()
   }
 
   #closeAfter(response: http.ServerResponse): void {

@@ -2,6 +2,9 @@ import http2 from 'node:http2'
 import type { CountAnswer } from './answers.ts'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
 import { CountedHttp2Response } from './counted-responses.ts'
+import { Credit } from './credit.ts'
+import { endStreamEarly, Http2Request } from './early-end.ts'
+import { http2HeadersFit } from './header-list.ts'
 import type { ListenerLimits } from './limits.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
@@ -28,20 +31,28 @@ export function createHttp2Server(
   const connections = new WeakMap<http2.Http2Session, Connection>()
   const server = http2.createServer(
     {
-      Http2ServerResponse: CountedHttp2Response,
-      maxHeaderListPairs: limits.maxHeaderFields,
+      // The method, the scheme and the path are no fields in HTTP/1.1; the authority is `Host`.
+      maxHeaderListPairs: limits.maxHeaderFields + 3,
       maxSessionMemory: limits.maxSessionMemoryMib,
       settings: {
         maxConcurrentStreams: limits.maxConcurrentStreams,
         maxHeaderListSize: limits.maxHeaderBytes,
         initialWindowSize: limits.streamWindowBytes,
       },
+      Http2ServerRequest: Http2Request,
+      Http2ServerResponse: CountedHttp2Response,
     },
     (request, response) => {
-      const { session } = request.stream
-      const connection = session && connections.get(session)
-      if (connection) count(connection, request, response)
-      handler(request, response)
+      response.onEnd = () => endStreamEarly(request, limits.earlyEndTimeoutMs)
+      // After the parser is done with what one read of the socket brought: a stream that is reset by then costs no call.
+      setImmediate(() => {
+        const { stream } = request
+        if (stream.closed || stream.destroyed) return
+        const connection = stream.session && connections.get(stream.session)
+        if (connection) count(connection, request, response)
+        if (http2HeadersFit(request.rawHeaders, limits)) handler(request, response)
+        else response.writeHead(431).end()
+      })
     },
   )
   server.on('sessionError', report)
@@ -70,15 +81,14 @@ class Http2Conversation implements Conversation {
   readonly #limits: ListenerLimits
   readonly #streams = new Set<http2.ServerHttp2Stream>()
   #draining = false
-  #resetCredit: number
-  #resetCreditAtMs = performance.now()
+  readonly #resetCredit: Credit
   requests = 0
 
   constructor(connection: Connection, session: http2.ServerHttp2Session, limits: ListenerLimits) {
     this.#connection = connection
     this.#session = session
     this.#limits = limits
-    this.#resetCredit = limits.maxResetBurst
+    this.#resetCredit = new Credit(limits.maxResetBurst, limits.maxResetsPerSecond)
   }
 
   get idleTimeoutMs(): number {
@@ -152,18 +162,15 @@ class Http2Conversation implements Conversation {
   #onClose(stream: http2.ServerHttp2Stream): void {
     this.#streams.delete(stream)
     this.#endWhenDrained()
+    // How clients leave an answer that has begun is their business: only before that they make the server work for nothing.
+    if (!stream.headersSent) this.#connection.abandoned(1)
     if (stream.rstCode === NGHTTP2_NO_ERROR) return
-    const { maxResetBurst, maxResetsPerSecond } = this.#limits
-    const nowMs = performance.now()
-    const earned = ((nowMs - this.#resetCreditAtMs) / 1000) * maxResetsPerSecond
-    this.#resetCredit = Math.min(maxResetBurst, this.#resetCredit + earned) - 1
-    this.#resetCreditAtMs = nowMs
     // The socket goes, not the session: node must not be told to destroy one while nghttp2 calls back from its parser.
-    if (this.#resetCredit < 0) this.#connection.evict()
+    if (this.#resetCredit.spend(1) < 0) this.#connection.evict()
   }
 
   #onSilence(stream: http2.ServerHttp2Stream): void {
-    if (owesRequestBytes(stream) || stream.writableLength > 0) stream.close(NGHTTP2_CANCEL)
+    if (owesRequestBytes(stream) || stream.writableLength > 0 || stream.writableEnded) stream.close(NGHTTP2_CANCEL)
     else stream.setTimeout(this.#limits.stallTimeoutMs)
   }
 }

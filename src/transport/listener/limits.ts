@@ -1,3 +1,5 @@
+import { BlockList } from 'node:net'
+
 /**
  * Every cap and timeout of the listener. The server is reachable by strangers before any of them has said who they are, so each
  * limit bounds what one of them can hold, and each is chosen so that no honest client on a bad line meets it.
@@ -9,6 +11,8 @@ export interface ListenerLimits {
   readonly maxConnectionsPerPeer: number
   /** Whether what is limited for each peer is limited for peers on this machine, too. */
   readonly limitLoopback: boolean
+  /** Addresses that are no peers of their own, since they speak for many: those of trusted reverse proxies. */
+  readonly uncountedAddresses: BlockList
   /** From accepting (TLS handshake, protocol still unknown) to a protocol, and again to complete HTTP/1.1 headers. */
   readonly headersTimeoutMs: number
   /** An HTTP/1.1 connection between two requests. */
@@ -25,15 +29,22 @@ export interface ListenerLimits {
   readonly pingTimeoutMs: number
   /** How long a connection that has been told why it is closed may take to go. */
   readonly lingerTimeoutMs: number
-  /** Request line and headers of one request, in either version. */
+  /** How long the rest of a request is taken, and dropped, after its answer has ended. */
+  readonly earlyEndTimeoutMs: number
+  /** Announced size of a request that is dropped for the sake of its HTTP/1.1 connection; after a larger one the connection ends. */
+  readonly maxSkippedBytes: number
+  /** Header list of one request, in either version, counted as RFC 9113 §6.5.2 does. */
   readonly maxHeaderBytes: number
-  /** Header fields of one request, in either version. */
+  /** Header fields of one request, in either version, `Host` among them. */
   readonly maxHeaderFields: number
   /** Open streams of one HTTP/2 session. */
   readonly maxConcurrentStreams: number
   /** Streams of one HTTP/2 session that may be reset at once, and how many more each second. */
   readonly maxResetBurst: number
   readonly maxResetsPerSecond: number
+  /** Requests that one peer network may abandon before their answers begin, on all connections, at once and each second. */
+  readonly maxAbandonedBurst: number
+  readonly maxAbandonedPerSecond: number
   /** How far the client of one stream may run ahead of its handler. */
   readonly streamWindowBytes: number
   /** Bytes in flight on one HTTP/2 session. */
@@ -86,6 +97,12 @@ const PING_TIMEOUT_MS = 20_000
 // Long enough for the answer to cross the net; closing at once would reset the connection and take the answer away (RFC 9112 §9.6).
 const LINGER_TIMEOUT_MS = 2_000
 
+// What a client has in flight arrives in that time, and with it the client's first look at the answer.
+const EARLY_END_TIMEOUT_MS = 1_000
+
+// Dropping a mebibyte is cheaper than another TLS handshake, and takes a second at 8 Mbit/s.
+const MAX_SKIPPED_BYTES = 1024 * 1024
+
 // The longest request target served is 16 KiB, and a longer one deserves 414 from above rather than 431 from here.
 const MAX_HEADER_BYTES = 32 * 1024
 
@@ -98,6 +115,10 @@ const MAX_CONCURRENT_STREAMS = 128
 // Half of what nghttp2 allows. There the session would stop reading and stay open (see `createHttp2Server`), so it has to end before.
 const MAX_RESET_BURST = 500
 const MAX_RESETS_PER_SECOND = 16
+
+// An office behind one address whose browsers all leave a page at once; a tenth of a second of work for the server.
+const MAX_ABANDONED_BURST = 2000
+const MAX_ABANDONED_PER_SECOND = 64
 
 // 10 MB/s at 50 ms round trip for one push, while all streams of a session together hold at most 64 MiB unread.
 const STREAM_WINDOW_BYTES = 512 * 1024
@@ -136,6 +157,7 @@ export const defaultListenerLimits: ListenerLimits = {
   maxConnections: MAX_CONNECTIONS,
   maxConnectionsPerPeer: MAX_CONNECTIONS_PER_PEER,
   limitLoopback: false,
+  uncountedAddresses: new BlockList(),
   headersTimeoutMs: HEADERS_TIMEOUT_MS,
   keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   sessionIdleTimeoutMs: SESSION_IDLE_TIMEOUT_MS,
@@ -144,11 +166,15 @@ export const defaultListenerLimits: ListenerLimits = {
   pingAfterMs: PING_AFTER_MS,
   pingTimeoutMs: PING_TIMEOUT_MS,
   lingerTimeoutMs: LINGER_TIMEOUT_MS,
+  earlyEndTimeoutMs: EARLY_END_TIMEOUT_MS,
+  maxSkippedBytes: MAX_SKIPPED_BYTES,
   maxHeaderBytes: MAX_HEADER_BYTES,
   maxHeaderFields: MAX_HEADER_FIELDS,
   maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
   maxResetBurst: MAX_RESET_BURST,
   maxResetsPerSecond: MAX_RESETS_PER_SECOND,
+  maxAbandonedBurst: MAX_ABANDONED_BURST,
+  maxAbandonedPerSecond: MAX_ABANDONED_PER_SECOND,
   streamWindowBytes: STREAM_WINDOW_BYTES,
   sessionWindowBytes: SESSION_WINDOW_BYTES,
   maxSessionMemoryMib: MAX_SESSION_MEMORY_MIB,

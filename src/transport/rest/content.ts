@@ -83,6 +83,8 @@ function decoderFor(coding: string, request: NodeServerRequest): Readable {
   const decoder = coding === 'gzip' ? createGunzip() : coding === 'br' ? createBrotliDecompress() : undefined
   // Connect's `Compression` has no streams; those of other codings are not known here.
   if (decoder === undefined) throw unsupportedCoding(coding, ['gzip', 'br'])
+  // Whoever reads is told by the iterator; after that nobody is, and an error without a listener ends the process.
+  decoder.on('error', () => {})
   request.once('close', () => {
     if (!request.readableEnded) decoder.destroy(clientGone())
   })

@@ -7,7 +7,7 @@ import { Cancellation, isGone } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { requestContent, uploadMessages } from './content.ts'
 import { deadlineKept, RestContext } from './context.ts'
-import type { CallSettings, Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { buildRequest } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
 import { methodNotAllowed, noSuchRoute, targetTooLong, toConnectError } from './errors.ts'
@@ -24,8 +24,6 @@ import type { Match, Miss, Router } from './tree.ts'
 /** What all requests to a server share. */
 export interface ServerState {
   readonly router: Router<Endpoint>
-  /** Settings of answers that belong to no service. */
-  readonly settings: CallSettings
   /** Errors that belong to no service. */
   readonly errorStyle: ErrorStyle
   readonly openCalls: OpenCalls
@@ -60,7 +58,7 @@ function answerMiss(state: ServerState, miss: Miss, request: NodeServerRequest, 
   if (miss.kind === 'notAllowed' && method === 'OPTIONS') {
     const headers = ['Allow', miss.allow.join(', ')]
     const reply = { status: 204, headers, body: undefined, contentType: '' }
-    send(request, response, reply, state.settings.readMaxBytes, state.headers?.(request) ?? NO_HEADERS)
+    send(request, response, reply, state.headers?.(request) ?? NO_HEADERS)
     return
   }
   sendError(state, state.headers?.(request), request, response, missError(miss, method, url))
@@ -73,14 +71,14 @@ function missError(miss: Miss, httpMethod: string, target: string): ConnectError
 }
 
 function sendError(
-  { settings, errorStyle }: Pick<ServerState, 'settings' | 'errorStyle'>,
+  { errorStyle }: Pick<ServerState, 'errorStyle'>,
   defaults: HeaderList = NO_HEADERS,
   request: NodeServerRequest,
   response: NodeServerResponse,
   error: ConnectError,
   context?: RestContext,
 ): void {
-  send(request, response, errorReply(error, errorStyle, context), settings.readMaxBytes, defaults)
+  send(request, response, errorReply(error, errorStyle, context), defaults)
 }
 
 const NO_HEADERS: HeaderList = []
@@ -190,7 +188,7 @@ async function answerStream(call: Call, spec: StreamSpec): Promise<Reply | undef
 
 const NO_CONTENT = new Uint8Array()
 
-/** Content that no body rule asks for is not read; `send` skips it. */
+/** Content that no body rule asks for is not read. */
 function takesContent({ binding }: Endpoint): boolean {
   return binding.body !== ''
 }
@@ -217,26 +215,26 @@ function replyTo({ state, endpoint, context, request }: Call, message: Message, 
  * @throws what there is to answer in place of content that there is no room for.
  */
 function deliver({ state, endpoint, request, response, defaults }: Call, reply: Reply): Promise<void> | undefined {
-  const { compressions, compressMinBytes, readMaxBytes } = endpoint.settings
+  const { compressions, compressMinBytes } = endpoint.settings
   const { body, contentType } = reply
   const lacking = body === undefined ? undefined : state.roomFor?.(request, byteLength(body))
   if (lacking) throw lacking
   const mayCompress =
     body !== undefined && compressions.length > 0 && isAtLeast(body, compressMinBytes) && isCompressible(contentType)
   if (!mayCompress) {
-    send(request, response, reply, readMaxBytes, defaults)
+    send(request, response, reply, defaults)
     return undefined
   }
   const coding = responseCoding(request.headers['accept-encoding'], compressions)
   const varying = { ...reply, vary: 'Accept-Encoding' }
   if (coding === undefined) {
-    send(request, response, varying, readMaxBytes, defaults)
+    send(request, response, varying, defaults)
     return undefined
   }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return compress(coding, bytes).then((compressed) => {
     const encoded = { ...varying, body: compressed, contentEncoding: coding.name }
-    send(request, response, encoded, readMaxBytes, defaults)
+    send(request, response, encoded, defaults)
   })
 }
 

@@ -1,5 +1,3 @@
-import type { ServerHttp2Stream } from 'node:http2'
-import { constants } from 'node:http2'
 import type { ConnectError } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import { clientGone, isGone } from './cancellation.ts'
@@ -27,12 +25,6 @@ export interface Reply {
   /** Request headers that the answer depends on. */
   readonly vary?: string
 }
-
-/**
- * How long a connection stays open for a client that is still sending when its request is refused. Closing at once would
- * reset the connection, and the client might never read why.
- */
-const LINGER_MS = 1000
 
 /** Statuses whose answers end at the header section (RFC 9110 6.4.1), 205 aside, whose length has to be 0. */
 export function hasNoContent(status: number): boolean {
@@ -85,15 +77,11 @@ export function originOf(request: NodeServerRequest): string {
   return `${scheme}://${authority ?? 'localhost'}`
 }
 
-/**
- * Sends a complete answer; nothing if one was begun or the client is gone. Content that the request still has is skipped
- * if it is known to be at most `maxSkipBytes`; else the connection, or the HTTP/2 stream, is closed.
- */
+/** Sends a complete answer; nothing if one was begun or the client is gone. Content that is still to come is the server's business. */
 export function send(
   request: NodeServerRequest,
   response: NodeServerResponse,
   reply: Reply,
-  maxSkipBytes: number,
   defaults: HeaderList,
 ): void {
   if (response.headersSent || isGone(response)) return
@@ -110,19 +98,8 @@ export function send(
   headers.push(...reply.headers)
   addDefaults(headers, defaults, reply.vary)
 
-  const rest = unreadContent(request, maxSkipBytes)
-  if (rest === 'none') {
-    writeHead(response, status, headers)
-    end(response, content, size)
-  } else if ('stream' in request) {
-    writeHead(response, status, headers)
-    closeStreamAfter(request.stream)
-    end(response, content, size)
-  } else {
-    headers.push('Connection', 'close')
-    writeHead(response, status, headers)
-    linger(request, response, content)
-  }
+  writeHead(response, status, headers)
+  end(response, content, size)
 }
 
 /**
@@ -163,38 +140,4 @@ function end(response: NodeServerResponse, content: string | Uint8Array | undefi
 /** Size in bytes of content as it is sent. */
 export function byteLength(content: string | Uint8Array): number {
   return typeof content === 'string' ? Buffer.byteLength(content) : content.length
-}
-
-/** Whether a request has content that nobody reads and that cannot be skipped. Skips it if it can. */
-function unreadContent(request: NodeServerRequest, maxSkipBytes: number): 'none' | 'some' {
-  if (!hasContent(request) || request.readableEnded || request.destroyed) return 'none'
-  const announced = request.headers['content-length']
-  if (announced === undefined || Number(announced) > maxSkipBytes) return 'some'
-  request.resume()
-  return 'none'
-}
-
-/**
- * Reads and forgets what comes behind the answer until the client stops, or asks it to stop when the time is up: after a
- * complete answer that is NO_ERROR (RFC 9113 8.1). Asking at once can overtake the end of the answer, and clients such
- * as curl then report a broken stream instead of the answer.
- */
-export function closeStreamAfter(stream: ServerHttp2Stream): void {
-  stream.resume()
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS)
-  stream.once('close', () => clearTimeout(timer))
-}
-
-/** Sends the answer, then reads and forgets what comes until the client stops or the time is up (RFC 9112 9.6). */
-export function linger(
-  request: NodeServerRequest,
-  response: NodeServerResponse,
-  content: string | Uint8Array | undefined,
-): void {
-  if (content !== undefined && content.length > 0) response.write(content)
-  else if ('flushHeaders' in response) response.flushHeaders()
-  const timer = setTimeout(() => response.end(), LINGER_MS)
-  request.once('end', () => response.end())
-  response.once('close', () => clearTimeout(timer))
-  request.resume()
 }

@@ -141,7 +141,6 @@ function compileHandler(recorded: readonly Recorded[], options: RestOptions, set
   })
   return createHandler({
     router: buildRouter(endpoints, []),
-    settings,
     errorStyle: { ...style, dialect: options.defaultDialect ?? standardDialect },
     openCalls: new OpenCalls(options.shutdownSignal),
     maxTargetBytes: options.maxTargetBytes ?? DEFAULT_MAX_TARGET_BYTES,

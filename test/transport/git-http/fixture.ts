@@ -31,6 +31,8 @@ export interface GitServer {
   readonly firstStart: Promise<GitProcess>
   /** Requests that have ended, in order. */
   readonly ended: readonly GitRequestEnd[]
+  /** Messages logged as errors. */
+  readonly errors: readonly string[]
 }
 
 export interface GitServerOptions {
@@ -47,6 +49,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
   const repositories = await testRepositories()
   const started: GitProcess[] = []
   const ended: GitRequestEnd[] = []
+  const errors: string[] = []
   let onStart = (_: GitProcess) => {}
   const firstStart = new Promise<GitProcess>((resolve) => {
     onStart = resolve
@@ -79,7 +82,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       const decision = await options.authorize?.(request, target)
       return decision ?? grant(request, target)
     },
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'error' }, { write: (line) => errors.push(JSON.parse(line).msg) }),
     observe: (end) => ended.push(end),
     limits: { ...gitHttpLimits(64 * 1024 * 1024), ...options.limits },
   })
@@ -93,7 +96,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     },
   })
   onTestFinished(() => listener.close(0))
-  return { url: listener.url, repositories, started, firstStart, ended }
+  return { url: listener.url, repositories, started, firstStart, ended, errors }
 }
 
 const run = promisify(execFile)

@@ -262,6 +262,21 @@ describe('a process', () => {
     expect(await started[0]?.exited).toMatchObject({ code: null })
   })
 
+  it.each([
+    ['the refs', 'GET', ADVERTISEMENT],
+    ['a fetch', 'POST', FETCH],
+  ])('is no error in the log when its client leaves early: %s', async (_, method, path) => {
+    const { url, firstStart, errors, ended } = await filledServer({ program: 'sleep 1000' })
+    const request = http.request(`${url}${path}`, { method, ...(method === 'POST' && { headers: FETCH_TYPE }) })
+    request.on('error', () => {})
+    request.end(method === 'POST' ? '0000' : '')
+    const started = await firstStart
+    request.destroy()
+    await started.exited
+    await expect.poll(() => ended.length, { timeout: 20_000 }).toBe(1)
+    expect(errors).toEqual([])
+  })
+
   it('ends when a push is cut off, and nothing has changed', async () => {
     const { url, firstStart, repositories, commit } = await filledServer()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')

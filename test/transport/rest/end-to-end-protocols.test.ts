@@ -44,7 +44,7 @@ beforeAll(async () => {
     contextValues: () => createContextValues().set(clientAddress, 'here'),
   }
   http1 = await serve(scripts, options)
-  http2 = await serve(scripts, { ...options, http2: true })
+  http2 = await serve(scripts, options)
 })
 afterAll(() => Promise.all([http1.close(), http2.close()]))
 beforeEach(() => {

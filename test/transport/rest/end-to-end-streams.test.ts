@@ -64,7 +64,7 @@ const things: Script = {
 beforeAll(async () => {
   const options = { onError: (error: unknown) => errors.push(error), readMaxBytes: 1_000_000 }
   served = await serve({ things }, options)
-  served2 = await serve({ things }, { ...options, http2: true })
+  served2 = await serve({ things }, options)
 })
 afterAll(() => Promise.all([served.close(), served2.close()]))
 

@@ -33,7 +33,7 @@ const scripts = {
 beforeAll(async () => {
   const options = { readMaxBytes, onError: (error: unknown) => errors.push(error) }
   served = await serve(scripts, { ...options, maxHeaderSize: 64 * 1024 })
-  served2 = await serve(scripts, { ...options, http2: true })
+  served2 = await serve(scripts, options)
 })
 afterAll(() => Promise.all([served.close(), served2.close()]))
 

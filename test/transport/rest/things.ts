@@ -1,10 +1,8 @@
-import { createServer } from 'node:http'
-import { createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { HandlerContext, Interceptor } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { listen } from '../../../src/transport/listener.ts'
 import type { Rest, RestOptions } from '../../../src/transport/rest/index.ts'
 import { createRest } from '../../../src/transport/rest/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
@@ -133,7 +131,6 @@ export interface Served {
 }
 
 export interface ServeOptions extends RestOptions {
-  http2?: boolean
   maxHeaderSize?: number
 }
 
@@ -142,7 +139,7 @@ export async function serve(
   scripts: { things?: Script; habits?: Script },
   options: ServeOptions = {},
 ): Promise<Served> {
-  const { http2 = false, maxHeaderSize, ...restOptions } = options
+  const { maxHeaderSize, ...restOptions } = options
   const rest = createRest(restOptions)
   const { shutdownSignal, interceptors, readMaxBytes, contextValues } = restOptions
   const rpc = connectNodeAdapter({
@@ -162,26 +159,10 @@ export async function serve(
     fallback: (request, response) => handler(request, response),
   })
   const handler = rest.nodeHandler()
-  const server = http2
-    ? createHttp2Server(rpc)
-    : createServer(maxHeaderSize === undefined ? {} : { maxHeaderSize }, rpc)
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    rest,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
-  }
+  // Small enough for tests: of what is announced to be larger nothing is dropped for the sake of the connection.
+  const limits = { maxSkippedBytes: 8 * 1024, ...(maxHeaderSize && { maxHeaderBytes: maxHeaderSize }) }
+  const { url, close } = await listen({ host: '127.0.0.1', port: 0, handler: rpc, limits })
+  return { url, port: Number(new URL(url).port), rest, close: () => close(0) }
 }
 
 function byLocalName(service: DescService, script: Script): Record<string, unknown> {
