@@ -58,6 +58,7 @@ import { createPasswordHasher } from './domain/accounts/passwords.ts'
 import { forgetOldEvents } from './domain/accounts/user-events.ts'
 import type { App, Clock, Settings } from './domain/app.ts'
 import { createBackground } from './domain/background.ts'
+import { startLeftoverSweeps } from './domain/maintenance/leftovers.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
@@ -73,6 +74,7 @@ import { finishMeasuring } from './domain/repos/repository-size.ts'
 import { createSignal } from './domain/signal.ts'
 import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories.ts'
+import { limitGitMemory } from './git/running-gits.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
 import type { DataLock } from './storage/data-lock.ts'
@@ -244,6 +246,7 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
       outbound,
       publicUrl: () => base.url,
     })
+    limitGitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
     await prepareRepositories(app.git)
     if (app.settings.gitHooks) await prepareGitHooks(app)
     await forgetUnpublishedCopies(app)
@@ -253,11 +256,13 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
     const mirrors = startMirrors(app)
     const pullHeads = startPullHeads(app)
     const autoMerges = await startAutoMerges(app)
+    const sweeps = startLeftoverSweeps(app)
     app.background.run('forget old events', () => forgetOldEvents(app))
     let closing: Promise<void> | undefined
     const close = async (graceMs: number) => {
       stopServing()
       await listener.close(graceMs)
+      sweeps.stop()
       await Promise.all([deliveries.stop(), mirrors.stop(), pullHeads.stop(), autoMerges.stop()])
       await app.background.settled()
       await finishMeasuring(app)

@@ -24,6 +24,8 @@ export interface Repositories {
   readonly handles: RepositoryHandles
   /** Last work under the lock of each repository that is locked. For this room only. */
   readonly locks: Map<number, Promise<unknown>>
+  /** How many pushes to a repository are under way, of those that have one. For this room only. */
+  readonly pushes: Map<number, number>
   /** Processes that read and end by themselves. For this room only. */
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
@@ -89,6 +91,7 @@ export function repositoriesIn(folder: string): Repositories {
   return {
     folder,
     handles: new RepositoryHandles(),
+    pushes: new Map(),
     locks: new Map(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
     streams: new Gate(MAX_STREAMS, 0),

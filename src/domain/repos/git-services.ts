@@ -68,6 +68,8 @@ interface Push {
   accepted: { readonly note: number; readonly updates: readonly RefUpdate[] } | undefined
   /** Once what Git made of them is being recorded. */
   recorded: Promise<void> | undefined
+  /** Nobody waits for it any more: what has come may not be all of it. */
+  isGivenUp: boolean
   /** What `update` hooks have taken. */
   updateHooksMs: number
   /** Whether Git asks at the end, too. */
@@ -87,7 +89,7 @@ function startPush(
   request: PackRequest,
   hasHooks: boolean,
 ): GitProcess {
-  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0, hasHooks }
+  const push: Push = { accepted: undefined, recorded: undefined, isGivenUp: false, updateHooksMs: 0, hasHooks }
   const git = startReceivePack(app.git, repository.id, request, hasHooks, async (question, signal) => {
     try {
       return await answer(app, caller, repository.id, push, question, signal)
@@ -106,7 +108,9 @@ function startPush(
     ...git,
     exited: ended,
     stop() {
-      if (!push.accepted) git.stop()
+      if (push.accepted) return
+      push.isGivenUp = true
+      git.stop()
     },
   }
 }
@@ -133,6 +137,7 @@ async function answer(
       const refusals = await reviewPush(app, caller, repositoryId, question)
       if (refusals.length > 0) return refusal(refusals)
       const verdict = await run()
+      if (push.isGivenUp) return refusal(['the push was cut off'])
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
