@@ -16,6 +16,14 @@ export interface PackRequest {
   readonly isLarge: boolean
 }
 
+/** Whose push it is. */
+export interface Pusher {
+  /** Number of the account. */
+  readonly accountId: number
+  /** Whether the repository has scripts. */
+  readonly hasScripts: boolean
+}
+
 const UPLOAD_CONFIG = [
   // Partial clones, and the single objects that they ask for later.
   'uploadpack.allowFilter=true',
@@ -52,7 +60,8 @@ export function startUploadPack(repositories: Repositories, id: number, request:
 /**
  * Starts the half that clients push to.
  *
- * @param hasScripts whether the answer depends on more than the push as a whole: then it is asked for each ref, and at the end, too.
+ * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then it is asked for each ref, and at
+ *   the end, too.
  * @param answer is asked when all objects have arrived and before a ref moves, and then refuses all; for each ref before that moves,
  *   which it then refuses by itself; and about those that have moved. Not asked when the push does not get so far.
  */
@@ -60,7 +69,7 @@ export function startReceivePack(
   repositories: Repositories,
   id: number,
   request: PackRequest,
-  hasScripts: boolean,
+  { accountId, hasScripts }: Pusher,
   answer: AnswerPush,
 ): GitProcess {
   const repository = repositoryPath(repositories, id)
@@ -72,7 +81,7 @@ export function startReceivePack(
   const options = { repository, env: environmentOf(request), hooks: true, ...limits() }
   const startMs = Date.now()
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
-  if (git.hooks) answerHooks(git.hooks, answer)
+  if (git.hooks) answerHooks(git.hooks, () => repositories.reviews.enter(accountId), answer)
   const uncount = countPush(repositories, id)
   const ended = git.exited.finally(uncount)
   // One that was killed has left what it received.

@@ -11,10 +11,11 @@ import { HookRunner } from './hook-runner.ts'
 import { KeptProcesses } from './kept-processes.ts'
 import type { Merge, Merges } from './merge.ts'
 import type { CommitPlace } from './merge-bases.ts'
-import { installHooks } from './push-review.ts'
+import { createReviewPlaces, installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
 import type { RefTransactions } from './ref-transactions.ts'
 import { RepositoryHandles } from './repository-handles.ts'
+import type { Shares } from './shares.ts'
 
 /** All repositories of an instance. */
 export interface Repositories {
@@ -24,6 +25,8 @@ export interface Repositories {
   readonly handles: RepositoryHandles
   /** Last work under the lock of each repository that is locked. For this room only. */
   readonly locks: Map<number, Promise<unknown>>
+  /** Places for pushes with much to review, for each account. For this room only. */
+  readonly reviews: Shares
   /** How many pushes to a repository are under way, of those that have one. For this room only. */
   readonly pushes: Map<number, number>
   /** Processes that read and end by themselves. For this room only. */
@@ -91,6 +94,7 @@ export function repositoriesIn(folder: string): Repositories {
   return {
     folder,
     handles: new RepositoryHandles(),
+    reviews: createReviewPlaces(),
     pushes: new Map(),
     locks: new Map(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),

@@ -90,7 +90,8 @@ function startPush(
   hasHooks: boolean,
 ): GitProcess {
   const push: Push = { accepted: undefined, recorded: undefined, isGivenUp: false, updateHooksMs: 0, hasHooks }
-  const git = startReceivePack(app.git, repository.id, request, hasHooks, async (question, signal) => {
+  const pusher = { accountId: caller.user.id, hasScripts: hasHooks }
+  const git = startReceivePack(app.git, repository.id, request, pusher, async (question, signal) => {
     try {
       return await answer(app, caller, repository.id, push, question, signal)
     } catch (err) {
