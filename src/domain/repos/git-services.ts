@@ -70,6 +70,8 @@ interface Push {
   recorded: Promise<void> | undefined
   /** Nobody waits for it any more: what has come may not be all of it. */
   isGivenUp: boolean
+  /** Git has ended: who notes something from then on records it. */
+  hasEnded: boolean
   /** What `update` hooks have taken. */
   updateHooksMs: number
   /** Whether Git asks at the end, too. */
@@ -89,7 +91,14 @@ function startPush(
   request: PackRequest,
   hasHooks: boolean,
 ): GitProcess {
-  const push: Push = { accepted: undefined, recorded: undefined, isGivenUp: false, updateHooksMs: 0, hasHooks }
+  const push: Push = {
+    accepted: undefined,
+    recorded: undefined,
+    isGivenUp: false,
+    hasEnded: false,
+    updateHooksMs: 0,
+    hasHooks,
+  }
   const pusher = { accountId: caller.user.id, hasScripts: hasHooks }
   const git = startReceivePack(app.git, repository.id, request, pusher, async (question, signal) => {
     try {
@@ -99,9 +108,9 @@ function startPush(
       throw err
     }
   })
-  const ended = git.exited.then(async (exit) => {
+  const ended = git.exited.finally(async () => {
+    push.hasEnded = true
     await record(app, repository.id, push)
-    return exit
   })
   // Whether or not the client waits, the server does before it closes the database.
   app.background.run('push', () => ended)
@@ -143,6 +152,7 @@ async function answer(
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
         push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
+        if (push.hasEnded) await record(app, repositoryId, push)
       }
       // A process at the end for these lines alone would cost every push more than they are worth.
       const notices = verdict.accepted && !push.hasHooks ? await noticesOf(app, caller, repositoryId, question) : []
