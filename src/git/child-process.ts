@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { GitError } from './errors.ts'
+import { Gate } from './gate.ts'
 import { limitedCommand } from './git-command.ts'
 import { type GitStart, gitStarter, signalGroup } from './git-starter.ts'
 import { keepBeginning } from './kept-text.ts'
@@ -163,15 +164,51 @@ export interface Printed extends Exit {
   readonly stdout: string
 }
 
-/** Runs git to its end. */
+/**
+ * Gits that the server runs for what has happened already, such as to record what has moved: they do not wait behind those who read,
+ * and are not refused.
+ */
+const OWN_GATE = new Gate(32, Number.POSITIVE_INFINITY)
+
+/** Waits for a place among the gits of the server itself; returns what gives it back. Not to be asked for by who has one. */
+export function enterOwn(): Promise<() => void> {
+  return OWN_GATE.enter()
+}
+
+/** Runs git to its end, for the server itself. */
 export async function runGit(args: readonly string[], options: SpawnOptions, input = ''): Promise<Printed> {
-  const git = spawnGit(args, options)
-  git.stdin.end(input)
-  let stdout = ''
-  git.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text
-  })
-  return { ...(await git.exited), stdout }
+  const leave = await enterOwn()
+  try {
+    const git = spawnGit(args, options)
+    git.stdin.end(input)
+    let stdout = ''
+    git.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    return { ...(await git.exited), stdout }
+  } finally {
+    leave()
+  }
+}
+
+/** The same for what prints much, which is given out as it comes. Leaving the iteration early ends the process. */
+export async function* printedByGit(
+  args: readonly string[],
+  options: SpawnOptions,
+  input = '',
+): AsyncGenerator<Buffer, void, undefined> {
+  const leave = await enterOwn()
+  let git: GitProcess | undefined
+  try {
+    git = spawnGit(args, options)
+    git.stdin.end(input)
+    yield* git.stdout
+    const { code, stderr } = await git.exited
+    if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
+  } finally {
+    git?.stop()
+    leave()
+  }
 }
 
 /** Nothing of our own environment but where programs are. */

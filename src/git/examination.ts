@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { runGit } from './child-process.ts'
 import { entriesOf, unlessGone } from './folders.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
+import { maxGitMemoryBytes } from './running-gits.ts'
 
 /** Names of the folders that repositories are in, and of theirs (repositories.ts). */
 const SHARD = /^[0-9a-f]{2}$/
@@ -10,6 +11,9 @@ const REPOSITORY = /^(\d+)\.git$/
 
 /** Younger locks may belong to somebody who is at work. */
 const STALE_LOCK_MS = 10 * 60_000
+
+/** For some hundred gibibytes; the operator waits for it. */
+const FSCK_TIMEOUT_MS = 24 * 60 * 60_000
 
 /** Most lines of `git fsck` that are told of a repository. */
 const MAX_FSCK_LINES = 20
@@ -34,7 +38,8 @@ export async function checkObjects(repositories: Repositories, id: number): Prom
   const repository = repositoryPath(repositories, id)
   // Objects that no ref leads to are what a refused push or a force push leaves.
   const args = ['fsck', '--full', '--strict', '--no-dangling', '--no-progress']
-  const { code, stdout, stderr } = await runGit(args, { repository })
+  const limits = { timeoutMs: FSCK_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+  const { code, stdout, stderr } = await runGit(args, { repository, ...limits })
   if (code === 0) return []
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)
 }
