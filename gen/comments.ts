@@ -1013,6 +1013,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.GIT_HOOK_ACCESS_DENIED", "Hooks of repositories are for administrators of the instance.\n\nPERMISSION_DENIED, REST 403. Metadata: none."],
   ["branchline.v1.ErrorReason.GIT_HOOK_NOT_FOUND", "There is no hook of this name.\n\nNOT_FOUND, REST 404. Metadata: none."],
   ["branchline.v1.ErrorReason.GIT_HOOK_REFUSED", "A hook of the repository refuses the change.\n\nPERMISSION_DENIED, REST 403. Metadata: `hook`, its name, and `text`, what it printed, cut to 2000 bytes."],
+  ["branchline.v1.ErrorReason.GIT_MEMORY_EXCEEDED", "Reading this from the repository takes more memory than the server allows, or than it has left for all that read at the moment.\nFetch it with git, or try again later.\n\nRESOURCE_EXHAUSTED, REST 422. Metadata: none."],
   ["branchline.v1.ErrorReason.GIT_TIMEOUT", "Reading this from the repository takes longer than the server allows. Ask for less.\n\nDEADLINE_EXCEEDED, REST 504. Metadata: none."],
   ["branchline.v1.ErrorReason.GPG_KEY_EMAIL_UNKNOWN", "None of the addresses of the OpenPGP key is known to be the account's. With a signature the key can be added all the same.\n\nNOT_FOUND, REST 404. Metadata: `token`, the text to sign."],
   ["branchline.v1.ErrorReason.GPG_KEY_IN_USE", "The OpenPGP key is in use by an account. Whose it is, is not told.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],

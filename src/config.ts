@@ -28,6 +28,8 @@ export interface Config {
   /** Origins, as browsers send them, that may use credentials. */
   readonly corsOrigins: readonly string[]
   readonly maxMessageBytes: number
+  /** Most memory that all Git processes may take together. */
+  readonly gitMemoryBytes: number
   readonly reflection: boolean
   readonly logLevel: LogLevel
 }
@@ -95,6 +97,7 @@ export interface ServeFlags {
   maxMessageBytes: number
   maxPushBytes: number
   maxAssetBytes: number
+  gitMemory: number
   reflection: boolean
   logLevel: LogLevel
 }
@@ -183,6 +186,7 @@ export function serveOptions(): Option[] {
     setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
     setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
     setting('--max-asset-bytes <size>', 'largest file that comes with a release', '2GiB', byteSize),
+    setting('--git-memory <size>', 'most memory that all Git processes may take together', '2GiB', gitMemorySize),
     setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
     logLevelOption(),
   ]
@@ -239,6 +243,7 @@ export function readConfig(flags: ServeFlags): Config {
     webhookAllowedHosts: flags.webhookAllowedHosts,
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
+    gitMemoryBytes: flags.gitMemory,
     reflection: flags.reflection,
     logLevel: flags.logLevel,
   }
@@ -428,6 +433,15 @@ const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ['MiB', 1024 ** 2],
   ['GiB', 1024 ** 3],
 ])
+
+/** With less, no git could compare two files. */
+const MIN_GIT_MEMORY_BYTES = 256 * 1024 ** 2
+
+function gitMemorySize(text: string): number {
+  const bytes = byteSize(text)
+  if (bytes < MIN_GIT_MEMORY_BYTES) throw new InvalidArgumentError('It must be at least 256MiB.')
+  return bytes
+}
 
 function byteSize(text: string): number {
   const match = /^(\d{1,12})([KMG]iB)?$/.exec(text)

@@ -58,7 +58,7 @@ import { createPasswordHasher } from './domain/accounts/passwords.ts'
 import { forgetOldEvents } from './domain/accounts/user-events.ts'
 import type { App, Clock, Settings } from './domain/app.ts'
 import { createBackground } from './domain/background.ts'
-import type { DueWorker } from './domain/due-work.ts'
+import { startLeftoverSweeps } from './domain/maintenance/leftovers.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
@@ -74,6 +74,7 @@ import { finishMeasuring } from './domain/repos/repository-size.ts'
 import { createSignal } from './domain/signal.ts'
 import { startDeliveries } from './domain/webhooks/webhook-worker.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories.ts'
+import { limitGitMemory } from './git/running-gits.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
 import { StartedParts } from './started-parts.ts'
@@ -260,18 +261,20 @@ async function startParts(
     await app.background.settled()
     await finishMeasuring(app)
   })
+  limitGitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
   await prepareRepositories(app.git)
   if (app.settings.gitHooks) await prepareGitHooks(app)
   await forgetUnpublishedCopies(app)
   await healPendingUpdates(app)
   // Workers start once the address is known, and stop after the last call: calls give them work until then.
-  const workers: DueWorker[] = []
+  const workers: { stop(): unknown }[] = []
   started.add(() => Promise.all(workers.map((worker) => worker.stop())))
   const url = await serve(config, app, base, started)
   workers.push(startDeliveries(app, `branchline-webhook/${VERSION}`))
   workers.push(startMirrors(app))
   workers.push(startPullHeads(app))
   workers.push(await startAutoMerges(app))
+  workers.push(startLeftoverSweeps(app))
   app.background.run('forget old events', () => forgetOldEvents(app))
   return { url, app }
 }

@@ -61,6 +61,7 @@ export type Reason =
   | 'GIT_HOOK_ACCESS_DENIED'
   | 'GIT_HOOK_NOT_FOUND'
   | 'GIT_HOOK_REFUSED'
+  | 'GIT_MEMORY_EXCEEDED'
   | 'GIT_TIMEOUT'
   | 'GPG_KEY_EMAIL_UNKNOWN'
   | 'GPG_KEY_IN_USE'
@@ -319,6 +320,24 @@ export class DomainError extends Error {
     this.name = 'DomainError'
     this.reason = reason
     this.metadata = metadata
+  }
+}
+
+/** After how long to try again when too much is going on. */
+const RETRY_AFTER_SECONDS = 5
+
+/** The refusal behind a fault of Git that comes of limits: too much is going on, or it takes more time or memory than it may. */
+export function refusalOfGit(error: unknown): DomainError | undefined {
+  if (!(error instanceof GitError)) return undefined
+  switch (error.kind) {
+    case 'BUSY':
+      return new DomainError('SERVER_BUSY', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
+    case 'TIMEOUT':
+      return new DomainError('GIT_TIMEOUT')
+    case 'OUT_OF_MEMORY':
+      return new DomainError('GIT_MEMORY_EXCEEDED')
+    default:
+      return undefined
   }
 }
 

@@ -2,8 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import { GitError } from './errors.ts'
+import { Gate } from './gate.ts'
+import { limitedCommand } from './git-command.ts'
 import { type GitStart, gitStarter, signalGroup } from './git-starter.ts'
 import { keepBeginning } from './kept-text.ts'
+import { countGit, maxGitMemoryBytes } from './running-gits.ts'
 
 /** How a child process ended. */
 export interface Exit {
@@ -20,8 +23,9 @@ export interface GitProcess {
   /** The other end of the hooks' descriptor, on a process that runs hooks. */
   readonly hooks: Duplex | undefined
   /**
-   * Resolves when it and its output have ended. Rejects when it could not be started, by GitError NO_REPOSITORY when it, or its
-   * failure, comes of there being no repository.
+   * Resolves when it and its output have ended. Rejects when it could not be started, and by a GitError when it was ended or failed
+   * for a reason of ours: NO_REPOSITORY when there is no repository, TIMEOUT, OUT_OF_MEMORY, BUSY when
+   * all gits together took too much memory.
    */
   readonly exited: Promise<Exit>
   /** Ends it and everything it started. */
@@ -30,6 +34,8 @@ export interface GitProcess {
 
 /** A git, by whomever it was started. */
 export interface RunningGit extends Pick<GitProcess, 'stdin' | 'stdout' | 'hooks'> {
+  /** Its process, once it has one. */
+  pid(): number | undefined
   /** Resolves when it and its output have ended. Rejects when it could not be started. */
   readonly exited: Promise<Exit>
   /**
@@ -46,14 +52,27 @@ export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Gives the process, and so every hook of it, descriptor 3, a stream in both directions. */
   readonly hooks?: boolean
+  /** After which it is stopped; `DEFAULT_TIMEOUT_MS` unless it is said otherwise. */
+  readonly timeoutMs?: number
+  /** Memory of each of its processes; `DEFAULT_MAX_MEMORY_BYTES` unless it is said otherwise. Never more than all gits may have. */
+  readonly maxMemoryBytes?: number
 }
+
+/** For a git that answers about some refs or objects. */
+const DEFAULT_TIMEOUT_MS = 60_000
+
+/**
+ * More than comparing two files of `MAX_TEXT_BYTES` takes that have nothing but line ends, and more than a walk through a history of a
+ * million commits.
+ */
+const DEFAULT_MAX_MEMORY_BYTES = 512 * 1024 ** 2
 
 /** Descriptor that hooks talk to the server over; `push-review.ts` has the other end. */
 const HOOKS_DESCRIPTOR = 3
 
 /**
- * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB. Objects that come whole are read
- * in parts beyond 512 MiB (`core.bigFileThreshold` of git-config(1)), and lists of objects are smaller than this.
+ * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB. Larger objects that come whole are
+ * read in parts, and lists of objects are smaller than this.
  */
 const MAX_ALLOCATION = '1g'
 
@@ -77,23 +96,60 @@ const CONFIG = [
   'core.hooksPath=/dev/null',
   // Whoever pushes below `refs/replace/` must not decide what others are shown for an object.
   'core.useReplaceRefs=false',
+  // A larger blob is read in parts and stored without deltas: nobody looks for what two of them have in common.
+  'core.bigFileThreshold=16m',
+  // For each thread. The defaults have no limit, and a quarter of a gibibyte.
+  'pack.windowMemory=64m',
+  'pack.deltaCacheSize=64m',
 ]
+
+/** What git says when it cannot allocate (wrapper.c and usage.c of Git 2.39; `LC_ALL` is C), or who runs a part of it. */
+const OUT_OF_MEMORY = /fatal: Out of memory|attempting to allocate \d+ over limit|out of memory/
 
 /**
  * Starts git with nothing of our environment and a process group of its own.
  *
- * @param args the command and its arguments, which git takes as they are: there is no shell.
+ * Every git of the server comes from here: it has a deadline and a limit of its memory, and counts among those that run.
+ *
+ * @param args the command and its arguments, which git takes as they are.
+ * @throws GitError BUSY when more run than may.
  */
-export function spawnGit(args: readonly string[], { repository, env, hooks = false }: SpawnOptions): GitProcess {
+export function spawnGit(args: readonly string[], options: SpawnOptions): GitProcess {
+  const { repository, env, hooks = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  let running: RunningGit | undefined
+  let cause: GitError | undefined
+  const uncount = countGit({
+    pid: () => running?.pid(),
+    onEnded: (reason) => {
+      cause ??= reason
+    },
+  })
   const start = {
+    maxMemoryBytes: Math.min(options.maxMemoryBytes ?? DEFAULT_MAX_MEMORY_BYTES, maxGitMemoryBytes()),
     args: [...CONFIG.flatMap((entry) => ['-c', entry]), ...args],
     cwd: repository,
     // Named, lest git look for one in the folders above when this is none.
     env: { ...cleanEnvironment(), GIT_DIR: repository, ...env },
     hooks,
   }
-  const git = gitStarter()?.start(start) ?? startHere(start)
-  const exited = explainExit(git.exited, repository)
+  let git: RunningGit
+  try {
+    git = gitStarter()?.start(start) ?? startHere(start)
+  } catch (error) {
+    uncount()
+    throw error
+  }
+  running = git
+  const deadline = setTimeout(() => {
+    cause ??= new GitError('TIMEOUT', 'a git took longer than it may')
+    stop(git)
+  }, timeoutMs)
+  const end = () => {
+    clearTimeout(deadline)
+    uncount()
+  }
+  git.exited.then(end, end)
+  const exited = explainExit(git.exited, repository, () => cause)
   // Who does not ask how it ended has stopped it.
   exited.catch(() => {})
   // A process that ends before it has read everything is no fault; that it ended says enough.
@@ -108,15 +164,51 @@ export interface Printed extends Exit {
   readonly stdout: string
 }
 
-/** Runs git to its end. */
+/**
+ * Gits that the server runs for what has happened already, such as to record what has moved: they do not wait behind those who read,
+ * and are not refused.
+ */
+const OWN_GATE = new Gate(32, Number.POSITIVE_INFINITY)
+
+/** Waits for a place among the gits of the server itself; returns what gives it back. Not to be asked for by who has one. */
+export function enterOwn(): Promise<() => void> {
+  return OWN_GATE.enter()
+}
+
+/** Runs git to its end, for the server itself. */
 export async function runGit(args: readonly string[], options: SpawnOptions, input = ''): Promise<Printed> {
-  const git = spawnGit(args, options)
-  git.stdin.end(input)
-  let stdout = ''
-  git.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text
-  })
-  return { ...(await git.exited), stdout }
+  const leave = await enterOwn()
+  try {
+    const git = spawnGit(args, options)
+    git.stdin.end(input)
+    let stdout = ''
+    git.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    return { ...(await git.exited), stdout }
+  } finally {
+    leave()
+  }
+}
+
+/** The same for what prints much, which is given out as it comes. Leaving the iteration early ends the process. */
+export async function* printedByGit(
+  args: readonly string[],
+  options: SpawnOptions,
+  input = '',
+): AsyncGenerator<Buffer, void, undefined> {
+  const leave = await enterOwn()
+  let git: GitProcess | undefined
+  try {
+    git = spawnGit(args, options)
+    git.stdin.end(input)
+    yield* git.stdout
+    const { code, stderr } = await git.exited
+    if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
+  } finally {
+    git?.stop()
+    leave()
+  }
 }
 
 /** Nothing of our own environment but where programs are. */
@@ -147,8 +239,8 @@ export function configEnvironment(): Record<string, string> {
 }
 
 /** Starts git without a starter. */
-function startHere({ args, cwd, env, hooks }: GitStart): RunningGit {
-  const child = spawn('git', args, {
+function startHere({ args, cwd, env, hooks, maxMemoryBytes }: GitStart): RunningGit {
+  const child = spawn(...limitedCommand(maxMemoryBytes, args), {
     cwd,
     env,
     stdio: hooks ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
@@ -163,6 +255,7 @@ function startHere({ args, cwd, env, hooks }: GitStart): RunningGit {
     stdout,
     hooks: channel ?? undefined,
     exited: exitOf(child),
+    pid: () => child.pid,
     signal: (name) => signalChild(child, name),
   }
 }
@@ -182,14 +275,26 @@ function signalChild(child: ChildProcess, signal: NodeJS.Signals): boolean {
   return signalGroup(child.pid, signal)
 }
 
-/** @throws GitError NO_REPOSITORY when that is why it failed: the folder may have gone before git was in it, or had read what it needs. */
-async function explainExit(exited: Promise<Exit>, repository: string): Promise<Exit> {
+/**
+ * @param causeOf why it was ended, if it was.
+ * @throws GitError NO_REPOSITORY when that is why it failed: the folder may have gone before git was in it, or had read what it needs;
+ *   the cause, OUT_OF_MEMORY.
+ */
+async function explainExit(
+  exited: Promise<Exit>,
+  repository: string,
+  causeOf: () => GitError | undefined,
+): Promise<Exit> {
   const isMissing = () => !existsSync(repository)
   const missing = () => new GitError('NO_REPOSITORY', `there is no repository ${repository}`)
   const exit = await exited.catch((error: unknown) => {
     throw isMissing() ? missing() : error
   })
-  if (exit.code !== 0 && isMissing()) throw missing()
+  if (exit.code === 0) return exit
+  const cause = causeOf()
+  if (cause) throw cause
+  if (isMissing()) throw missing()
+  if (OUT_OF_MEMORY.test(exit.stderr)) throw new GitError('OUT_OF_MEMORY', exit.stderr)
   return exit
 }
 

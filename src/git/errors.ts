@@ -20,6 +20,8 @@ export type GitErrorKind =
   | 'BUSY'
   /** Reading took longer than it may. */
   | 'TIMEOUT'
+  /** Reading took more memory than it may. */
+  | 'OUT_OF_MEMORY'
   /** There is more of it than is read at once. */
   | 'TOO_LARGE'
 

@@ -4,6 +4,7 @@ import { acceptedFaults } from './accepted-faults.ts'
 import { runGit } from './child-process.ts'
 import { entriesOf, unlessGone } from './folders.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
+import { maxGitMemoryBytes } from './running-gits.ts'
 
 /** Names of the folders that repositories are in, and of theirs (repositories.ts). */
 const SHARD = /^[0-9a-f]{2}$/
@@ -11,6 +12,9 @@ const REPOSITORY = /^(\d+)\.git$/
 
 /** Younger locks may belong to somebody who is at work. */
 const STALE_LOCK_MS = 10 * 60_000
+
+/** For some hundred gibibytes; the operator waits for it. */
+const FSCK_TIMEOUT_MS = 24 * 60 * 60_000
 
 /** Most lines of `git fsck` that are told of a repository. */
 const MAX_FSCK_LINES = 20
@@ -36,7 +40,8 @@ export async function checkObjects(repositories: Repositories, id: number): Prom
   // Objects that no ref leads to are what a refused push or a force push leaves.
   const settings = acceptedFaults('fsck').flatMap((setting) => ['-c', setting])
   const args = [...settings, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress']
-  const { code, stdout, stderr } = await runGit(args, { repository })
+  const limits = { timeoutMs: FSCK_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+  const { code, stdout, stderr } = await runGit(args, { repository, ...limits })
   if (code === 0) return []
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)
 }

@@ -81,9 +81,12 @@ export async function fetchCommit(
   await transferByGit(repositories, id, ['fetch', ...FETCH_FLAGS, repositoryPath(repositories, fromId), commitId])
 }
 
+/** For a million refs, each of whose objects is looked at. */
+const PACK_REFS_TIMEOUT_MS = 10 * 60_000
+
 /** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */
 export async function packRefs(draft: string): Promise<void> {
-  const { code, stderr } = await runGit(['pack-refs', '--all'], { repository: draft })
+  const { code, stderr } = await runGit(['pack-refs', '--all'], { repository: draft, timeoutMs: PACK_REFS_TIMEOUT_MS })
   if (code !== 0) throw new Error(`git pack-refs failed: ${stderr}`)
 }
 

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
+import { limitedCommand } from './git-command.ts'
 import type { StarterMessage, StartMessage } from './git-starter.ts'
 import { keepBeginning } from './kept-text.ts'
 
@@ -42,7 +43,7 @@ function tell(message: StarterMessage): void {
   process.send?.(message)
 }
 
-function start({ id, args, cwd, env, hooks: hasHooks, lines: numbers }: StartMessage): void {
+function start({ id, args, cwd, env, maxMemoryBytes, hooks: hasHooks, lines: numbers }: StartMessage): void {
   const [stdin, stdout, hooks] = numbers.map(take)
   const fail = ({ message }: Error) => {
     hooks?.destroy()
@@ -50,7 +51,7 @@ function start({ id, args, cwd, env, hooks: hasHooks, lines: numbers }: StartMes
   }
   try {
     if (!stdin || !stdout) throw new Error('there is no such line')
-    const child = spawn('git', args, {
+    const child = spawn(...limitedCommand(maxMemoryBytes, args), {
       cwd,
       env,
       // Node leaves a descriptor beyond the first three as it is, which is non-blocking: what hooks say is passed on instead.

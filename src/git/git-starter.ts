@@ -26,6 +26,8 @@ export interface GitStart {
   readonly env: Readonly<Record<string, string>>
   /** Whether it gets the hooks' descriptor. */
   readonly hooks: boolean
+  /** Of each of its processes. */
+  readonly maxMemoryBytes: number
 }
 
 /** To the starter: start a git. */
@@ -287,7 +289,7 @@ export class GitStarter {
       })
     })
     child.channel?.ref()
-    return { stdin, stdout, hooks, exited, signal }
+    return { stdin, stdout, hooks, exited, signal, pid: () => (isGone ? undefined : pid) }
   }
 }
 

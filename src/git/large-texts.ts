@@ -1,11 +1,14 @@
-import { createInterface } from 'node:readline'
-import { spawnGit } from './child-process.ts'
+import { ByteReader } from './byte-reader.ts'
+import { printedByGit } from './child-process.ts'
 
 /**
  * Largest commit or tag. They are read whole, by whoever lists them, and nobody writes as much; but a pack of a few KiB can have one
  * of many hundred MiB, which takes down a process that makes a string of it.
  */
 export const MAX_TEXT_BYTES = 1024 * 1024
+
+/** For the headers of ten million objects. */
+const TIMEOUT_MS = 5 * 60_000
 
 /**
  * Looks for a commit or tag that is larger than one may be among new objects, of which git reads no more than the headers.
@@ -16,18 +19,17 @@ export const MAX_TEXT_BYTES = 1024 * 1024
  */
 export async function findLargeText(repository: string, objects: string): Promise<string | undefined> {
   const format = '%(objecttype) %(objectsize) %(objectname)'
-  const git = spawnGit(['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`], {
-    repository,
-    env: { GIT_OBJECT_DIRECTORY: objects },
-  })
-  git.stdin.end()
-  for await (const line of createInterface({ input: git.stdout })) {
-    const [type, bytes, id] = line.split(' ')
-    if ((type !== 'commit' && type !== 'tag') || Number(bytes) <= MAX_TEXT_BYTES) continue
-    git.stop()
-    return id
+  const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`]
+  const limits = { timeoutMs: TIMEOUT_MS }
+  const chunks = printedByGit(args, { repository, env: { GIT_OBJECT_DIRECTORY: objects }, ...limits })
+  try {
+    const output = new ByteReader(chunks)
+    for (let line = await output.line(); line !== undefined; line = await output.line()) {
+      const [type, bytes, id] = line.split(' ')
+      if ((type === 'commit' || type === 'tag') && Number(bytes) > MAX_TEXT_BYTES) return id
+    }
+    return undefined
+  } finally {
+    await chunks.return()
   }
-  const { code, stderr } = await git.exited
-  if (code !== 0) throw new Error(`git cat-file failed: ${stderr}`)
-  return undefined
 }

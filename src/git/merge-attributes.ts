@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import nodegit, { type Repository, type Tree } from 'nodegit'
 import { oidOf } from './commits.ts'
 import { explained, found } from './errors.ts'
+import { inspectObjects } from './objects.ts'
 import { hasCode, type Repositories, repositoryPath } from './repositories.ts'
 import { treePath } from './trees.ts'
 
@@ -54,22 +55,45 @@ export async function readMergeAttributes(
     const files = new Map<string, Buffer>()
     let bytes = 0
     for (let i = 0; i < paths.length && bytes < MAX_BYTES; i += READS_AT_ONCE) {
-      const some = paths.slice(i, i + READS_AT_ONCE)
-      const contents = await Promise.all(some.map((path) => readFile(repository, tree, path)))
-      for (const [j, path] of some.entries()) if (contents[j]) files.set(path, contents[j])
-      for (const content of contents) bytes += content?.length ?? 0
+      const found = await findFiles(tree, paths.slice(i, i + READS_AT_ONCE))
+      for (const [path, content] of await readFiles(repositories, id, repository, found)) {
+        files.set(path, content)
+        bytes += content.length
+      }
     }
     const areAboutMerges = [...files.values()].some((content) => ABOUT_MERGES.test(content.toString('latin1')))
     return areAboutMerges ? files : new Map()
   })
 }
 
-/** A link there is no file to Git either (`READ_ATTR_NOFOLLOW` in its attr.c). */
-async function readFile(repository: Repository, tree: Tree, path: string): Promise<Buffer | undefined> {
-  const entry = await found(tree.entryByPath(path))
-  if (!entry || (entry.filemode() & FORMAT_BITS) !== REGULAR_FILE) return undefined
-  const blob = await explained(nodegit.Blob.lookup(repository, oidOf(entry.sha())))
-  return blob.rawsize() > MAX_FILE_BYTES ? undefined : blob.content()
+/** The ids of files, by their paths. A link there is no file to Git either (`READ_ATTR_NOFOLLOW` in its attr.c). */
+async function findFiles(tree: Tree, paths: readonly string[]): Promise<Map<string, string>> {
+  const files = new Map<string, string>()
+  const entries = await Promise.all(paths.map((path) => found(tree.entryByPath(path))))
+  for (const [i, path] of paths.entries()) {
+    const entry = entries[i]
+    if (entry && (entry.filemode() & FORMAT_BITS) === REGULAR_FILE) files.set(path, entry.sha())
+  }
+  return files
+}
+
+/** The contents of files that are not too long. libgit2 holds a blob as a whole to tell its size, so Git is asked for that. */
+async function readFiles(
+  repositories: Repositories,
+  id: number,
+  repository: Repository,
+  files: ReadonlyMap<string, string>,
+): Promise<(readonly [path: string, content: Buffer])[]> {
+  const infos = await inspectObjects(repositories, id, [...new Set(files.values())], { hasPlace: true })
+  const short = [...files].filter(
+    ([, blobId]) => (infos.get(blobId)?.bytes ?? Number.POSITIVE_INFINITY) <= MAX_FILE_BYTES,
+  )
+  return Promise.all(
+    short.map(async ([path, blobId]) => {
+      const blob = await explained(nodegit.Blob.lookup(repository, oidOf(blobId)))
+      return [path, blob.content()] as const
+    }),
+  )
 }
 
 /** Whether two sets of attribute files are the same. */

@@ -114,6 +114,16 @@ const MAX_AGE_MS = MAX_CONVERSATION_MS / 2
 /** Looked into for attributes: more than have files that anybody changes on both sides. */
 const MAX_DIRECTORIES = 10_000
 
+/** What is said about files that both sides have changed and that take more memory to merge than a git may have. */
+const TOO_LARGE_TEXT =
+  'CONFLICT (too large): files that both sides have changed are too large to be merged by the server\n'
+
+/** @returns undefined where that is why a merge failed. */
+function tooLarge(error: unknown): undefined {
+  if (error instanceof GitError && error.kind === 'OUT_OF_MEMORY') return undefined
+  throw error
+}
+
 /** What becomes of two commits that have something in common. */
 export type RelatedMerge = Exclude<Merge, { readonly outcome: 'unrelated' }>
 
@@ -185,7 +195,11 @@ export class Merges {
     const read = () => readMergeAttributes(this.#repositories, this.#id, ours.treeId, directories)
     for (let attributes = await read(); ; ) {
       const process = await this.#processWith(attributes)
-      const verdict = await process.merge(ours.id, theirs)
+      const verdict = await process.merge(ours.id, theirs).catch(tooLarge)
+      if (!verdict) {
+        await this.#endProcess()
+        return { outcome: 'conflict', paths: [], text: TOO_LARGE_TEXT }
+      }
       for (const directory of [...verdict.touched].flatMap(directoriesAbove)) {
         if (directories.size < MAX_DIRECTORIES) directories.add(directory)
       }

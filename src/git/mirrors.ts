@@ -6,6 +6,7 @@ import { packRefs, SHARED_REFS, writeRefs } from './forks.ts'
 import { findLargeText } from './large-texts.ts'
 import { isRefName, listRefs, listRefsAt, type RefUpdate } from './refs.ts'
 import { createDraft, discardDraft, type Repositories, repositoryPath } from './repositories.ts'
+import { maxGitMemoryBytes } from './running-gits.ts'
 
 /** Where git fetches from. */
 export interface FetchSource {
@@ -42,6 +43,13 @@ const FETCH_CONFIG = [
   // Refs of drafts are written once more, all of them at once, and flushed then. The objects are flushed as they come.
   'core.fsync=objects',
 ]
+
+/** For a repack of some gibibytes, and for refs by the hundred thousand. */
+const REPACK_TIMEOUT_MS = 60 * 60_000
+const UPDATE_TIMEOUT_MS = 10 * 60_000
+
+/** Longer than who asks for a fetch waits, and ends it by a signal. */
+const FETCH_TIMEOUT_MS = 2 * 60 * 60_000
 
 /** Branches and tags as they are at the source, by force. */
 const REFSPECS = SHARED_REFS.map((prefix) => `+${prefix}*:${prefix}*`)
@@ -148,7 +156,7 @@ export async function tidyPacks(repositories: Repositories, id: number): Promise
   const path = repositoryPath(repositories, id)
   const packs = (await readdir(join(path, 'objects/pack'))).filter((file) => file.endsWith('.pack'))
   if (packs.length <= MAX_PACKS) return
-  await run(['repack', '-d', '-q', '--geometric=2'], path)
+  await run(['repack', '-d', '-q', '--geometric=2'], path, '', REPACK_TIMEOUT_MS)
   // What is open still knows the packs of before.
   repositories.handles.drop(path)
 }
@@ -158,15 +166,22 @@ function isFit(ref: string): boolean {
   return isRefName(ref.replace(/^refs\/(heads|tags)\//, ''))
 }
 
-async function run(args: readonly string[], repository: string, input = ''): Promise<void> {
-  const { code, stderr } = await runGit(args, { repository }, input)
+async function run(
+  args: readonly string[],
+  repository: string,
+  input = '',
+  timeoutMs = UPDATE_TIMEOUT_MS,
+): Promise<void> {
+  const options = { repository, timeoutMs, maxMemoryBytes: maxGitMemoryBytes() }
+  const { code, stderr } = await runGit(args, options, input)
   if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
 }
 
 /** Runs git against a source until it ends or is ended. The header goes through the environment, which only its own user may read. */
 async function runUntil(signal: AbortSignal, args: readonly string[], repository: string, header: string) {
   const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'http.extraHeader', GIT_CONFIG_VALUE_0: header }
-  const git = spawnGit([...FETCH_CONFIG.flatMap((entry) => ['-c', entry]), ...args], { repository, env })
+  const limits = { timeoutMs: FETCH_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+  const git = spawnGit([...FETCH_CONFIG.flatMap((entry) => ['-c', entry]), ...args], { repository, env, ...limits })
   const stop = () => git.stop()
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()

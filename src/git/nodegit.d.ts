@@ -22,7 +22,6 @@ declare module 'nodegit' {
     message(): string
   }
   export interface Blob {
-    rawsize(): number
     content(): Buffer
   }
   export interface Odb {

@@ -37,10 +37,12 @@ export async function inspectObjects(
   repositories: Repositories,
   id: number,
   ids: readonly string[],
+  options: Pick<ReadOptions, 'hasPlace'> = {},
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
   const found = new Map<string, ObjectInfo>()
   if (ids.length === 0) return found
-  const output = new ByteReader(readGit(repositories, id, ['cat-file', '--batch-check'], { input: linesOf(ids) }))
+  const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], { ...options, input: linesOf(ids) })
+  const output = new ByteReader(chunks)
   for (let line = await output.line(); line !== undefined; line = await output.line()) {
     const info = infoOf(line)
     if (info) found.set(info.id, info)

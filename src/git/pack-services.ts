@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { acceptedFaults } from './accepted-faults.ts'
 import { type GitProcess, spawnGit } from './child-process.ts'
+import { countPush, removeQuarantines } from './leftovers.ts'
 import { type AnswerPush, answerHooks, hooksFor } from './push-review.ts'
 import { OWN_REFS } from './refs.ts'
 import { hooksFolder, type Repositories, repositoryPath } from './repositories.ts'
+import { maxGitMemoryBytes } from './running-gits.ts'
 
 /** One request to a half of the smart protocol (gitprotocol-http(5)). */
 export interface PackRequest {
@@ -13,6 +15,14 @@ export interface PackRequest {
   readonly protocol: string
   /** Of a push: whether it is too large for its few objects to be written one by one, as Git would. */
   readonly isLarge: boolean
+}
+
+/** Whose push it is. */
+export interface Pusher {
+  /** Number of the account. */
+  readonly accountId: number
+  /** Whether the repository has scripts. */
+  readonly hasScripts: boolean
 }
 
 const UPLOAD_CONFIG = [
@@ -39,16 +49,21 @@ const RECEIVE_CONFIG = [
  */
 const KEEP_PACK = 'receive.unpackLimit=1'
 
+/** Longer than any client may take: who passes the process on sees to the time that it takes (git-http/session.ts). */
+const TIMEOUT_MS = 4 * 3_600_000
+
 /** Starts the half that clients fetch from. */
 export function startUploadPack(repositories: Repositories, id: number, request: PackRequest): GitProcess {
   const repository = repositoryPath(repositories, id)
-  return spawnGit(argumentsOf('upload-pack', UPLOAD_CONFIG, request), { repository, env: environmentOf(request) })
+  const options = { repository, env: environmentOf(request), ...limits() }
+  return spawnGit(argumentsOf('upload-pack', UPLOAD_CONFIG, request), options)
 }
 
 /**
  * Starts the half that clients push to.
  *
- * @param hasScripts whether the answer depends on more than the push as a whole: then it is asked for each ref, and at the end, too.
+ * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then it is asked for each ref, and at
+ *   the end, too.
  * @param answer is asked when all objects have arrived and before a ref moves, and then refuses all; for each ref before that moves,
  *   which it then refuses by itself; and about those that have moved. Not asked when the push does not get so far.
  */
@@ -56,7 +71,7 @@ export function startReceivePack(
   repositories: Repositories,
   id: number,
   request: PackRequest,
-  hasScripts: boolean,
+  { accountId, hasScripts }: Pusher,
   answer: AnswerPush,
 ): GitProcess {
   const repository = repositoryPath(repositories, id)
@@ -65,10 +80,46 @@ export function startReceivePack(
     `core.hooksPath=${join(hooksFolder(repositories), hooksFor(hasScripts))}`,
     ...(request.isLarge ? [KEEP_PACK] : []),
   ]
-  const options = { repository, env: environmentOf(request), hooks: true }
+  const options = { repository, env: environmentOf(request), hooks: true, ...limits() }
+  const startMs = Date.now()
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
-  if (git.hooks) answerHooks(git.hooks, answer)
-  return git
+  if (git.hooks) answerHooks(git.hooks, () => repositories.reviews.enter(accountId), answer)
+  const uncount = countPush(repositories, id)
+  const ended = git.exited.finally(uncount)
+  // One that was killed has left what it received.
+  const clearUp = () => removeQuarantines(repositories, id, startMs)
+  const exited = ended.then(
+    async (exit) => {
+      if (exit.code === null) await clearUp()
+      return exit
+    },
+    async (error: unknown) => {
+      await clearUp()
+      throw error
+    },
+  )
+  exited.catch(() => {})
+  return { ...git, exited, stop: () => endReceivePack(git) }
+}
+
+/**
+ * Ends the input of a push, as a client does that is gone: then git removes what it has received, which it does not when a signal ends
+ * it. A signal comes when it takes long.
+ */
+function endReceivePack(git: GitProcess): void {
+  git.stdin.end()
+  git.stdout.resume()
+  const impatience = setTimeout(() => git.stop(), END_PATIENCE_MS)
+  const end = () => clearTimeout(impatience)
+  git.exited.then(end, end)
+}
+
+/** For the review of what has come, and for removing gibibytes. */
+const END_PATIENCE_MS = 20_000
+
+/** A history of many million objects takes a gibibyte to pack: one git may take all that there is for all of them. */
+function limits() {
+  return { timeoutMs: TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
 }
 
 function argumentsOf(command: string, config: readonly string[], { advertise }: PackRequest): string[] {

@@ -3,8 +3,10 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import type { ChangedFile } from './diff.ts'
+import { isRegular } from './large-files.ts'
 import { lineSplitter } from './line-splitter.ts'
-import { readGit } from './reading.ts'
+import { inspectObjects } from './objects.ts'
+import { MAX_TEXT_BYTES, readGit } from './reading.ts'
 import { type Repositories, scratchPath } from './repositories.ts'
 
 /** A file before and after, wherever it was and is. */
@@ -58,7 +60,8 @@ const MIN_LINE_BYTES = 128
 const NAME_DIGITS = 6
 
 /**
- * Compares pairs of files by one git-diff-tree(1). Binary files, and those that differ in nothing but their modes, have no hunks.
+ * Compares pairs of files by one git-diff-tree(1). Binary files, those of more than `MAX_TEXT_BYTES`, and those that differ in nothing
+ * but their modes, have no hunks.
  *
  * It compares these files and no others: two trees of nothing else are made for it, in a folder that is gone afterwards. So what came
  * from where in a larger difference stays as it was found there, and costs nothing once more.
@@ -72,11 +75,12 @@ export async function diffPairs(
   { ignoredWhitespace, contextLines, maxLineBytes }: PairDiffOptions,
   visit: HunkVisitor,
 ): Promise<void> {
-  if (pairs.length === 0) return
+  const large = await largePairs(repositories, id, pairs)
+  if (large.size === pairs.length) return
   const quarantine = scratchPath(repositories)
   try {
-    const before = await storeTree(quarantine, pairs, ({ oldMode, oldId }) => ({ mode: oldMode, id: oldId }))
-    const after = await storeTree(quarantine, pairs, ({ newMode, newId }) => ({ mode: newMode, id: newId }))
+    const before = await storeTree(quarantine, pairs, large, ({ oldMode, oldId }) => ({ mode: oldMode, id: oldId }))
+    const after = await storeTree(quarantine, pairs, large, ({ newMode, newId }) => ({ mode: newMode, id: newId }))
     const whitespace = ignoredWhitespace === undefined ? [] : [WHITESPACE_OPTIONS[ignoredWhitespace]]
     const format = ['--patch', `--unified=${contextLines}`, '--no-renames', '--no-ext-diff', '--no-textconv']
     const args = ['diff-tree', ...format, ...whitespace, before, after]
@@ -84,6 +88,25 @@ export async function diffPairs(
   } finally {
     await rm(quarantine, { recursive: true, force: true })
   }
+}
+
+/**
+ * Those of some pairs that git must not see: it reads a file that is new, gone or of another type as a whole, to say only that it is
+ * binary (`builtin_diff` in diff.c of Git 2.39). Two regular files it compares by their sizes first.
+ */
+async function largePairs(
+  repositories: Repositories,
+  id: number,
+  pairs: readonly FilePair[],
+): Promise<ReadonlySet<FilePair>> {
+  const suspects = pairs.filter(({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)))
+  const ids = suspects.flatMap(({ oldMode, oldId, newMode, newId }) => [
+    ...(oldMode === 0 ? [] : [oldId]),
+    ...(newMode === 0 ? [] : [newId]),
+  ])
+  const objects = await inspectObjects(repositories, id, [...new Set(ids)])
+  const isLarge = (objectId: string) => (objects.get(objectId)?.bytes ?? 0) > MAX_TEXT_BYTES
+  return new Set(suspects.filter(({ oldId, newId }) => isLarge(oldId) || isLarge(newId)))
 }
 
 async function visitHunks(chunks: AsyncIterable<Buffer>, maxLineBytes: number, visit: HunkVisitor): Promise<void> {
@@ -142,15 +165,16 @@ export async function countLines(
   return counts.map(({ additions, deletions, differs }) => ({ additions, deletions, differs }))
 }
 
-/** Stores a tree of one side of some pairs as a loose object, and returns its id. */
+/** Stores a tree of one side of some pairs as a loose object, without those that are too large, and returns its id. */
 async function storeTree(
   folder: string,
   pairs: readonly FilePair[],
+  large: ReadonlySet<FilePair>,
   sideOf: (pair: FilePair) => { readonly mode: number; readonly id: string },
 ): Promise<string> {
   const entries = pairs.flatMap((pair, index) => {
     const { mode, id } = sideOf(pair)
-    if (mode === 0) return []
+    if (mode === 0 || large.has(pair)) return []
     const name = String(index).padStart(NAME_DIGITS, '0')
     return [Buffer.from(`${mode.toString(8)} ${name}\0`), Buffer.from(id, 'hex')]
   })

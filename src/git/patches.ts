@@ -1,6 +1,7 @@
 import { measureCommits, measureTrees } from './change-sizes.ts'
 import { originsIn } from './diff.ts'
 import { GitError } from './errors.ts'
+import { binaryNotice, largeFiles } from './large-files.ts'
 import { streamGit } from './reading.ts'
 import type { Repositories } from './repositories.ts'
 
@@ -17,8 +18,11 @@ const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color']
  * How two trees differ, as text for people and for git-apply(1), as fast as it is taken.
  *
  * @param from, to ids of trees or commits.
+ * A file of more than `MAX_TEXT_BYTES` counts as binary. One that is new or gone is told of behind all others: Git would read it as a
+ * whole to say so.
+ *
  * @param binary whether to include the content of binary files, which git-apply(1) needs.
- * @throws GitError BUSY, TIMEOUT, TOO_LARGE; the last of them before the first byte.
+ * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY, TOO_LARGE; the last of them before the first byte.
  */
 export async function* streamDiff(
   repositories: Repositories,
@@ -30,8 +34,17 @@ export async function* streamDiff(
   const sizes = await measureTrees(repositories, id, from, to)
   checkContent(binary ? sizes.bytes : sizes.textBytes)
   const origins = await originsIn(repositories, id, from, to)
-  const content = binary ? ['--binary'] : []
-  yield* streamGit(repositories, id, ['diff-tree', '-r', ...origins, ...PLAIN, '--patch', ...content, from, to])
+  const format = ['diff-tree', '-r', ...origins, ...PLAIN, '--patch']
+  if (binary) {
+    yield* streamGit(repositories, id, [...format, '--binary', from, to])
+    return
+  }
+  // Where all is text there is nothing to look for.
+  const large = sizes.bytes === sizes.textBytes ? [] : await largeFiles(repositories, id, from, to)
+  const others = large.map(({ path }) => `:(top,literal,exclude)${path}`)
+  const paths = large.length === 0 ? [] : ['--', ':(top)', ...others]
+  yield* streamGit(repositories, id, [...format, from, to, ...paths], { hasPathPatterns: true })
+  for (const file of large) yield Buffer.from(binaryNotice(file))
 }
 
 /**

@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { RefUpdate } from './refs.ts'
+import { Shares } from './shares.ts'
 
 /** What Git runs when refs of a push are about to move, move and have moved (githooks(5)), in this order. */
 export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
@@ -50,8 +51,23 @@ done
 exit 1
 `
 
-/** Most text of a question, a million refs: what does not fit is refused rather than held in memory. */
-const MAX_QUESTION_CHARACTERS = 128 * 1024 * 1024
+/** Most text of a question, some hundred thousand refs. In memory what is made of it takes four times as much. */
+const MAX_QUESTION_CHARACTERS = 32 * 1024 * 1024
+
+/** Most text of a question that waits for nobody: two thousand refs. As many of these as there may be pushes fit into 64 MiB. */
+const MAX_SMALL_CHARACTERS = 256 * 1024
+
+/** Longer questions in memory at a time, and of one account. All others wait, in the pipes of their gits. */
+const MAX_LARGE = 2
+const MAX_LARGE_PER_ACCOUNT = 1
+
+/** Said to a push that moves more refs than that. */
+const TOO_MANY_REFS = 'the push moves too many refs at once: push them in parts'
+
+/** @returns places for long questions. */
+export function createReviewPlaces(): Shares {
+  return new Shares(MAX_LARGE, MAX_LARGE_PER_ACCOUNT)
+}
 
 const ZEROS = /^0+$/
 
@@ -82,16 +98,37 @@ export function hooksFor(all: boolean): string {
 /**
  * Answers the questions of the hooks on the other end of a stream, which come one after the other.
  *
+ * What is long waits for a place, and keeps that to the end of the push: until then what the question says is in memory.
+ *
+ * @param enter waits for a place for a long question.
  * @param answer what it throws refuses, without a word about why.
  */
-export function answerHooks(channel: Duplex, answer: AnswerPush): void {
+export function answerHooks(channel: Duplex, enter: () => Promise<() => void>, answer: AnswerPush): void {
   const gone = new AbortController()
   let question = ''
-  channel.on('close', () => gone.abort())
+  let isTooLong = false
+  let place: Promise<() => void> | undefined
+  channel.on('close', () => {
+    gone.abort()
+    question = ''
+    place?.then((leave) => leave())
+  })
+  const waitForPlace = () => {
+    channel.pause()
+    place = enter()
+    place.then(() => channel.resume())
+  }
   channel.setEncoding('utf8').on('data', (text: string) => {
-    question += text
-    if (question.length > MAX_QUESTION_CHARACTERS) channel.destroy()
-    const asked = text.endsWith('\0') ? readQuestion(question) : undefined
+    isTooLong ||= question.length + text.length > MAX_QUESTION_CHARACTERS
+    question = isTooLong ? '' : question + text
+    if (question.length > MAX_SMALL_CHARACTERS && !place) waitForPlace()
+    if (!text.endsWith('\0')) return
+    if (isTooLong) {
+      isTooLong = false
+      channel.write(textOf(refusal([TOO_MANY_REFS])))
+      return
+    }
+    const asked = readQuestion(question)
     if (!asked) return
     question = ''
     answer(asked, gone.signal)

@@ -7,6 +7,7 @@ import { Pace } from './pace.ts'
 import { EMPTY_TREE } from './raw-objects.ts'
 import { currentReader } from './readers.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
+import { maxGitMemoryBytes } from './running-gits.ts'
 
 /** What a git that reads may take by default, once it runs. */
 const READ_TIMEOUT_MS = 20_000
@@ -20,18 +21,23 @@ export const MAX_CONVERSATION_MS = 10 * 60_000
 /** For those who have a place already. */
 const OPEN_GATE = new Gate(Number.POSITIVE_INFINITY, 0)
 
-/** Of a file that is compared by lines. */
-export const MAX_TEXT_BYTES = 16 * 1024 * 1024
+/** For who is stopped by the timeout of a reading to be stopped by it, and not by that of the process. */
+const STOP_PATIENCE_MS = 30_000
+
+/** A file that came as a delta is made of another one in memory, where both have to fit. */
+const STREAM_MEMORY_BYTES = 1024 ** 3
+
+/** Of a file that is compared by lines, of which git makes up to 70 times as much in memory where they are empty. */
+export const MAX_TEXT_BYTES = 4 * 1024 * 1024
 
 const CONFIG = [
-  // Larger files are binary to diffs: no one process takes more memory than a few of these, whatever is in the repository.
+  // Larger files are binary to diffs.
   `core.bigFileThreshold=${MAX_TEXT_BYTES}`,
   // What strangers push, such as `* -diff`, decides nothing of what others are shown: since 2.43 a bare repository has the attributes of HEAD.
   `attr.tree=${EMPTY_TREE}`,
 ]
 
-/** Paths come from strangers: nothing in them is a pattern. */
-const ENVIRONMENT = { GIT_LITERAL_PATHSPECS: '1', GIT_OPTIONAL_LOCKS: '0' }
+const ENVIRONMENT = { GIT_OPTIONAL_LOCKS: '0' }
 
 export interface ReadOptions {
   /** For its input; as a stream for what is asked as the answers come. */
@@ -47,13 +53,19 @@ export interface ReadOptions {
   readonly scratch?: string | undefined
   /** Folder that git is to take for a work tree. */
   readonly workTree?: string
+  /** Whether paths behind `--` are patterns (gitglossary(7), "pathspec"); else they are literal. */
+  readonly hasPathPatterns?: boolean
+  /** Whether the caller has a place among those who read, and waits for no other one. */
+  readonly hasPlace?: boolean
+  /** As in `SpawnOptions`. */
+  readonly maxMemoryBytes?: number
 }
 
 /**
  * Runs a git that reads, and gives out what it prints. Leaving the iteration early ends the process.
  *
  * @param args where what clients sent comes behind `--` or `--end-of-options`, or is an object id.
- * @throws GitError BUSY, TIMEOUT
+ * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY
  */
 export function readGit(
   repositories: Repositories,
@@ -61,23 +73,24 @@ export function readGit(
   args: readonly string[],
   options: ReadOptions = {},
 ): AsyncGenerator<Buffer, void, undefined> {
-  return run(repositories, id, args, repositories.readers, { timeoutMs: READ_TIMEOUT_MS, ...options })
+  return run(repositories, id, args, options.hasPlace ? OPEN_GATE : repositories.readers, options)
 }
 
 /**
  * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up no place that others wait for, and
  * a client who is too slow loses it to whoever finds none.
  *
- * @throws GitError BUSY, TIMEOUT
+ * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY
  */
 export function streamGit(
   repositories: Repositories,
   id: number,
   args: readonly string[],
-  options: Pick<ReadOptions, 'input'> = {},
+  options: Pick<ReadOptions, 'input' | 'hasPathPatterns'> = {},
 ): AsyncGenerator<Buffer, void, undefined> {
   const pace = new Pace(repositories.streamPace)
-  return run(repositories, id, args, repositories.streams, { timeoutMs: STREAM_TIMEOUT_MS, pace, ...options })
+  const limits = { ...options, pace, timeoutMs: STREAM_TIMEOUT_MS, maxMemoryBytes: STREAM_MEMORY_BYTES }
+  return run(repositories, id, args, repositories.streams, limits)
 }
 
 /**
@@ -87,7 +100,8 @@ export function streamGit(
  * @throws GitError BUSY, TIMEOUT
  */
 export async function transferByGit(repositories: Repositories, id: number, args: readonly string[]): Promise<void> {
-  await textOf(run(repositories, id, args, repositories.transfers, { timeoutMs: STREAM_TIMEOUT_MS }))
+  const limits = { timeoutMs: STREAM_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+  await textOf(run(repositories, id, args, repositories.transfers, limits))
 }
 
 /**
@@ -109,29 +123,15 @@ async function* run(
   id: number,
   args: readonly string[],
   gate: Gate,
-  { input, timeoutMs, signal, alsoFrom, quarantine, scratch, workTree, pace }: ReadOptions & { readonly pace?: Pace },
+  options: ReadOptions & { readonly pace?: Pace },
 ): AsyncGenerator<Buffer, void, undefined> {
+  const { input, timeoutMs = READ_TIMEOUT_MS, signal, pace } = options
   let evict = () => {}
   const guest = { holder: currentReader()?.holder, ...(pace && { pace, evict: () => evict() }) }
   const leave = await gate.enter(guest)
   let git: GitProcess
   try {
-    const config = CONFIG.flatMap((entry) => ['-c', entry])
-    // Git finds what is in a work tree from within it (setup_explicit_git_dir in setup.c of Git).
-    if (workTree !== undefined) config.unshift('-C', workTree)
-    if (scratch !== undefined) config.push('-c', 'core.fsync=none')
-    const repository = repositoryPath(repositories, id)
-    const env = {
-      ...ENVIRONMENT,
-      ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
-      ...(scratch === undefined ? {} : { GIT_OBJECT_DIRECTORY: scratch }),
-      ...alternatesOf([
-        ...(scratch === undefined ? [] : [join(repository, 'objects')]),
-        ...(alsoFrom === undefined ? [] : [join(repositoryPath(repositories, alsoFrom), 'objects')]),
-        ...(quarantine === undefined ? [] : [quarantine]),
-      ]),
-    }
-    git = spawnGit([...config, ...args], { repository, env })
+    git = start(repositories, id, args, options)
   } catch (error) {
     leave()
     throw error
@@ -164,6 +164,29 @@ async function* run(
     git.stop()
     leave()
   }
+}
+
+function start(repositories: Repositories, id: number, args: readonly string[], options: ReadOptions): GitProcess {
+  const { alsoFrom, quarantine, scratch, workTree, timeoutMs = READ_TIMEOUT_MS, maxMemoryBytes } = options
+  const config = CONFIG.flatMap((entry) => ['-c', entry])
+  // Git finds what is in a work tree from within it (setup_explicit_git_dir in setup.c of Git).
+  if (workTree !== undefined) config.unshift('-C', workTree)
+  if (scratch !== undefined) config.push('-c', 'core.fsync=none')
+  const repository = repositoryPath(repositories, id)
+  const env = {
+    ...ENVIRONMENT,
+    // Paths come from strangers: nothing in them is a pattern, unless who asks has made one.
+    GIT_LITERAL_PATHSPECS: options.hasPathPatterns ? '0' : '1',
+    ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
+    ...(scratch === undefined ? {} : { GIT_OBJECT_DIRECTORY: scratch }),
+    ...alternatesOf([
+      ...(scratch === undefined ? [] : [join(repository, 'objects')]),
+      ...(alsoFrom === undefined ? [] : [join(repositoryPath(repositories, alsoFrom), 'objects')]),
+      ...(quarantine === undefined ? [] : [quarantine]),
+    ]),
+  }
+  const limits = { timeoutMs: timeoutMs + STOP_PATIENCE_MS, ...(maxMemoryBytes !== undefined && { maxMemoryBytes }) }
+  return spawnGit([...config, ...args], { repository, env, ...limits })
 }
 
 /** Folders of objects that git is to look into too. Quoted, since a colon would end a path (git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES). */

@@ -1,5 +1,5 @@
 import { ByteReader } from './byte-reader.ts'
-import { runGit, spawnGit } from './child-process.ts'
+import { printedByGit, runGit } from './child-process.ts'
 import { readCommit } from './commits.ts'
 import { parseCommit, parseTag } from './raw-objects.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
@@ -111,10 +111,10 @@ async function peelTags(
 /** The beginnings of commits and tag objects. What else there is gives its type alone. */
 async function* readContents(repository: string, ids: readonly string[]) {
   if (ids.length === 0) return
-  const git = spawnGit(['cat-file', '--batch', '--buffer'], { repository })
-  git.stdin.end(ids.map((id) => `${id}\n`).join(''))
+  const input = ids.map((id) => `${id}\n`).join('')
+  const chunks = printedByGit(['cat-file', '--batch', '--buffer'], { repository }, input)
   try {
-    const output = new ByteReader(git.stdout)
+    const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {
       const [objectId = '', type = '', size] = line.split(' ')
       // `id missing`
@@ -124,9 +124,7 @@ async function* readContents(repository: string, ids: readonly string[]) {
       // The line feed behind it.
       await output.bytes(1, 0)
     }
-    const { code, stderr } = await git.exited
-    if (code !== 0) throw new Error(`git cat-file failed: ${stderr}`)
   } finally {
-    git.stop()
+    await chunks.return()
   }
 }

@@ -1,9 +1,8 @@
-import { createInterface } from 'node:readline'
 import nodegit, { type GitObject, type Repository } from 'nodegit'
-import { spawnGit } from './child-process.ts'
+import { enterOwn, printedByGit } from './child-process.ts'
 import { explained, found, GitError } from './errors.ts'
 import { isObjectId } from './objects.ts'
-import { readGit, textOf } from './reading.ts'
+import { readGit, splitAtZeros, textOf } from './reading.ts'
 import { RefTransactions } from './ref-transactions.ts'
 import { type Repositories, repositoryPath, withRefCreationLock } from './repositories.ts'
 
@@ -73,6 +72,9 @@ async function lookUp(repository: Repository, name: string): Promise<string | un
   }
 }
 
+/** More than an id and a name have. */
+const MAX_LISTED_BYTES = 8 * 1024
+
 /** Names that are looked up one by one: beyond that, reading all refs is faster, however many there are. */
 const MAX_SINGLE_LOOKUPS = 200
 
@@ -109,17 +111,13 @@ export function listRefs(
 
 /** The same for the repository at a path, which need not have an id. */
 export async function* listRefsAt(path: string, prefixes: readonly string[]): AsyncGenerator<Ref, void, undefined> {
-  const git = spawnGit(['for-each-ref', '--format=%(objectname) %(refname)', '--', ...prefixes], { repository: path })
-  git.stdin.end()
-  try {
-    for await (const line of createInterface({ input: git.stdout, crlfDelay: Number.POSITIVE_INFINITY })) {
-      const space = line.indexOf(' ')
-      yield { id: line.slice(0, space), name: line.slice(space + 1) }
-    }
-    const { code, stderr } = await git.exited
-    if (code !== 0) throw new Error(`git for-each-ref failed: ${stderr}`)
-  } finally {
-    git.stop()
+  const args = ['for-each-ref', '--format=%(objectname) %(refname)%00', '--', ...prefixes]
+  // A name has neither a line end nor a null byte. The latter ends each, and the former comes in front of all but the first.
+  for await (const record of splitAtZeros(printedByGit(args, { repository: path }), MAX_LISTED_BYTES)) {
+    const line = record.toString().trimStart()
+    if (line === '') continue
+    const space = line.indexOf(' ')
+    yield { id: line.slice(0, space), name: line.slice(space + 1) }
   }
 }
 
@@ -217,13 +215,33 @@ export async function updateRefs(repositories: Repositories, id: number, updates
 
 async function commitUpdates(repositories: Repositories, id: number, updates: readonly RefUpdate[]): Promise<void> {
   const instructions = updates.map(instructionOf).join('')
+  const leave = await enterOwn()
+  try {
+    await moveRefs(repositories, id, updates, instructions)
+  } finally {
+    leave()
+  }
+}
+
+async function moveRefs(
+  repositories: Repositories,
+  id: number,
+  updates: readonly RefUpdate[],
+  instructions: string,
+): Promise<void> {
   const kept = repositories.keptRefTransactions.take(id)
   // One that has waited may have ended meanwhile. What has happened does not happen twice: each update says what it is to change.
-  if (kept && (await kept.commit(instructions)) === undefined) return repositories.keptRefTransactions.keep(id, kept)
+  if (kept && (await kept.commit(instructions)) === undefined) return keep(repositories, id, kept)
   const transactions = new RefTransactions(repositories, id)
   const problem = await transactions.commit(instructions)
   if (problem !== undefined) throw await failureOf(repositories, id, updates, problem)
-  repositories.keptRefTransactions.keep(id, transactions)
+  keep(repositories, id, transactions)
+}
+
+/** For the next who moves refs, unless it has been there for long. */
+function keep({ keptRefTransactions }: Repositories, id: number, transactions: RefTransactions): void {
+  if (transactions.isFresh) keptRefTransactions.keep(id, transactions)
+  else void transactions.end()
 }
 
 function isCreation({ from, to }: RefUpdate): boolean {

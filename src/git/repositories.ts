@@ -12,10 +12,11 @@ import { KeptProcesses } from './kept-processes.ts'
 import type { Merge, Merges } from './merge.ts'
 import type { CommitPlace } from './merge-bases.ts'
 import type { PaceLimits } from './pace.ts'
-import { installHooks } from './push-review.ts'
+import { createReviewPlaces, installHooks } from './push-review.ts'
 import { Recent } from './recent.ts'
 import type { RefTransactions } from './ref-transactions.ts'
 import { RepositoryHandles } from './repository-handles.ts'
+import type { Shares } from './shares.ts'
 
 /** All repositories of an instance. */
 export interface Repositories {
@@ -27,6 +28,10 @@ export interface Repositories {
   readonly locks: Map<number, Promise<unknown>>
   /** Last creation of refs in each repository in which refs are being created. For this room only. */
   readonly refCreations: Map<number, Promise<unknown>>
+  /** Places for pushes with much to review, for each account. For this room only. */
+  readonly reviews: Shares
+  /** How many pushes to a repository are under way, of those that have one. For this room only. */
+  readonly pushes: Map<number, number>
   /** Processes that read and end by themselves. For this room only. */
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
@@ -94,6 +99,8 @@ export function repositoriesIn(folder: string): Repositories {
   return {
     folder,
     handles: new RepositoryHandles(),
+    reviews: createReviewPlaces(),
+    pushes: new Map(),
     locks: new Map(),
     refCreations: new Map(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),

@@ -275,14 +275,19 @@ export async function nextPullBehind(
   db: Db,
   except: readonly number[],
 ): Promise<{ id: number; ownerId: number } | undefined> {
-  return db
-    .selectFrom('pull_requests')
-    .select(['id', 'repository_id as ownerId'])
-    .where(isBehind)
-    .$if(except.length > 0, (query) => query.where('id', 'not in', except))
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst()
+  return (
+    db
+      .selectFrom('pull_requests')
+      .select(['id', 'repository_id as ownerId'])
+      .where(isBehind)
+      // As one value: there may be more of them than a statement has places for.
+      .where('id', 'not in', (eb) =>
+        eb.selectFrom(sql<{ value: number }>`json_each(${JSON.stringify(except)})`.as('skipped')).select('value'),
+      )
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst()
+  )
 }
 
 /** The latest open pull request into a repository that is of a branch. */

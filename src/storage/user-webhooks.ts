@@ -21,6 +21,8 @@ export interface UserWebhooksTable {
    * in `webhook-deliveries.ts` in the transaction of each change, so that finding work does not mean reading a backlog.
    */
   next_attempt_time: Generated<number | null>
+  /** Of its deliveries, kept by triggers. */
+  waiting_count: Generated<number>
   /** Unix seconds. */
   create_time: number
   /** Unix seconds. */

@@ -1,4 +1,4 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
+import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 import { type DueQueue, dueQueue } from './due-queue.ts'
 import type { UserWebhook } from './user-webhooks.ts'
@@ -85,6 +85,67 @@ export async function insertDelivery(
     .executeTakeFirstOrThrow()
   await refreshDueTime(tx, webhookId)
   return { ...delivery, ...message }
+}
+
+/**
+ * Queues a message to webhooks, due at once, by two statements however many they are: who changes what they are told of waits for it.
+ *
+ * @param uids one for each webhook.
+ * @param dueTime Unix milliseconds.
+ */
+export async function insertDeliveries(
+  tx: Tx,
+  webhookIds: readonly number[],
+  { id: message_id }: WebhookMessage,
+  uids: readonly string[],
+  dueTime: number,
+): Promise<void> {
+  const rows = webhookIds.map((webhook_id, i) => ({
+    uid: uids[i] ?? '',
+    webhook_id,
+    message_id,
+    state: 'PENDING' as const,
+    next_attempt_time: dueTime,
+  }))
+  await tx.insertInto('webhook_deliveries').values(rows).execute()
+  await tx
+    .updateTable('user_webhooks')
+    .set((eb) => ({
+      next_attempt_time: sql<number>`min(coalesce(${eb.ref('next_attempt_time')}, ${dueTime}), ${dueTime})`,
+    }))
+    .where('id', 'in', webhookIds)
+    .execute()
+}
+
+/** How much waits for some webhooks, and for all those of their accounts. */
+export interface WaitingCounts {
+  readonly webhookId: number
+  readonly accountId: number
+  readonly ofWebhook: number
+  readonly ofAccount: number
+}
+
+/** How many deliveries wait, for some webhooks in their order; costs a look at each webhook of their accounts. */
+export async function countWaiting(tx: Tx, webhookIds: readonly number[]): Promise<WaitingCounts[]> {
+  const webhooks = await tx
+    .selectFrom('user_webhooks')
+    .select(['id', 'user_id', 'waiting_count'])
+    .where('user_id', 'in', (eb) => eb.selectFrom('user_webhooks').select('user_id').where('id', 'in', webhookIds))
+    .orderBy('id')
+    .execute()
+  const ofAccounts = new Map<number, number>()
+  for (const { user_id, waiting_count } of webhooks) {
+    ofAccounts.set(user_id, (ofAccounts.get(user_id) ?? 0) + waiting_count)
+  }
+  const asked = new Set(webhookIds)
+  return webhooks
+    .filter(({ id }) => asked.has(id))
+    .map(({ id, user_id, waiting_count }) => ({
+      webhookId: id,
+      accountId: user_id,
+      ofWebhook: waiting_count,
+      ofAccount: ofAccounts.get(user_id) ?? 0,
+    }))
 }
 
 /**

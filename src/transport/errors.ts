@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { DomainError, deletionBehind, type Reason } from '../domain/errors.ts'
+import { DomainError, deletionBehind, type Reason, refusalOfGit } from '../domain/errors.ts'
 import { ACCOUNTS } from './refusals/accounts.ts'
 import { BRANCHES } from './refusals/branches.ts'
 import { CONTENTS } from './refusals/contents.ts'
@@ -106,7 +106,7 @@ export function restStatusOf(reason: string): number | undefined {
  */
 export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error
-  const refused = error instanceof DomainError ? error : deletionBehind(error)
+  const refused = error instanceof DomainError ? error : (deletionBehind(error) ?? refusalOfGit(error))
   if (refused) return refusal(refused.reason, refused.metadata, requestUrl)
   return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
 }

@@ -120,9 +120,18 @@ describe.each([
 
   it('does not allocate what a small pack blows up to', async () => {
     const repository = await emptyRepository()
-    const { code, stderr } = await receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 80))
-    expect({ code, stderr }).toMatchObject({ code: 128, stderr: expect.stringContaining('over limit 1073741824') })
+    await expect(receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 80))).rejects.toMatchObject({
+      kind: 'OUT_OF_MEMORY',
+      message: expect.stringContaining('over limit 1073741824'),
+    })
     expect(await receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 2))).toMatchObject({ code: 0 })
+  })
+
+  it('has a limit of its memory, and a deadline', async () => {
+    const repository = await emptyRepository()
+    const limit = 64 * 1024 ** 2
+    expect((await runGit(shell('ulimit -d'), { repository, maxMemoryBytes: limit })).stdout).toBe(`${limit / 1024}\n`)
+    await expect(runGit(shell('sleep 1000'), { repository, timeoutMs: 50 })).rejects.toMatchObject({ kind: 'TIMEOUT' })
   })
 
   it('does not start in a folder that is not there', async () => {

@@ -460,7 +460,7 @@ describe('a pull request that is too large for a text', () => {
     const id = await client.git('large', 'rev-parse', 'topic:b')
     const large = await client.git('large', 'rev-parse', 'topic')
     // More than waits between the two ends of a connection.
-    const texts = Object.fromEntries([1, 2, 3, 4].map((number) => [`text ${number}`, lines(900_000)]))
+    const texts = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`text ${number}`, lines(300_000)]))
     importHistory(join(client.home, 'large'), [
       { on: 'refs/heads/topic', parents: [large], message: 'larger', files: { c: { mode: '100644', id } } },
       { on: 'refs/heads/many', parents: [`${large}~1`], message: 'many', files: texts },

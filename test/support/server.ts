@@ -46,6 +46,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       webhookAllowedHosts: parseAllowedHosts(''),
       corsOrigins: [],
       maxMessageBytes: 4 * 1024 * 1024,
+      gitMemoryBytes: 2 * 1024 ** 3,
       reflection: true,
       logLevel: 'debug',
       ...config,

@@ -1,4 +1,5 @@
 import { checkObjects, removeLock, repositoryFolders, staleLocks } from '../../git/examination.ts'
+import { findLeftovers, removeLeftover } from '../../git/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../git/repositories.ts'
 import { attachmentBytes, removeAttachment, storedAttachments } from '../../storage/attachment-files.ts'
 import { allRepositoryIds, databaseProblems } from '../../storage/maintenance.ts'
@@ -49,6 +50,11 @@ async function* examineRepository(app: App, id: number, { fsck, fix }: Examinati
     for (const path of await staleLocks(app.git, id, app.clock.now())) {
       yield await repairable(fix, subject, `${path} is the lock of a process that is gone`, () =>
         removeLock(app.git, id, path),
+      )
+    }
+    for (const path of await findLeftovers(app.git, id, app.clock.now())) {
+      yield await repairable(fix, subject, `${path} is what a process left that is gone`, () =>
+        removeLeftover(app.git, id, path),
       )
     }
     const differences = await compareRefIndex(app, id)

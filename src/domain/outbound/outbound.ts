@@ -12,6 +12,9 @@ const CHECK_TIMEOUT_MS = 5_000
 /** Checks at once, each of which may hold a socket to a name server. Further ones wait, as long as they may take. */
 const MAX_CHECKS = 64
 
+/** More would not have their turn in time. */
+const MAX_WAITING_CHECKS = 256
+
 /** A request to another server. */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST'
@@ -97,11 +100,11 @@ export function createOutbound({
   readonly resolve?: Resolve
 }): Outbound {
   const destinations = createDestinations({ ...rules, resolve })
-  const checks = createPlaces(MAX_CHECKS)
+  const checks = createPlaces(MAX_CHECKS, MAX_WAITING_CHECKS)
   return {
     async checkDestination(url) {
       await withDeadline(CHECK_TIMEOUT_MS, undefined, (signal) =>
-        checks.run(() => destinations.resolve(url, { isTrusted: false, signal })),
+        checks.run(() => destinations.resolve(url, { isTrusted: false, signal }), signal),
       )
     },
 
@@ -250,19 +253,36 @@ async function withDeadline<T>(
   }
 }
 
-/** Runs at most `count` works at once; others wait their turn. */
-function createPlaces(count: number) {
-  const waiting: (() => void)[] = []
+/** Runs at most `count` works at once; others wait their turn, of which there are at most `maxWaiting`. */
+function createPlaces(count: number, maxWaiting: number) {
+  const waiting = new Set<() => void>()
   let free = count
+  const waitForPlace = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const giveUp = () => {
+        waiting.delete(start)
+        reject(signal.reason)
+      }
+      const start = () => {
+        waiting.delete(start)
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      waiting.add(start)
+      signal.addEventListener('abort', giveUp)
+    })
   return {
-    async run<T>(work: () => Promise<T>): Promise<T> {
+    /** @throws OutboundError TIMEOUT when too many wait; the reason of the signal when that fires before its turn. */
+    async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+      signal.throwIfAborted()
       if (free > 0) free--
-      else await new Promise<void>((resolve) => waiting.push(resolve))
+      else if (waiting.size >= maxWaiting) throw new OutboundError('TIMEOUT')
+      else await waitForPlace(signal)
       try {
         return await work()
       } finally {
         // The place is handed on, so that nobody can take it in between.
-        const next = waiting.shift()
+        const [next] = waiting
         if (next) next()
         else free++
       }

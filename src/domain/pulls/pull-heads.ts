@@ -30,8 +30,8 @@ const MAX_ROUNDS = 5
 /** After a failure, which is our own or that of a broken repository. */
 const RETRY_MS = 60_000
 
-/** Pull requests that have failed and are left out of a look for the next one. */
-const MAX_SKIPPED = 500
+/** Pull requests that have failed and are left out of a look for the next one. With more of them all wait for the next time. */
+const MAX_SKIPPED = 20_000
 
 /** Brought up to date before a fetch is served. The worker sees to the rest. */
 const MAX_BEFORE_FETCH = 20
@@ -177,9 +177,11 @@ function headWork(app: App): DueWork {
     signal: app.signals.pullHeads,
     next(now, { ids }) {
       for (const [id, time] of failed) if (time <= now) failed.delete(id)
-      return rows.nextPullBehind(app.db, [...ids, ...failed.keys()].slice(0, MAX_SKIPPED))
+      if (failed.size >= MAX_SKIPPED) return Promise.resolve(undefined)
+      return rows.nextPullBehind(app.db, [...ids, ...failed.keys()])
     },
-    nextTime: async () => (failed.size === 0 ? undefined : Math.min(...failed.values())),
+    // Each waits as long as the others: the first that has failed is the first to try again.
+    nextTime: async () => failed.values().next().value,
     async run(id) {
       try {
         await follow(app, id)
@@ -187,6 +189,7 @@ function headWork(app: App): DueWork {
         const pull = await findPullRequestById(app.db, id)
         if (!pull) return
         notFollowed(app, pull, error)
+        failed.delete(id)
         failed.set(id, app.clock.now() + RETRY_MS)
       }
     },

@@ -4,7 +4,7 @@ import { isObjectId } from '../../git/objects.ts'
 import { OWN_REFS, resolveCommit } from '../../git/refs.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import type { App } from '../app.ts'
-import { DomainError, metadataText, type Reason } from '../errors.ts'
+import { DomainError, metadataText, type Reason, refusalOfGit } from '../errors.ts'
 
 /**
  * What all reading of Git has in common.
@@ -16,15 +16,15 @@ import { DomainError, metadataText, type Reason } from '../errors.ts'
  * that was deleted takes nothing back.
  */
 
-/** After how long to try again when too much is going on. */
-const RETRY_AFTER_SECONDS = 5
-
 /** Whether a ref, by its name in full, is for the server's own eyes. */
 export function isOwnRef(name: string): boolean {
   return name.startsWith(OWN_REFS)
 }
 
-/** Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT; DIFF_TOO_LARGE where a text is made of differences. */
+/**
+ * Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT, GIT_MEMORY_EXCEEDED; DIFF_TOO_LARGE where a text is made
+ * of differences.
+ */
 export async function reading<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -44,9 +44,7 @@ export async function* readingStream(chunks: AsyncIterable<Buffer>): AsyncGenera
 
 function explained(error: unknown): unknown {
   if (!(error instanceof GitError)) return error
-  if (error.kind === 'BUSY') return new DomainError('SERVER_BUSY', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
-  if (error.kind === 'TOO_LARGE') return new DomainError('DIFF_TOO_LARGE')
-  return error.kind === 'TIMEOUT' ? new DomainError('GIT_TIMEOUT') : error
+  return error.kind === 'TOO_LARGE' ? new DomainError('DIFF_TOO_LARGE') : (refusalOfGit(error) ?? error)
 }
 
 /**

@@ -70,6 +70,10 @@ interface Push {
   accepted: { readonly note: number; readonly updates: readonly RefUpdate[] } | undefined
   /** Once what Git made of them is being recorded. */
   recorded: Promise<void> | undefined
+  /** Nobody waits for it any more: what has come may not be all of it. */
+  isGivenUp: boolean
+  /** Git has ended: who notes something from then on records it. */
+  hasEnded: boolean
   /** What `update` hooks have taken. */
   updateHooksMs: number
   /** Whether Git asks at the end, too. */
@@ -89,8 +93,16 @@ function startPush(
   request: PackRequest,
   hasHooks: boolean,
 ): GitProcess {
-  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0, hasHooks }
-  const git = startReceivePack(app.git, repository.id, request, hasHooks, async (question, signal) => {
+  const push: Push = {
+    accepted: undefined,
+    recorded: undefined,
+    isGivenUp: false,
+    hasEnded: false,
+    updateHooksMs: 0,
+    hasHooks,
+  }
+  const pusher = { accountId: caller.user.id, hasScripts: hasHooks }
+  const git = startReceivePack(app.git, repository.id, request, pusher, async (question, signal) => {
     try {
       return await answer(app, caller, repository.id, push, question, signal)
     } catch (err) {
@@ -98,9 +110,9 @@ function startPush(
       throw err
     }
   })
-  const ended = git.exited.then(async (exit) => {
+  const ended = git.exited.finally(async () => {
+    push.hasEnded = true
     await record(app, repository.id, push)
-    return exit
   })
   // Whether or not the client waits, the server does before it closes the database.
   app.background.run('push', () => ended)
@@ -108,7 +120,9 @@ function startPush(
     ...git,
     exited: ended,
     stop() {
-      if (!push.accepted) git.stop()
+      if (push.accepted) return
+      push.isGivenUp = true
+      git.stop()
     },
   }
 }
@@ -135,10 +149,12 @@ async function answer(
       const refusals = await reviewPush(app, caller, repositoryId, question)
       if (refusals.length > 0) return refusal(refusals)
       const verdict = await run()
+      if (push.isGivenUp) return refusal(['the push was cut off'])
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
         push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
+        if (push.hasEnded) await record(app, repositoryId, push)
       }
       // A process at the end for these lines alone would cost every push more than they are worth.
       const notices = verdict.accepted && !push.hasHooks ? await noticesOf(app, caller, repositoryId, question) : []

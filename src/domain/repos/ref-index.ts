@@ -22,7 +22,6 @@ import {
   repositoriesWithPendingRefUpdates,
 } from '../../storage/branches.ts'
 import { type Tx, transaction } from '../../storage/database.ts'
-import type { PullRequest } from '../../storage/pull-requests.ts'
 import { type IndexedRefs, listHeldRefs } from '../../storage/ref-names.ts'
 import { redateReleasesOfTags, withdrawReleasesOfTags } from '../../storage/releases.ts'
 import {
@@ -126,7 +125,6 @@ async function record(
   const hasNewDefault = defaultBranch !== default_branch
   const isChanged = changes.length > 0 || hasNewDefault
   const pusherOf = findPushers(app, id)
-  const followed: PullRequest[] = []
   // The last batch may be an empty one; the notes go with it.
   for (let start = 0; start === 0 || start < changes.length; start += BATCH) {
     const batch = changes.slice(start, start + BATCH)
@@ -138,20 +136,22 @@ async function record(
     const isLast = start + BATCH >= changes.length
     const moved = movedRefs(batch, targets, pusherOf)
     const detected = await detectMerges(app, repository, moved)
-    await transaction(app.db, async (tx) => {
+    const followed = await transaction(app.db, async (tx) => {
       await writeRows(tx, id, batch, targets, nowSeconds(app.clock))
       await recordMovedRefs(app, tx, id, moved)
       if (isLast) await settleMerges(app, tx, merges, settled)
       await settleDetected(app, tx, detected)
-      followed.push(...(await followBranches(app, tx, id, defaultBranch, moved)))
-      if (!isLast) return
+      const pulls = await followBranches(app, tx, id, defaultBranch, moved)
+      if (!isLast) return pulls
       if (hasNewDefault) await recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED')
       await settleRenames(app, tx, repository, renames, settled)
       await endRecord(tx, id, settled, isChanged ? stateOf(app, defaultBranch) : undefined)
+      return pulls
     })
+    // At once: what is committed is told of, whatever becomes of the rest.
+    wakeWatchers(app)
+    headsMoved(app, followed)
   }
-  wakeWatchers(app)
-  headsMoved(app, followed)
   return changes.length
 }
 

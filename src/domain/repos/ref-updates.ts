@@ -8,7 +8,7 @@ import { DomainError } from '../errors.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
 import type { Unit } from './permissions.ts'
 import type { PullPush } from './pull-pushes.ts'
-import { recordRefs } from './ref-index.ts'
+import { healRefs, recordRefs } from './ref-index.ts'
 import { forgetNote, isUnderWay, noteUpdates } from './ref-notes.ts'
 import { reviewUpdates } from './ref-review.ts'
 
@@ -93,12 +93,19 @@ export async function applyUpdates(
   const also = origin?.rename ? noteRename(app, repositoryId, origin.rename) : origin?.note
   const push = origin && { pusherId: origin.pusherId, updates }
   const note = await noteUpdates(app, repositoryId, also, push)
+  const failure = await updateRefs(app.git, repositoryId, updates).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  )
   try {
-    await updateRefs(app.git, repositoryId, updates)
-  } finally {
     // If they have not moved, the caller saw something else than Git has: the rows, perhaps.
     await recordUpdates(app, repositoryId, note, updates)
+  } catch (err) {
+    if (!failure) throw err
+    // Why they have not moved is for who asked; that it could not be recorded, for the operator. The note stays.
+    app.log.error({ err, repository: repositoryId }, 'what became of refs could not be recorded')
   }
+  if (failure) throw failure.error
 }
 
 /**
@@ -143,9 +150,13 @@ async function recordNoted(
 ): Promise<void> {
   try {
     await recordRefs(app, repositoryId, [note], extent)
-  } finally {
+  } catch (error) {
     forgetNote(app, note)
+    // Nobody need come by: whoever watches learns of it when the refs are read again.
+    app.background.run('record refs again', () => healRefs(app, repositoryId))
+    throw error
   }
+  forgetNote(app, note)
 }
 
 /** What went wrong in Git's hands, for who asked. What is the server's own fault stays as it is. */

@@ -4,9 +4,9 @@ import { insertPullMessage, listWebhooksAbout, type OwnedWebhook } from '../../s
 import type { PullRequest } from '../../storage/pull-requests.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
 import { findUsersByIds } from '../../storage/users.ts'
-import { insertDelivery, insertMessage } from '../../storage/webhook-deliveries.ts'
+import { insertMessage } from '../../storage/webhook-deliveries.ts'
 import { accessOfUsers, suffices } from '../repos/permissions.ts'
-import { newDeliveryUid } from './webhook-deliveries.ts'
+import { queueMessage, webhooksWithRoom } from './waiting-deliveries.ts'
 
 /** What webhooks are told of pull requests. */
 export type PullMessageType =
@@ -44,7 +44,11 @@ export interface PullNews {
  */
 export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs }: PullNews): Promise<void> {
   const webhooks = await ofReaders(tx, pull, await listWebhooksAbout(tx, pull))
-  if (webhooks.length === 0) return
+  const webhookIds = await webhooksWithRoom(
+    tx,
+    webhooks.map(({ id }) => id),
+  )
+  if (webhookIds.length === 0) return
   const message = await insertMessage(tx, {
     event_type: type,
     body: JSON.stringify({
@@ -57,7 +61,7 @@ export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs 
     create_time: timeMs,
   })
   await insertPullMessage(tx, { message_id: message.id, pull_request_id: pull.id, actor_id: actorId })
-  for (const { id } of webhooks) await insertDelivery(tx, id, message, newDeliveryUid(), timeMs)
+  await queueMessage(tx, webhookIds, message, timeMs)
 }
 
 /** Those of some webhooks whose owners may read pull requests of a repository: who was once concerned may be archived or shut out. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type Tx, transaction } from '../../storage/database.ts'
 import { findUserWebhook } from '../../storage/user-webhooks.ts'
 import type { User } from '../../storage/users.ts'
@@ -9,11 +8,9 @@ import { isReadable } from '../memos/memo-access.ts'
 import type { MemoEvent } from '../memos/memo-events.ts'
 import type { MemoView } from '../memos/memo-view.ts'
 import type { UserWebhook } from './user-webhooks.ts'
+import { newDeliveryUid, queueMessage, requireRoom, webhooksWithRoom } from './waiting-deliveries.ts'
 
 export type WebhookDelivery = rows.WebhookDelivery
-
-/** 128 random bits, so that ids never repeat. Standard Webhooks wants no dot in an id. */
-const UID_BYTES = 16
 
 /** What webhooks are told of. */
 type EventType = MemoEvent['type'] | 'memo.comment.created'
@@ -61,7 +58,7 @@ export async function listWebhookDeliveries(
  * Queues a delivery to be made now, again, or earlier than it would be, with all retries before it.
  *
  * @param names what errors call the webhook and the delivery.
- * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND
+ * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND; RATE_LIMITED when too much waits already.
  */
 export async function redeliver(
   app: App,
@@ -74,6 +71,7 @@ export async function redeliver(
     const delivery = await rows.findDelivery(tx, webhook.id, uid)
     if (!delivery) throw new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', { name: names.delivery })
     await requireEnabled(tx, webhook, names.webhook)
+    if (delivery.next_attempt_time === null) await requireRoom(tx, webhook.id)
     await rows.requeueDelivery(tx, webhook.id, delivery.id, now)
     return delivery
   })
@@ -85,13 +83,14 @@ export async function redeliver(
  * Queues a delivery of the type `test`.
  *
  * @param name what an error calls the webhook.
- * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED
+ * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too much waits already.
  */
 export async function testWebhook(app: App, owner: User, webhook: UserWebhook, name: string): Promise<WebhookDelivery> {
   const now = app.clock.now()
   const body = { type: 'test', timestamp: new Date(now).toISOString(), creator: nameOf(owner) }
   const delivery = await transaction(app.db, async (tx) => {
     await requireEnabled(tx, webhook, name)
+    await requireRoom(tx, webhook.id)
     const message = await rows.insertMessage(tx, {
       event_type: body.type,
       body: JSON.stringify(body),
@@ -105,7 +104,7 @@ export async function testWebhook(app: App, owner: User, webhook: UserWebhook, n
 
 async function queueMemo(app: App, tx: Tx, owner: User, type: EventType, view: MemoView, timeMs: number) {
   if (owner.state !== 'NORMAL') return
-  const webhookIds = await rows.listEnabledWebhooks(tx, owner.id)
+  const webhookIds = await webhooksWithRoom(tx, await rows.listEnabledWebhooks(tx, owner.id))
   if (webhookIds.length === 0) return
   const message = await rows.insertMessage(tx, {
     event_type: type,
@@ -119,7 +118,7 @@ async function queueMemo(app: App, tx: Tx, owner: User, type: EventType, view: M
     }),
     create_time: timeMs,
   })
-  for (const id of webhookIds) await rows.insertDelivery(tx, id, message, newDeliveryUid(), app.clock.now())
+  await queueMessage(tx, webhookIds, message, app.clock.now())
 }
 
 /** Lets a webhook pass that is still there and switched on: it was read before the transaction. */
@@ -127,11 +126,6 @@ async function requireEnabled(tx: Tx, { user_id, uid }: UserWebhook, name: strin
   const present = await findUserWebhook(tx, user_id, uid)
   if (!present) throw new DomainError('WEBHOOK_NOT_FOUND', { name })
   if (present.disabled) throw new DomainError('WEBHOOK_DISABLED', { name })
-}
-
-/** The id of a new delivery. */
-export function newDeliveryUid(): string {
-  return `msg_${randomBytes(UID_BYTES).toString('hex')}`
 }
 
 function nameOf(user: User): string {

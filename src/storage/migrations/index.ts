@@ -23,6 +23,7 @@ import * as gitHooks from './0021-git-hooks.ts'
 import * as repositoryEvents from './0022-repository-events.ts'
 import * as pullRequests from './0023-pull-requests.ts'
 import * as privateEmails from './0024-private-emails.ts'
+import * as webhookBounds from './0025-webhook-bounds.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   { name: '0022-repository-events', ...repositoryEvents },
   { name: '0023-pull-requests', ...pullRequests },
   { name: '0024-private-emails', ...privateEmails },
+  { name: '0025-webhook-bounds', ...webhookBounds },
 ]

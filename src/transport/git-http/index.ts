@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { deletionBehind } from '../../domain/errors.ts'
+import { type DomainError, deletionBehind, type Reason, refusalOfGit } from '../../domain/errors.ts'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
@@ -104,14 +104,28 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     const route = readGitRoute(request.url ?? '')
     if (!route) return false
     handle(request, response, route, observed(request, response, route, options.observe)).catch((err: unknown) => {
-      const isGone = deletionBehind(err) !== undefined
-      options.log[isGone ? 'warn' : 'error']({ err }, 'a git request failed')
+      const refusal = deletionBehind(err) ?? refusalOfGit(err)
+      options.log[refusal ? 'warn' : 'error']({ err }, 'a git request failed')
       if (response.headersSent) abort(response)
-      else if (isGone) answerText(response, 404, 'Repository not found')
-      else answerText(response, 500, 'the server failed')
+      else answerFailure(response, refusal)
     })
     return true
   }
+}
+
+/** What git users are told of a request that could not be served for a reason that is no fault of the server. */
+const FAILURES: Readonly<Partial<Record<Reason, readonly [status: number, message: string]>>> = {
+  DELETED_MEANWHILE: [404, 'Repository not found'],
+  REPOSITORY_NOT_FOUND: [404, 'Repository not found'],
+  SERVER_BUSY: [503, 'the server is busy: try again later'],
+  GIT_TIMEOUT: [504, 'git took too long'],
+  GIT_MEMORY_EXCEEDED: [422, 'this takes more memory than the server allows'],
+}
+
+function answerFailure(response: HttpResponse, refusal: DomainError | undefined): void {
+  const [status, message] = (refusal && FAILURES[refusal.reason]) ?? [500, 'the server failed']
+  const headers: Record<string, string> = status === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {}
+  answerText(response, status, message, headers)
 }
 
 /** What is found out about a request before it ends. */

@@ -19,6 +19,11 @@ export const CONTENTS = {
     message: ({ path }) => `repository file already exists [path: ${path}]`,
     restStatus: 422,
   },
+  GIT_MEMORY_EXCEEDED: {
+    code: Code.ResourceExhausted,
+    message: 'this takes more memory to read than the server allows: fetch it with git',
+    restStatus: 422,
+  },
   GIT_TIMEOUT: { code: Code.DeadlineExceeded, message: 'this takes longer to read than the server allows' },
   INVALID_FILE_CHANGE: {
     code: Code.InvalidArgument,

@@ -126,6 +126,27 @@ describe('checkDestination', () => {
   })
 })
 
+describe('checks at once', () => {
+  it('wait for each other, and no more than would have their turn', async () => {
+    const ends: (() => void)[] = []
+    const made = createOutbound({
+      allowedHosts: parseAllowedHosts(''),
+      ownAddresses: () => [],
+      resolve: () => new Promise((_, reject) => ends.push(() => reject(new Error('no name server')))),
+    })
+    const check = () => made.checkDestination(new URL('http://hooks.example/')).then(() => '', String)
+    const checks = Array.from({ length: 64 + 256 }, check)
+    expect(await check()).toContain('TIMEOUT')
+    expect(ends).toHaveLength(64)
+    // Each that has ended makes room for the next one.
+    while (ends.length > 0) {
+      ends.shift()?.()
+      await Promise.resolve()
+    }
+    await Promise.all(checks)
+  })
+})
+
 describe('send', () => {
   it('sends what it is given to the host that is named, and answers what comes back', async () => {
     const seen: unknown[] = []

@@ -68,7 +68,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       })
     }
     if (service === 'git-upload-pack') return startUploadPack(repositories, ENGINE, request)
-    return startReceivePack(repositories, ENGINE, request, false, review)
+    return startReceivePack(repositories, ENGINE, request, { accountId: 1, hasScripts: false }, review)
   }
   const grant: AuthorizeGit = async ({ headers }, { owner, name, service }) => {
     if (`${owner}/${name}`.toLowerCase() !== 'ada/engine') {

@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database.ts'
+
+/** How many deliveries wait, beside their webhook: what bounds them is asked at each change, and must not count them. */
+export async function up(db: Tx): Promise<void> {
+  await db.schema
+    .alterTable('user_webhooks')
+    .addColumn('waiting_count', 'integer', (c) => c.notNull().defaultTo(0))
+    .execute()
+  await sql`
+    update user_webhooks set waiting_count = (
+      select count(*) from webhook_deliveries where webhook_id = user_webhooks.id and next_attempt_time is not null
+    )
+  `.execute(db)
+  await sql`
+    create trigger webhook_deliveries_counted after insert on webhook_deliveries when new.next_attempt_time is not null
+    begin
+      update user_webhooks set waiting_count = waiting_count + 1 where id = new.webhook_id;
+    end
+  `.execute(db)
+  await sql`
+    create trigger webhook_deliveries_discounted after delete on webhook_deliveries
+    when old.next_attempt_time is not null
+    begin
+      update user_webhooks set waiting_count = waiting_count - 1 where id = old.webhook_id;
+    end
+  `.execute(db)
+  await sql`
+    create trigger webhook_deliveries_recounted after update of next_attempt_time on webhook_deliveries
+    when (old.next_attempt_time is null) <> (new.next_attempt_time is null)
+    begin
+      update user_webhooks
+      set waiting_count = waiting_count + iif(new.next_attempt_time is null, -1, 1)
+      where id = new.webhook_id;
+    end
+  `.execute(db)
+}
+
+export async function down(db: Tx): Promise<void> {
+  for (const trigger of ['counted', 'discounted', 'recounted']) {
+    await sql`drop trigger ${sql.id(`webhook_deliveries_${trigger}`)}`.execute(db)
+  }
+  await db.schema.alterTable('user_webhooks').dropColumn('waiting_count').execute()
+}
