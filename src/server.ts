@@ -62,6 +62,7 @@ import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
 import { startAutoMerges } from './domain/pulls/auto-merges.ts'
+import { startFollowUps } from './domain/pulls/merge-follow-ups.ts'
 import { startPullHeads } from './domain/pulls/pull-heads.ts'
 import { createCommitSigning } from './domain/repos/commit-signing.ts'
 import { createSignatureChecks } from './domain/repos/commit-verification.ts'
@@ -202,6 +203,7 @@ export async function createApp(
       mirrors: createSignal(),
       pullHeads: createSignal(),
       autoMerges: createSignal(),
+      mergeFollowUps: createSignal(),
       repositoryEvents: createSignal(),
     },
     copies: createCopyPlaces(),
@@ -253,12 +255,13 @@ async function startLocked(config: Config, log: Logger, clock: Clock, lock: Data
     const mirrors = startMirrors(app)
     const pullHeads = startPullHeads(app)
     const autoMerges = await startAutoMerges(app)
+    const followUps = await startFollowUps(app)
     app.background.run('forget old events', () => forgetOldEvents(app))
     let closing: Promise<void> | undefined
     const close = async (graceMs: number) => {
       stopServing()
       await listener.close(graceMs)
-      await Promise.all([deliveries.stop(), mirrors.stop(), pullHeads.stop(), autoMerges.stop()])
+      await Promise.all([deliveries.stop(), mirrors.stop(), pullHeads.stop(), autoMerges.stop(), followUps.stop()])
       await app.background.settled()
       await finishMeasuring(app)
       await closeRepositories(app.git)

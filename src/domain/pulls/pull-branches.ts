@@ -1,5 +1,5 @@
 import { HEADS } from '../../git/refs.ts'
-import { deleteAutoMerge, deleteAutoMergesInto, wakeAutoMerges } from '../../storage/auto-merges.ts'
+import { deleteAutoMergesInto, wakeAutoMerges } from '../../storage/auto-merges.ts'
 import { findBranchRename } from '../../storage/branch-renames.ts'
 import { findBranch } from '../../storage/branches.ts'
 import type { Tx } from '../../storage/database.ts'
@@ -7,6 +7,7 @@ import * as rows from '../../storage/pull-heads.ts'
 import { type PullRequest, touchPull } from '../../storage/pull-requests.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type MovedRef, type PullEventType, recordPullChange } from '../repos/repository-events.ts'
+import { dropAutoMerge, recordDropped } from './dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from './review-states.ts'
 
 /**
@@ -89,8 +90,9 @@ async function followBases(
     const mergedInto = await rows.findMergedInto(tx, repositoryId, branch, oldId)
     const to = (await existing(tx, repositoryId, mergedInto)) ?? (await existing(tx, repositoryId, defaultBranch))
     // Whoever ordered a merge did not mean one to another branch.
-    await deleteAutoMergesInto(tx, repositoryId, branch)
+    const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
     await retargetPulls(app, tx, repositoryId, branch, to, pusherId)
+    for (const id of dropped) await recordDropped(app, tx, pusherId, id)
   }
 }
 
@@ -144,7 +146,7 @@ async function pullsClosed(
   pulls: readonly PullRequest[],
   pusherId: number | undefined,
 ): Promise<void> {
-  for (const { id } of pulls) await deleteAutoMerge(tx, id)
+  for (const { id } of pulls) await dropAutoMerge(app, tx, pusherId, id)
   await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_CLOSED')
 }
 

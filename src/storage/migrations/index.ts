@@ -22,6 +22,7 @@ import * as topics from './0020-topics.ts'
 import * as gitHooks from './0021-git-hooks.ts'
 import * as repositoryEvents from './0022-repository-events.ts'
 import * as pullRequests from './0023-pull-requests.ts'
+import * as mergeFollowUps from './0024-merge-follow-ups.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   { name: '0021-git-hooks', ...gitHooks },
   { name: '0022-repository-events', ...repositoryEvents },
   { name: '0023-pull-requests', ...pullRequests },
+  { name: '0024-merge-follow-ups', ...mergeFollowUps },
 ]
