@@ -70,8 +70,6 @@ interface Push {
   recorded: Promise<void> | undefined
   /** What `update` hooks have taken. */
   updateHooksMs: number
-  /** Whether Git asks at the end, too. */
-  readonly hasHooks: boolean
 }
 
 /**
@@ -87,7 +85,7 @@ function startPush(
   request: PackRequest,
   hasHooks: boolean,
 ): GitProcess {
-  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0, hasHooks }
+  const push: Push = { accepted: undefined, recorded: undefined, updateHooksMs: 0 }
   const git = startReceivePack(app.git, repository.id, request, hasHooks, async (question, signal) => {
     try {
       return await answer(app, caller, repository.id, push, question, signal)
@@ -138,9 +136,7 @@ async function answer(
         const pushed = { pusherId: caller.user.id, updates }
         push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
       }
-      // A process at the end for these lines alone would cost every push more than they are worth.
-      const notices = verdict.accepted && !push.hasHooks ? await noticesOf(app, caller, repositoryId, question) : []
-      return answerOf(verdict, notices)
+      return answerOf(verdict)
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
@@ -152,7 +148,7 @@ async function answer(
       return answerOf(verdict)
     }
     case 'post-receive':
-      // What the script looks up is there.
+      // What the script looks up is there. Git asks about those refs alone that have moved, and so do the notices.
       await record(app, repositoryId, push)
       return answerOf(await run(), await noticesOf(app, caller, repositoryId, question))
   }
