@@ -1,3 +1,4 @@
+import { independentCommits } from '../../git/merge.ts'
 import { HEADS } from '../../git/refs.ts'
 import { deleteAutoMergesInto, wakeAutoMerges } from '../../storage/auto-merges.ts'
 import { findBranchRename } from '../../storage/branch-renames.ts'
@@ -64,6 +65,26 @@ export function headsMoved(app: App, pulls: readonly PullRequest[]): void {
   if (pulls.length === 0) return
   app.signals.pullHeads.notify()
   for (const { id } of pulls) compareReviewsSoon(app, id)
+}
+
+/** Open pull requests whose reviews are compared when their base was forced, the latest. The others are when somebody needs it. */
+const MAX_COMPARED = 100
+
+/** Sees to the reviews of open pull requests whose base has lost commits, once that is committed: more is proposed than was reviewed. */
+export function basesMoved(app: App, repositoryId: number, moved: readonly MovedRef[]): void {
+  const bases = moved.filter(
+    ({ ref, oldId, newId }) => ref.startsWith(HEADS) && oldId !== undefined && newId !== undefined,
+  )
+  if (bases.length === 0) return
+  app.background.run('look for bases that were forced', async () => {
+    for (const { ref, oldId = '', newId = '' } of bases) {
+      const branch = ref.slice(HEADS.length)
+      const pulls = await rows.listReviewedInto(app.db, repositoryId, branch, MAX_COMPARED)
+      if (pulls.length === 0) continue
+      const isForced = (await independentCommits(app.git, repositoryId, [oldId, newId])).has(oldId)
+      if (isForced) for (const id of pulls) compareReviewsSoon(app, id)
+    }
+  })
 }
 
 /** Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that is settled. */
