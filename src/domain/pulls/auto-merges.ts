@@ -1,15 +1,17 @@
 import * as rows from '../../storage/auto-merges.ts'
 import { transaction } from '../../storage/database.ts'
-import { findOwnerById } from '../../storage/owners.ts'
+import { findOwnerById, type Owner } from '../../storage/owners.ts'
 import { findTokenExpiry } from '../../storage/personal-access-tokens.ts'
 import { findPullRequestById, touchPull } from '../../storage/pull-requests.ts'
-import { findRepositoryById } from '../../storage/repositories.ts'
+import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
+import type { User } from '../../storage/users.ts'
 import { onBehalfOf, type SignedIn, scopesOf, tokenUuidOf } from '../access.ts'
 import { findOrderer } from '../accounts/orderers.ts'
 import { Scopes } from '../accounts/scopes.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../due-work.ts'
-import { DomainError, type Reason } from '../errors.ts'
+import { DomainError } from '../errors.ts'
+import { accessOfUser } from '../repos/permissions.ts'
 import { changeWatched, recordPullChange } from '../repos/repository-events.ts'
 import { dropAutoMerge } from './dropped-merges.ts'
 import { mayMergePull } from './merge-checks.ts'
@@ -33,9 +35,6 @@ const RETRY_MS = 15_000
 
 /** After anything else: most of what a merge may wait for makes it due, but not a key that was added, a team or a hook that changed. */
 const REST_MS = 60 * 60 * 1000
-
-/** What says that who ordered a merge has lost the right to it. They may order it again, should they get it back. */
-const ENDING: readonly Reason[] = ['MERGE_DENIED', 'REPOSITORY_NOT_FOUND']
 
 /**
  * Orders a merge for when it can happen.
@@ -147,11 +146,23 @@ async function tryMerge(app: App, pullId: number): Promise<void> {
     })
   } catch (error) {
     const isRefused = error instanceof DomainError
-    if (isRefused && ENDING.includes(error.reason)) return drop(app, order)
+    if (isRefused && (await hasLostRight(app, scheduler, repository, owner, error))) return drop(app, order)
     await rest(app, order, isRefused && !isPassing(error) ? REST_MS : RETRY_MS)
     if (!isRefused) throw error
     app.log.debug({ pullRequest: pullId, reason: error.reason }, 'a merge that was ordered has to wait')
   }
+}
+
+/** Whether a merge is refused because who ordered it may not do that any more, whatever their token sees and the repository hides. */
+async function hasLostRight(
+  app: App,
+  scheduler: User,
+  repository: Repository,
+  owner: Owner,
+  { reason }: DomainError,
+): Promise<boolean> {
+  if (reason === 'MERGE_DENIED') return true
+  return reason === 'REPOSITORY_NOT_FOUND' && (await accessOfUser(app, scheduler, repository, owner)).code === 'none'
 }
 
 /** Lets an order wait for something to happen, or for its token to expire. */
