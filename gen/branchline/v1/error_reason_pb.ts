@@ -2314,7 +2314,7 @@ export enum ErrorReason {
   /**
    * The pull request is known to be in conflict with its base, or to bring nothing that is not there.
    *
-   * FAILED_PRECONDITION, REST 405. Metadata: `mergeability`, "CONFLICT", "ANCESTOR" or "ERROR".
+   * FAILED_PRECONDITION, REST 405. Metadata: `mergeability`, "ANCESTOR" or "ERROR".
    *
    * @generated from enum value: PULL_REQUEST_NOT_MERGEABLE = 370;
    */
