@@ -1131,7 +1131,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ErrorReason.PULL_REQUEST_EXISTS", "There is an open pull request between these branches.\n\nALREADY_EXISTS, REST 409. Metadata: `number`, that of the pull request, and `id`; `base_repo_id`, `base_branch`, `head_branch`;\n`head_repo_id`, which is -1 where the caller may not read the repository."],
   ["branchline.v1.ErrorReason.PULL_REQUEST_MERGED", "What is merged is merged for good, and neither merged again nor updated.\n\nFAILED_PRECONDITION, REST 405 on merging and 422 on updating. Metadata: none."],
   ["branchline.v1.ErrorReason.PULL_REQUEST_NOT_FOUND", "The repository has no such pull request.\n\nNOT_FOUND, REST 404. Metadata: none."],
-  ["branchline.v1.ErrorReason.PULL_REQUEST_NOT_MERGEABLE", "The pull request is known to be in conflict with its base, or to bring nothing that is not there.\n\nFAILED_PRECONDITION, REST 405. Metadata: `mergeability`, \"ANCESTOR\" or \"ERROR\"."],
+  ["branchline.v1.ErrorReason.PULL_REQUEST_NOT_MERGEABLE", "The pull request brings nothing that is not in its base, or its base is gone.\n\nFAILED_PRECONDITION, REST 405. Metadata: `mergeability`, \"ANCESTOR\" or \"ERROR\"."],
   ["branchline.v1.ErrorReason.PULL_REQUEST_NOT_MERGED", "The pull request is not merged.\n\nNOT_FOUND, REST 404. Metadata: none."],
   ["branchline.v1.ErrorReason.PULL_REQUEST_NOT_OF_BRANCHES", "A pull request is of a branch and into a branch; one of the two names something else.\n\nINVALID_ARGUMENT, REST 422. Metadata: none."],
   ["branchline.v1.ErrorReason.PULL_REQUEST_STATE_FIXED", "What is merged is neither opened nor closed.\n\nFAILED_PRECONDITION, REST 412. Metadata: none."],

@@ -2312,7 +2312,7 @@ export enum ErrorReason {
   PULL_REQUEST_WORK_IN_PROGRESS = 369,
 
   /**
-   * The pull request is known to be in conflict with its base, or to bring nothing that is not there.
+   * The pull request brings nothing that is not in its base, or its base is gone.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: `mergeability`, "ANCESTOR" or "ERROR".
    *
