@@ -63,6 +63,7 @@ import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
 import { startAutoMerges } from './domain/pulls/auto-merges.ts'
+import { startFollowUps } from './domain/pulls/merge-follow-ups.ts'
 import { startPullHeads } from './domain/pulls/pull-heads.ts'
 import { createCommitSigning } from './domain/repos/commit-signing.ts'
 import { createSignatureChecks } from './domain/repos/commit-verification.ts'
@@ -208,6 +209,7 @@ export async function createApp(
       mirrors: createSignal(),
       pullHeads: createSignal(),
       autoMerges: createSignal(),
+      mergeFollowUps: createSignal(),
       repositoryEvents: createSignal(),
     },
     copies: createCopyPlaces(),
@@ -274,6 +276,7 @@ async function startParts(
   workers.push(startMirrors(app))
   workers.push(startPullHeads(app))
   workers.push(await startAutoMerges(app))
+  workers.push(await startFollowUps(app))
   workers.push(startLeftoverSweeps(app))
   app.background.run('forget old events', () => forgetOldEvents(app))
   return { url, app }

@@ -36,7 +36,7 @@ export type Credential =
   /** A reverse proxy that the operator trusts said so. */
   | { readonly kind: 'proxy' }
   /** In a call before, which left something to be done later: by a token with these scopes, if by one. */
-  | { readonly kind: 'order'; readonly scopes: Scopes | undefined }
+  | { readonly kind: 'order'; readonly scopes: Scopes | undefined; readonly uuid?: string | undefined }
   | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
 
 /**
@@ -53,9 +53,15 @@ export function signedIn(caller: Caller): SignedIn {
  * An account as the caller that it was when it left something to be done later.
  *
  * @param scopes what `scopesOf` gave then.
+ * @param uuid what `tokenUuidOf` gave then.
  */
-export function onBehalfOf(user: User, scopes?: Scopes): SignedIn {
-  return { kind: 'user', user, credential: { kind: 'order', scopes }, peer: { address: '', loopback: true } }
+export function onBehalfOf(user: User, scopes?: Scopes, uuid?: string): SignedIn {
+  return { kind: 'user', user, credential: { kind: 'order', scopes, uuid }, peer: { address: '', loopback: true } }
+}
+
+/** The access token that the caller uses, or used when something was left to be done later; undefined for another credential. */
+export function tokenUuidOf({ credential }: SignedIn): string | undefined {
+  return credential.kind === 'token' || credential.kind === 'order' ? credential.uuid : undefined
 }
 
 /** What the credential is limited to; undefined for one without limits, as sessions and passwords are. */

@@ -57,6 +57,8 @@ export interface Signals {
   readonly pullHeads: Signal
   /** There are merges to try that were ordered for when they are ready. */
   readonly autoMerges: Signal
+  /** Pull requests were merged, from which something follows. */
+  readonly mergeFollowUps: Signal
   /** There are events of accounts to watch. */
   readonly events: Signal
   /** There are events of repositories to watch. */

@@ -62,8 +62,7 @@ export function startUploadPack(repositories: Repositories, id: number, request:
 /**
  * Starts the half that clients push to.
  *
- * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then it is asked for each ref, and at
- *   the end, too.
+ * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then it is asked for each ref, too.
  * @param answer is asked when all objects have arrived and before a ref moves, and then refuses all; for each ref before that moves,
  *   which it then refuses by itself; and about those that have moved. Not asked when the push does not get so far.
  */

@@ -72,7 +72,10 @@ export function createReviewPlaces(): Shares {
 const ZEROS = /^0+$/
 
 /** Folders of hooks, for `core.hooksPath`. Git starts a process for each hook that there is, and `update` for each ref. */
-const FOLDERS: Readonly<Record<string, readonly HookName[]>> = { review: ['pre-receive'], scripts: HOOKS }
+const FOLDERS: Readonly<Record<string, readonly HookName[]>> = {
+  review: ['pre-receive', 'post-receive'],
+  scripts: HOOKS,
+}
 
 /** Puts the hooks into folders below one. */
 export async function installHooks(folder: string): Promise<void> {
@@ -89,7 +92,7 @@ export async function installHooks(folder: string): Promise<void> {
 /**
  * Where the hooks of a push are, below the folder that they were put into.
  *
- * @param all whether Git is to ask about each ref and at the end, too.
+ * @param all whether Git is to ask about each ref, too.
  */
 export function hooksFor(all: boolean): string {
   return all ? 'scripts' : 'review'

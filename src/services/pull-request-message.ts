@@ -78,6 +78,7 @@ function messageWith(app: App, viewer: Caller, view: PullView, ofRepository: Rep
     ...planningOf(app, view),
     ...timesOf(view),
     ...mergeOf(app, viewer, view),
+    ...autoMergeOf(app, viewer, view),
   })
 }
 
@@ -121,6 +122,18 @@ function mergeOf(app: App, viewer: Caller, { pull, merger }: PullView): Fields {
     ...(pull.merge_time !== null && { mergedAt: atSecond(pull.merge_time) }),
     ...(pull.merge_commit !== null && { mergeCommitSha: pull.merge_commit }),
     ...(merger && { mergedBy: accountMessage(app, viewer, merger) }),
+  }
+}
+
+function autoMergeOf(app: App, viewer: Caller, { autoMerge }: PullView): Fields {
+  if (!autoMerge) return {}
+  const { order, scheduler } = autoMerge
+  return {
+    autoMerge: {
+      user: accountMessage(app, viewer, scheduler),
+      style: order.style,
+      createdAt: atSecond(order.create_time),
+    },
   }
 }
 

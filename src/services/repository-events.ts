@@ -127,7 +127,9 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'PULL_REQUEST_HEAD_MOVED':
     case 'PULL_REQUEST_REVIEW_REQUESTED':
     case 'PULL_REQUEST_REVIEWED':
-    case 'PULL_REQUEST_COMMENTED': {
+    case 'PULL_REQUEST_COMMENTED':
+    case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
+    case 'PULL_REQUEST_AUTO_MERGE_CANCELLED': {
       const { number, base, head: headSha } = notedPullOf(event)
       return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
     }

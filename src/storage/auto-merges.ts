@@ -12,6 +12,8 @@ export interface AutoMergesTable {
   scheduler_id: number
   /** Of the token that it was ordered with; null for a credential that is not limited. */
   scopes: string | null
+  /** Of that token; null for another credential. The token may have gone: then nobody stands behind the order any more. */
+  token_uuid: string | null
   /** As the merge was asked for: `merge` or another style. */
   style: string
   /** Of the commit; empty for the default. */
@@ -48,9 +50,16 @@ export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> 
   return numDeletedRows > 0n
 }
 
-/** Takes back that open pull requests are to be merged to a branch. */
-export async function deleteAutoMergesInto(tx: Tx, repositoryId: number, branch: string): Promise<void> {
-  await tx
+/** The merges that pull requests are to have, by the id of the pull request. */
+export async function findAutoMerges(db: Db, pullIds: readonly number[]): Promise<ReadonlyMap<number, AutoMerge>> {
+  if (pullIds.length === 0) return new Map()
+  const merges = await db.selectFrom('auto_merges').selectAll().where('pull_request_id', 'in', pullIds).execute()
+  return new Map(merges.map((merge) => [merge.pull_request_id, merge]))
+}
+
+/** Takes back that open pull requests are to be merged to a branch. @returns their ids. */
+export async function deleteAutoMergesInto(tx: Tx, repositoryId: number, branch: string): Promise<number[]> {
+  const deleted = await tx
     .deleteFrom('auto_merges')
     .where('pull_request_id', 'in', (eb) =>
       eb
@@ -60,7 +69,9 @@ export async function deleteAutoMergesInto(tx: Tx, repositoryId: number, branch:
         .where('base_branch', '=', branch)
         .where('state', '=', sql.lit('OPEN' as const)),
     )
+    .returning('pull_request_id')
     .execute()
+  return deleted.map(({ pull_request_id }) => pull_request_id)
 }
 
 /** What makes a merge due; one that is due already keeps its place among the others. */
@@ -119,6 +130,19 @@ export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promis
         ),
       ]),
     )
+    .execute()
+}
+
+/** Makes the merges due that were ordered by an account or, as given, with one token of theirs: that may be no order any more. */
+export async function wakeAutoMergesBy(
+  tx: Tx,
+  now: number,
+  by: Partial<Pick<AutoMerge, 'scheduler_id' | 'token_uuid'>>,
+): Promise<void> {
+  await tx
+    .updateTable('auto_merges')
+    .set(dueFrom(now))
+    .where((eb) => eb.and(by))
     .execute()
 }
 

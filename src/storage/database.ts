@@ -19,6 +19,7 @@ import type { InstanceKeysTable } from './instance-keys.ts'
 import type { LabelsTable } from './labels.ts'
 import type { LinkedIdentitiesTable } from './linked-identities.ts'
 import type { MemosTable, MemoTagsTable } from './memos.ts'
+import type { MergedCommitsTable, MergeFollowUpsTable } from './merge-follow-ups.ts'
 import type { MilestonesTable } from './milestones.ts'
 import type { MirrorsTable } from './mirrors.ts'
 import type { NotificationsTable } from './notifications.ts'
@@ -102,6 +103,8 @@ export interface Schema {
   pull_comments: PullCommentsTable
   pull_dependencies: PullDependenciesTable
   pull_merge_attempts: PullMergeAttemptsTable
+  merge_follow_ups: MergeFollowUpsTable
+  merged_commits: MergedCommitsTable
   pull_messages: PullMessagesTable
   pull_participants: PullParticipantsTable
   pull_request_assignees: PullRequestAssigneesTable

@@ -76,6 +76,16 @@ export function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise
   return ownerOfLiveToken(db, uuid, now)
 }
 
+/** When a token expires, in Unix milliseconds; undefined when it does not, or is gone. */
+export async function findTokenExpiry(db: Db, uuid: string): Promise<number | undefined> {
+  const token = await db
+    .selectFrom('personal_access_tokens')
+    .select('expires_at')
+    .where('uuid', '=', uuid)
+    .executeTakeFirst()
+  return token?.expires_at ?? undefined
+}
+
 export function insertToken(db: Db, token: Insertable<PersonalAccessTokensTable>): Promise<PersonalAccessToken> {
   return db.insertInto('personal_access_tokens').values(token).returningAll().executeTakeFirstOrThrow()
 }

@@ -99,6 +99,57 @@ export function listOpenHeads(
     .execute()
 }
 
+/** The latest pull requests that go to a branch and are not merged, with the commits that they are at. */
+export function listUnmergedInto(
+  db: Db,
+  repositoryId: number,
+  branch: string,
+  limit: number,
+): Promise<Pick<PullRequest, 'id' | 'head_commit'>[]> {
+  return db
+    .selectFrom('pull_requests')
+    .select(['id', 'head_commit'])
+    .where('repository_id', '=', repositoryId)
+    .where('base_branch', '=', branch)
+    .where('state', 'in', [sql.lit('OPEN' as const), sql.lit('CLOSED' as const)])
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Ids of the latest open pull requests that go to a branch and that somebody has approved, or not. */
+export async function listReviewedInto(db: Db, repositoryId: number, branch: string, limit: number): Promise<number[]> {
+  const pulls = await db
+    .selectFrom('pull_requests')
+    .select('id')
+    .where('repository_id', '=', repositoryId)
+    .where('base_branch', '=', branch)
+    .where('state', '=', sql.lit('OPEN' as const))
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('reviews')
+          .select('reviews.id')
+          .whereRef('reviews.pull_request_id', '=', 'pull_requests.id')
+          .where('reviews.state', 'in', ['APPROVED', 'REQUEST_CHANGES']),
+      ),
+    )
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return pulls.map(({ id }) => id)
+}
+
+/** Keeps where the head of a closed pull request left its base, unless it has another head by now. */
+export async function putMergeBase(tx: Tx, id: number, head: string, mergeBase: string): Promise<void> {
+  await tx
+    .updateTable('pull_requests')
+    .set({ merge_base: mergeBase })
+    .where('id', '=', id)
+    .where('state', '=', 'CLOSED')
+    .where('head_commit', '=', head)
+    .execute()
+}
+
 /** The branch of the same repository to which a branch was last merged as it is; undefined when it was to none. */
 export async function findMergedInto(
   db: Db,

@@ -7,6 +7,8 @@ export interface PullMergeAttemptsTable {
   /** Of the note of the update of the base branch. */
   note_id: number
   merger_id: number
+  /** What the base branch held before; null where that is not known. */
+  base_commit: string | null
   /** Where head left base before. */
   merge_base: string
   /** What is merged. */
@@ -15,6 +17,11 @@ export interface PullMergeAttemptsTable {
   merge_commit: string
   /** Unix seconds. */
   time: number
+  /** 0 or 1: whether who merges wants the head branch deleted after that. */
+  delete_head: number
+  /** As the next one for a deletion: of the token by which it was asked for; null for a credential that is not limited. */
+  scopes: string | null
+  token_uuid: string | null
 }
 
 export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>

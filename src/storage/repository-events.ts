@@ -35,6 +35,8 @@ export interface RepositoryEventsTable {
     | 'PULL_REQUEST_REVIEW_REQUESTED'
     | 'PULL_REQUEST_REVIEWED'
     | 'PULL_REQUEST_COMMENTED'
+    | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
+    | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
   /** Who may know of it: whoever reads a part or any, whoever sees drafts of releases, administrators of the repository. */
   audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
   /** Account of who did it. Null for the server. */

@@ -66,11 +66,11 @@ export function insertReviewComment(tx: Tx, comment: NewReviewComment): Promise<
   return tx.insertInto('review_comments').values(comment).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Notes where the line of a comment is. */
+/** Notes where the line of a comment is, in which file. */
 export async function moveReviewComment(
   tx: Tx,
   id: number,
-  place: Pick<ReviewComment, 'line' | 'commit_id'>,
+  place: Pick<ReviewComment, 'path' | 'line' | 'commit_id'>,
 ): Promise<void> {
   await tx.updateTable('review_comments').set(place).where('id', '=', id).execute()
 }

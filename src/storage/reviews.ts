@@ -23,6 +23,8 @@ export interface ReviewsTable {
   stale: Generated<number>
   /** The head with which what was reviewed was last compared, on the present base; empty for none. */
   compared_head: string
+  /** Where that head left the base then; empty where it did not. */
+  compared_base: Generated<string>
   dismissed: Generated<number>
   /** Kept by triggers on `review_comments`. */
   comments_count: Generated<number>
@@ -281,17 +283,39 @@ export function listUncompared(
     .execute()
 }
 
-/** Notes whether a head proposes something else than what was looked at. */
+/** Where the heads with which the reviews of a pull request were compared left the base; empty without reviews. */
+export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
+  const found = await db
+    .selectFrom('reviews')
+    .select('compared_base')
+    .distinct()
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', SUBMITTED)
+    .execute()
+  return found.map(({ compared_base }) => compared_base)
+}
+
+/** Forgets the comparisons of a pull request with a head that left the base elsewhere: something else is proposed since. */
+export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string): Promise<void> {
+  await tx
+    .updateTable('reviews')
+    .set({ compared_head: '', compared_base: mergeBase })
+    .where('pull_request_id', '=', pullId)
+    .where('compared_base', '<>', mergeBase)
+    .execute()
+}
+
+/** Notes whether a head, which left the base at `mergeBase`, proposes something else than what was looked at. */
 export async function setCompared(
   tx: Tx,
   pullId: number,
   reviewed: Reviewed,
-  head: string,
+  { head, mergeBase }: { readonly head: string; readonly mergeBase: string },
   isStale: boolean,
 ): Promise<void> {
   await tx
     .updateTable('reviews')
-    .set({ stale: Number(isStale), compared_head: head })
+    .set({ stale: Number(isStale), compared_head: head, compared_base: mergeBase })
     .where('pull_request_id', '=', pullId)
     .where('commit_id', '=', reviewed.commit_id)
     .where('merge_base', '=', reviewed.merge_base)

@@ -51,19 +51,35 @@ describe('authors of commits', () => {
     const [dora, finn] = ['Dora <dora@example.org>', 'Finn <finn@example.org>']
     const { repositories, idOf } = await repositoryWith([
       { on: made('base'), message: 'base' },
-      { on: made('head'), message: 'a', parents: [made('base')], author: dora },
+      {
+        on: made('head'),
+        message:
+          'a\n\nText.\n\nCo-authored-by: Ivo\n <ivo@example.org>\nCo-authored-by: nobody\nReviewed-by: Kim <kim@example.org>',
+        parents: [made('base')],
+        author: dora,
+      },
       { on: made('other'), message: 'b', parents: [made('base')], author: finn },
-      { on: made('head'), message: 'c', author: 'D. <DORA@example.org>' },
+      {
+        on: made('head'),
+        message: 'c\n\nco-authored-BY: I. <IVO@example.org>\nCo-authored-by: Finn <finn@example.org>',
+        author: 'D. <DORA@example.org>',
+      },
       { on: made('head'), message: 'd', parents: [made('head'), made('other')], author: 'Gus <gus@example.org>' },
       { on: made('head'), message: 'e', author: 'Hal <>' },
     ])
     const list = (max: number) => listAuthors(repositories, 1, idOf(made('head')), idOf(made('base')), max)
-    expect(await list(10)).toEqual([
-      { name: 'Dora', email: 'dora@example.org' },
+    const [ivo, seenFinn] = [
+      { name: 'Ivo', email: 'ivo@example.org' },
       { name: 'Finn', email: 'finn@example.org' },
-      { name: 'Hal', email: '' },
-    ])
-    expect(await list(1)).toEqual([{ name: 'Dora', email: 'dora@example.org' }])
-    expect(await listAuthors(repositories, 1, idOf(made('base')), idOf(made('head')), 10)).toEqual([])
+    ]
+    expect(await list(10)).toEqual({
+      authors: [{ name: 'Dora', email: 'dora@example.org' }, seenFinn, { name: 'Hal', email: '' }],
+      coAuthors: [ivo, seenFinn],
+    })
+    expect(await list(1)).toEqual({ authors: [{ name: 'Dora', email: 'dora@example.org' }], coAuthors: [ivo] })
+    expect(await listAuthors(repositories, 1, idOf(made('base')), idOf(made('head')), 10)).toEqual({
+      authors: [],
+      coAuthors: [],
+    })
   })
 })

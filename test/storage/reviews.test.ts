@@ -4,6 +4,7 @@ import { migrate } from '../../src/storage/migrate.ts'
 import { findGrantsTo } from '../../src/storage/repository-grants.ts'
 import { findNumberOfComment, listReviewComments } from '../../src/storage/review-comments.ts'
 import {
+  comparedBases,
   countReviews,
   findPendingReview,
   findReview,
@@ -40,6 +41,7 @@ describe('reviews', () => {
       await listVotes(watched, 1)
       await listReviewRequests(watched, [1, 2])
       await listUncompared(watched, 1, '', 'all', 30)
+      await comparedBases(watched, 1)
       await listReviewComments(watched, 1, 0, 30)
       await findNumberOfComment(watched, 1, 1)
       await findGrantsTo(watched, [1, 2], 1)
@@ -47,7 +49,7 @@ describe('reviews', () => {
       await findVisibleTeams(watched, viewer.teams, [1])
       await findMembersOf(watched, [1], [1])
     })
-    expect(plans).toHaveLength(15)
+    expect(plans).toHaveLength(16)
     expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
     expect(plans.flat().join('\n')).toContain('reviews_pending')
     // What counts is found without going through what does not.

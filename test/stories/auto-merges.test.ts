@@ -161,14 +161,19 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('happens when who ordered it has the right again', async () => {
+  it.each([
+    ['a public repository', false],
+    ['a private repository', true],
+  ])('is over when who ordered it has lost the right, also if they get it back: %s', async (_, isPrivate) => {
     const { path, pull, head } = await proposal()
+    await ask(cast.bob, 'PATCH', path, { private: isPrivate })
     await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
     await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
     await report(cast.bob, path, head, 'success')
     expect(await isMerged(pull)).toBe(false)
     await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    expect(await isMerged(pull)).toBe(true)
+    expect(await isMerged(pull)).toBe(false)
+    expect((await ask(cast.bob, 'GET', pull)).auto_merge).toBeNull()
   })
 
   it.each([

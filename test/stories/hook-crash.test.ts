@@ -1,25 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { createClient } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { openGitClient, remoteOf } from '../support/git-client.ts'
-import { branchline, serveProcess, withFolder } from '../support/process.ts'
+import { branchline, processWith, serveProcess, waitingScript, withFolder } from '../support/process.ts'
 import { restAt } from '../support/rest.ts'
 import { inviteCast, PASSWORD, transportTo } from '../support/server.ts'
-
-/** Runs until somebody ends it, with a word among its arguments by which it is found from outside of a sandbox, too. */
-const waitingScript = (mark: string) => `exec sh -c 'while :; do sleep 0.1; done' ${mark}`
-
-/** Resolves when a process with a word among its arguments is there, or is gone. */
-async function processWith(word: string, state: 'there' | 'gone') {
-  for (;;) {
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-    const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
-    const isThere = commands.some((command) => command.split('\0').includes(word))
-    if (isThere === (state === 'there')) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
 
 describe('a server that is killed while a hook runs', () => {
   it.each(['pre-receive', 'update', 'post-receive'])(

@@ -1,3 +1,5 @@
+import { unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
@@ -231,6 +233,22 @@ describe('who pushes', () => {
     expect(await saidTo('told-base', 'origin', 'HEAD:another')).toEqual([])
     await git('fetch', '-q')
     expect(fork.id).toBeGreaterThan(0)
+  })
+
+  it('is told of branches that have moved, and not of one that Git could not move', async () => {
+    const { id } = await forge.repository(cast.bob, 'stuck')
+    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/stuck', 'bob', PASSWORD), 'stuck')
+    await client.commit('stuck', 'next')
+    const lock = join(repositoryPath(server.app.git, id), 'refs', 'heads', 'held.lock')
+    await writeFile(lock, '')
+    const said = await saidTo('stuck', 'origin', 'HEAD:held', 'HEAD:free', '--no-atomic').catch(
+      ({ stdout }: { stdout: string }) =>
+        stdout.split('\n').flatMap((line) => /^remote: ?(.*?)\s*$/.exec(line)?.[1] || []),
+    )
+    await unlink(lock)
+    const { body } = await forge.rest(cast.bob, 'GET', '/repos/bob/stuck/branches')
+    expect(body.map(({ name }: { name: string }) => name)).toEqual(['free', 'main'])
+    expect(said.filter((line) => line.includes('pull request'))).toEqual(["Create a new pull request for 'free':"])
   })
 
   it('is told so behind what a hook says', async () => {

@@ -176,7 +176,7 @@ describe('events of pull requests', () => {
         await finishAutoMerges(server.app)
         await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).merged).toBe(true)
       },
-      ['EDITED bob', 'EDITED bob', 'EDITED bob', 'MERGED bob'],
+      ['AUTO_MERGE_SCHEDULED bob', 'AUTO_MERGE_CANCELLED bob', 'AUTO_MERGE_SCHEDULED bob', 'MERGED bob'],
     ],
   ])('are one for each change: %s', async (name, change, told) => {
     expect(await toldOf(name.replaceAll(' ', '-'), change)).toEqual(told)

@@ -379,6 +379,45 @@ describe('what a pull request from a fork changes', () => {
 })
 
 describe('a pull request whose base', () => {
+  it.each([
+    ['is gone after it was closed', true],
+    ['goes while it is open, which closes it', false],
+  ])('%s keeps its commits, files and difference', async (_, isClosedBefore) => {
+    const name = `departed-${isClosedBefore}`
+    const path = `/repos/bob/${name}`
+    const send = async (method: string, at: string, body?: object) => {
+      const answer = await rest(cast.bob, method, at, body)
+      expect([answer.status, answer.body.message]).toEqual([expect.toSatisfy((status) => status < 300), undefined])
+      return answer.body
+    }
+    const write = (file: string, place: object) =>
+      send('POST', `${path}/contents/${file}`, { content: 'cm9zZXMK', ...place })
+    await send('POST', '/user/repos', { name, auto_init: true })
+    await write('next.txt', { branch: 'main', new_branch: 'next' })
+    // What is of the default branch has nowhere else to go.
+    const head = isClosedBefore ? 'topic' : 'main'
+    await write('topic.txt', isClosedBefore ? { branch: 'next', new_branch: 'topic' } : { branch: 'main' })
+    await send('POST', `${path}/pulls`, { head, base: 'next', title: 'x' })
+    // What comes from the base is no change, as nobody has found out yet when it is closed.
+    await write('later.txt', { branch: 'next' })
+    await send('POST', `${path}/pulls/1/update`)
+    const look = async () => [
+      (await get(`/${name}/pulls/1/commits`)).body.map(({ commit }: { commit: { message: string } }) => commit.message),
+      pathsOf((await get(`/${name}/pulls/1/files`)).body),
+      await textAt(`/${name}/pulls/1.diff`),
+      await textAt(`/${name}/pulls/1.patch`),
+      (await get(`/${name}/pulls/1`)).body.changed_files,
+    ]
+    if (isClosedBefore) await send('PATCH', `${path}/pulls/1`, { state: 'closed' })
+    const before = await look()
+    expect(before[1]).toEqual(['topic.txt'])
+    await client.git('.', 'init', '-q', name)
+    await push(name, cast.bob, `bob/${name}`, ':next')
+    const { state, base } = (await get(`/${name}/pulls/1`)).body
+    expect([state, base.sha]).toEqual(['closed', ''])
+    expect(await look()).toEqual(before)
+  })
+
   it('is gone has no range any more', async () => {
     await pushHistory('baseless', EVERYTHING)
     const number = await openPull('baseless', 'topic')

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { finishAutoMerges } from '../../src/domain/pulls/auto-merges.ts'
 import { checkMergeability } from '../../src/domain/pulls/mergeability.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { tokenOf } from '../support/callers.ts'
@@ -109,18 +110,6 @@ const GATES: Readonly<Record<string, Gate>> = {
       return undefined
     },
     refusal: notReady('Work in progress PRs cannot be merged', 'PULL_REQUEST_WORK_IN_PROGRESS'),
-  },
-  'what is known to be in conflict': {
-    async prepare({ open, path, pull, protect }) {
-      await protect({ required_approvals: 1, enable_push: true })
-      await open()
-      await forge.change(cast.bob, path, 'main', 'main', 'topic.txt')
-      const { id, mergeable } = await forge.ask(cast.bob, 'GET', pull)
-      await checkMergeability(server.app, id)
-      expect(mergeable).toBe(false)
-      return undefined
-    },
-    refusal: notReady(TRY_LATER, 'PULL_REQUEST_NOT_MERGEABLE'),
   },
   'what is in its base already': {
     async prepare({ open, path, head }) {
@@ -381,6 +370,33 @@ describe('a merge that Git cannot do is answered with', () => {
     expect(await merges.mergeByGrpc(cast.bob, pull, { do: style }).catch(String)).toContain('conflict')
   })
 
+  it.each(['merge', 'squash', 'rebase', 'rebase-merge', 'fast-forward-only'])(
+    'the same before the check of the pull request and after it: %s',
+    async (style) => {
+      const { open, path, pull } = await proposed()
+      const { id } = await open()
+      await forge.change(cast.bob, path, 'main', 'main', 'topic.txt')
+      const before = [
+        await merges.merge(cast.bob, pull, { Do: style }),
+        await merges.refusalOf(cast.bob, pull, { Do: style }),
+      ]
+      await checkMergeability(server.app, id)
+      const { mergeability } = await server.app.db
+        .selectFrom('pull_requests')
+        .select('mergeability')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow()
+      expect(mergeability).toBe('CONFLICT')
+      const after = [
+        await merges.merge(cast.bob, pull, { Do: style }),
+        await merges.refusalOf(cast.bob, pull, { Do: style }),
+      ]
+      const told = (answers: typeof before) => answers.map((answer) => ({ ...answer, headers: undefined }))
+      expect(told(after)).toEqual(told(before))
+      expect(after[0]?.status).toBe(409)
+    },
+  )
+
   it('the commit that a rebase ends at', async () => {
     const { open, path, pull, head } = await proposed()
     const { commit } = await forge.ask(cast.bob, 'DELETE', `${path}/contents/topic.txt`, {
@@ -431,6 +447,35 @@ describe('a merge that is not ready is forced', () => {
     await two.open()
     expect(await merges.mergeByGrpc(cast.carol, two.pull, { force_merge: true })).toMatchObject({ scheduled: false })
     expect((await forge.ask(cast.eve, 'GET', two.pull)).merged_by.login).toBe('carol')
+  })
+})
+
+describe('who may read and no more', () => {
+  it.each([
+    ['a public repository', {}],
+    ['a private repository', { private: true }],
+  ])('merges where a list says so, now or when it is ready: %s', async (_, fields) => {
+    for (const [rule, body] of [
+      [{}, { Do: 'squash', delete_branch_after_merge: true }],
+      [
+        { enable_status_check: true, status_check_contexts: ['ci'] },
+        { Do: 'merge', merge_when_checks_succeed: true },
+      ],
+    ]) {
+      const { open, protect, pull, path, head } = await proposed(fields)
+      await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
+      await protect({ enable_merge_whitelist: true, merge_whitelist_usernames: ['eve'], ...rule })
+      await open()
+      const token = await tokenOf(server.url, cast.eve, ['write:repository'])
+      const { status, body: answer } = await merges.merge(token, pull, body as JsonObject)
+      expect([status, answer]).toEqual([rule && 'enable_status_check' in rule ? 201 : 200, expect.anything()])
+      if (status === 201)
+        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, { state: 'success', context: 'ci' })
+      await finishAutoMerges(server.app)
+      expect((await forge.ask(cast.bob, 'GET', pull)).merged_by?.login).toBe('eve')
+      // To merge is all that the list lets them do.
+      expect((await forge.rest(cast.bob, 'GET', `${path}/branches/topic`)).status).toBe(200)
+    }
   })
 })
 

@@ -41,6 +41,8 @@ interface Proposal {
   readonly templates?: Readonly<Record<string, string>>
   /** Who writes a commit each. */
   readonly authors?: readonly string[]
+  /** The last paragraph of each of these commits. */
+  readonly trailers?: readonly string[]
   readonly title?: string
   readonly body?: string
 }
@@ -52,6 +54,7 @@ const placed = (text: string) => text.replaceAll(/<([A-Za-z]+)>/g, (_, name) => 
 async function proposed({
   templates = {},
   authors = ['bob <bob@example.org>'],
+  trailers = [],
   title = 'Mend it',
   body = '',
 }: Proposal) {
@@ -64,7 +67,8 @@ async function proposed({
   for (const [i, author] of authors.entries()) {
     await writeFile(join(client.home, name, `file${i}`), `${i}`)
     await git('add', '.')
-    await git('commit', '-q', '-m', `Change ${i}`, '-m', 'Because.', `--author=${author}`)
+    const paragraphs = [`Change ${i}`, 'Because.', ...(trailers[i] === undefined ? [] : [trailers[i]])]
+    await git('commit', '-q', ...paragraphs.flatMap((text) => ['-m', text]), `--author=${author}`)
   }
   await git('push', '-q', 'origin', 'topic')
   for (const [file, content] of Object.entries({ base: 'base\n', ...templates })) {
@@ -212,6 +216,26 @@ describe('a squash', () => {
     const { commit } = await forge.ask(cast.bob, 'GET', `${path}/branches/main`)
     expect([commit.author.username, commit.committer.username]).toEqual(['bob', 'ada'])
     expect(commit.author.email).toBe('BOB@example.org')
+  })
+
+  it('keeps whom its commits give credit to, each once', async () => {
+    const { mergedBy } = await proposed({
+      authors: ['bob <bob@example.org>', 'Dora <dora@example.org>', 'bob <bob@example.org>'],
+      trailers: [
+        'Co-authored-by: Finn <finn@example.org>\nCo-authored-by: Bob <bob@example.org>\nReviewed-by: Kim <kim@example.org>',
+        'Co-Authored-By: F. <FINN@example.org>\nCo-authored-by: nobody',
+        'Co-authored-by: D. <dora@example.org>\nCo-authored-by: Gus <gus@example.org>',
+      ],
+    })
+    expect(await mergedBy({ Do: 'squash' })).toBe(
+      [
+        'Mend it (#1)',
+        '',
+        'Co-authored-by: Dora <dora@example.org>',
+        'Co-authored-by: Finn <finn@example.org>',
+        'Co-authored-by: Gus <gus@example.org>',
+      ].join('\n'),
+    )
   })
 
   it('gives it once', async () => {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_DELETION } from '../../src/domain/pulls/merge-attempts.ts'
 import { repositoryPath } from '../../src/git/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../support/git-client.ts'
 import { invitePullCast, type PullCast, pullForge } from '../support/pull-forge.ts'
@@ -289,7 +290,7 @@ describe('a merge that a failure has cut in two', () => {
     const attempt = { pull_request_id: pullId, note_id, merger_id, merge_base: mergeBase, head_commit: head, time }
     await db
       .insertInto('pull_merge_attempts')
-      .values({ ...attempt, merge_commit: commit })
+      .values({ ...attempt, ...NO_DELETION, base_commit: null, merge_commit: commit })
       .execute()
   }
 

@@ -171,6 +171,44 @@ describe('a comment on a line', () => {
   })
 })
 
+describe('a comment on a line of a file that moves', () => {
+  it('goes with the file, and with its line, as often as it moves', async () => {
+    const pull = await pullOfLines('renamed')
+    const said = [10, 30].map((new_position) => ({ path: 'long.txt', new_position }))
+    const { id } = await say(cast.eve, pull, ...said, { path: 'long.txt', old_position: 10 })
+    const place = async () => {
+      const listed = await forge.ask(cast.bob, 'GET', `${pull.reviews}/${id}/comments`)
+      return listed.map(({ path, position }: Record<string, unknown>) => [path, position])
+    }
+    const rename = async (from: string, to: string, text: string) => {
+      const { sha } = await forge.ask(cast.carol, 'GET', `${pull.path}/contents/${from}?ref=topic`)
+      const content = Buffer.from(text).toString('base64')
+      await forge.ask(cast.carol, 'PUT', `${pull.path}/contents/${to}`, {
+        content,
+        branch: 'topic',
+        sha,
+        from_path: from,
+      })
+    }
+    const text = `${linesOf(1, 9)}changed\n${linesOf(11, 30)}`
+    await rename('long.txt', 'far/away.txt', `more\n${text}`)
+    expect(await place()).toEqual([
+      ['far/away.txt', 11],
+      ['far/away.txt', 31],
+      ['long.txt', 0],
+    ])
+    await rename('far/away.txt', 'near.txt', text)
+    expect(await place()).toEqual([
+      ['near.txt', 10],
+      ['near.txt', 30],
+      ['long.txt', 0],
+    ])
+    const { sha } = await forge.ask(cast.carol, 'GET', `${pull.path}/contents/near.txt?ref=topic`)
+    await forge.ask(cast.carol, 'DELETE', `${pull.path}/contents/near.txt`, { branch: 'topic', sha })
+    expect((await place())[0]).toEqual(['near.txt', 10])
+  })
+})
+
 describe('a conversation about a line', () => {
   it('has replies by whoever may read, and is resolved by who opened the pull request, wrote it, or may write', async () => {
     const pull = await pullOfLines('talk')

@@ -396,6 +396,54 @@ describe('a review of what has changed since', () => {
     expect(await approvals(pull)).toMatchObject({ approvals: 0, staleApprovals: 1 })
   })
 
+  it('is stale when the base was forced back, so that more is proposed', async () => {
+    const pull = await forge.pull('forced')
+    const tip = async () => (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
+    const first = await tip()
+    await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
+    await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
+    await protect(pull.path, { ignore_stale_approvals: true, enable_force_push: true, required_approvals: 1 })
+    const made = await forge.review(cast.bob, pull, 'APPROVED')
+    const isStale = async () => (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
+    // More on the base is not for the reviewer.
+    await forge.change(cast.bob, pull.path, 'main', 'main', 'more.txt')
+    expect([await isStale(), await approvals(pull)]).toEqual([false, expect.objectContaining({ approvals: 1 })])
+    const forced = { old_commit_id: await tip(), new_commit_id: first, force: true }
+    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, forced)
+    const { status, headers } = await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
+    expect([status, headers.get('x-error-reason')]).toEqual([405, 'APPROVALS_MISSING'])
+    expect([await isStale(), await approvals(pull)]).toEqual([
+      true,
+      expect.objectContaining({ approvals: 0, staleApprovals: 1 }),
+    ])
+    // And back again, where it says what was said.
+    const back = { old_commit_id: first, new_commit_id: forced.old_commit_id }
+    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, back)
+    expect([await isStale(), await approvals(pull)]).toEqual([false, expect.objectContaining({ approvals: 1 })])
+  })
+
+  it('is dismissed by itself when the base was forced back, where the rule says so', async () => {
+    const pull = await forge.pull('forced-dismissed')
+    const first = (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
+    await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
+    await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
+    await protect(pull.path, { dismiss_stale_approvals: true, enable_force_push: true })
+    await forge.review(cast.bob, pull, 'APPROVED')
+    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, { new_commit_id: first, force: true })
+    const isDismissed = async () => {
+      const [review] = await server.app.db
+        .selectFrom('reviews')
+        .innerJoin('pull_requests', 'pull_requests.id', 'reviews.pull_request_id')
+        .innerJoin('repositories', 'repositories.id', 'pull_requests.repository_id')
+        .select('dismissed')
+        .where('repositories.name', '=', 'forced-dismissed')
+        .execute()
+      return review?.dismissed
+    }
+    // Nobody has asked for it.
+    await expect.poll(isDismissed).toBe(1)
+  })
+
   it('is never taken for fresh before anybody has compared', async () => {
     const pull = await forge.pull('unknown')
     await protect(pull.path, { ignore_stale_approvals: true })

@@ -87,6 +87,7 @@ export async function testApp(
       mirrors: createSignal(),
       pullHeads: createSignal(),
       autoMerges: createSignal(),
+      mergeFollowUps: createSignal(),
       repositoryEvents: createSignal(),
     },
     copies: createCopyPlaces(),

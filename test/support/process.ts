@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -80,5 +80,19 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
     return await work(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs until somebody ends it, with a word among its arguments by which it is found from outside of a sandbox, too. */
+export const waitingScript = (mark: string) => `exec sh -c 'while :; do sleep 0.1; done' ${mark}`
+
+/** Resolves when a process with a word among its arguments is there, or is gone. */
+export async function processWith(word: string, state: 'there' | 'gone') {
+  for (;;) {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+    const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+    const isThere = commands.some((command) => command.split('\0').includes(word))
+    if (isThere === (state === 'there')) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -2345,9 +2345,9 @@ export enum ErrorReason {
   PULL_REQUEST_WORK_IN_PROGRESS = 369,
 
   /**
-   * The pull request is known to be in conflict with its base, or to bring nothing that is not there.
+   * The pull request brings nothing that is not in its base, or its base is gone.
    *
-   * FAILED_PRECONDITION, REST 405. Metadata: `mergeability`, "CONFLICT", "ANCESTOR" or "ERROR".
+   * FAILED_PRECONDITION, REST 405. Metadata: `mergeability`, "ANCESTOR" or "ERROR".
    *
    * @generated from enum value: PULL_REQUEST_NOT_MERGEABLE = 370;
    */

@@ -463,13 +463,16 @@ export const PullFileService: GenService<{
     output: typeof ListPullRequestFilesResponseSchema;
   },
   /**
-   * The pull request whose merge made a commit.
+   * The pull request whose merge made a commit or, where none did, the first merged one that brought it: as one of its commits, also one
+   * that a squash or a rebase has replaced on the base, or as what a rebase made of one. Of a pull request with more than 10,000 commits
+   * the latest 10,000 lead to it. A pull request that is
+   * not merged has brought nothing yet.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when there is no such commit, or it is not what a merge of a pull request made.
+   * - PULL_REQUEST_NOT_FOUND, when there is no such commit, or no merged pull request has brought it.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *

@@ -308,7 +308,7 @@ export const PullMergeService: GenService<{
    * - MERGE_DENIED, when the caller may not merge to the base branch.
    * - MERGE_BLOCKED, when it waits for one that is open.
    * - PULL_REQUEST_WORK_IN_PROGRESS, when its title says so.
-   * - PULL_REQUEST_NOT_MERGEABLE, when it is known to be in conflict, or to bring nothing.
+   * - PULL_REQUEST_NOT_MERGEABLE, when it brings nothing, or its base is gone. A conflict is MERGE_CONFLICT, whatever is known before.
    * - STATUS_CHECKS_MISSING, when statuses that the base branch requires are not successful.
    * - APPROVALS_MISSING, when it has fewer than the base branch requires.
    * - CHANGES_REQUESTED, when a review that counts asks for changes.

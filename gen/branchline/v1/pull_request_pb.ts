@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_request.proto.
  */
 export const file_branchline_v1_pull_request: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSKoCgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIQgwKCl9hZGRpdGlvbnNCDAoKX2RlbGV0aW9uc0IQCg5fY2hhbmdlZF9maWxlc0ITChFfbWVyZ2VfY29tbWl0X3NoYSJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_protobuf_timestamp]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSLeCgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDQgwKCl9hZGRpdGlvbnNCDAoKX2RlbGV0aW9uc0IQCg5fY2hhbmdlZF9maWxlc0ITChFfbWVyZ2VfY29tbWl0X3NoYSJwCglBdXRvTWVyZ2USJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgVzdHlsZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_protobuf_timestamp]);
 
 /**
  * A proposal to bring the commits of one branch, the head, to another one, the base. The head may be in a fork.
@@ -305,6 +305,14 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
    * @generated from field: bool unread = 39;
    */
   unread: boolean;
+
+  /**
+   * The merge that is ordered for when it is ready; absent without one. One that was taken back, or that a change of the base or of the
+   * state has dropped, is absent from then on, also in the answer to that change.
+   *
+   * @generated from field: branchline.v1.AutoMerge auto_merge = 40;
+   */
+  autoMerge?: AutoMerge | undefined;
 };
 
 /**
@@ -313,6 +321,41 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
  */
 export const PullRequestSchema: GenMessage<PullRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_pull_request, 0);
+
+/**
+ * A merge of a pull request that happens once the pull request is ready for it.
+ *
+ * @generated from message branchline.v1.AutoMerge
+ */
+export type AutoMerge = Message<"branchline.v1.AutoMerge"> & {
+  /**
+   * Who ordered it. It happens by their rights.
+   *
+   * @generated from field: branchline.v1.Account user = 1;
+   */
+  user?: Account | undefined;
+
+  /**
+   * How it is merged: `merge`, `rebase`, `rebase-merge`, `squash` or `fast-forward-only`.
+   *
+   * @generated from field: string style = 2;
+   */
+  style: string;
+
+  /**
+   * When it was ordered.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.AutoMerge.
+ * Use `create(AutoMergeSchema)` to create a new message.
+ */
+export const AutoMergeSchema: GenMessage<AutoMerge> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_pull_request, 1);
 
 /**
  * One side of a pull request.
@@ -362,5 +405,5 @@ export type PullRequestBranch = Message<"branchline.v1.PullRequestBranch"> & {
  * Use `create(PullRequestBranchSchema)` to create a new message.
  */
 export const PullRequestBranchSchema: GenMessage<PullRequestBranch> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_request, 1);
+  messageDesc(file_branchline_v1_pull_request, 2);
 

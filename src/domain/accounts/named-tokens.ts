@@ -6,6 +6,7 @@ import { DomainError, metadataText } from '../errors.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from './owners.ts'
 import {
   checkTokenDescription,
+  deletePersonalAccessToken,
   type MadeToken,
   type PersonalAccessToken,
   storeToken,
@@ -76,7 +77,7 @@ export async function createNamedToken(
  */
 export async function deleteNamedToken(app: App, owner: User, idOrName: string): Promise<void> {
   const { uuid } = await findToken(app, owner, idOrName)
-  await rows.deleteToken(app.db, owner.id, uuid)
+  await deletePersonalAccessToken(app, owner, uuid)
 }
 
 async function findToken(app: App, owner: User, idOrName: string): Promise<PersonalAccessToken> {
@@ -107,5 +108,5 @@ export async function getTokenInUse(app: App, { user, credential }: SignedIn): P
  */
 export async function deleteTokenInUse(app: App, caller: SignedIn): Promise<void> {
   const { uuid } = await getTokenInUse(app, caller)
-  await rows.deleteToken(app.db, caller.user.id, uuid)
+  await deletePersonalAccessToken(app, caller.user, uuid)
 }

@@ -1,5 +1,6 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { wakeAutoMergesBy } from '../../storage/auto-merges.ts'
 import { type Tx, transaction } from '../../storage/database.ts'
 import {
   countTokens,
@@ -155,8 +156,14 @@ export async function listPersonalAccessTokens(
  *
  * @returns whether the account had such a token.
  */
-export function deletePersonalAccessToken(app: App, owner: User, uuid: string): Promise<boolean> {
-  return deleteToken(app.db, owner.id, uuid)
+export async function deletePersonalAccessToken(app: App, owner: Pick<User, 'id'>, uuid: string): Promise<boolean> {
+  const isDeleted = await transaction(app.db, async (tx) => {
+    // Nobody stands behind what it has ordered for later any more.
+    await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: uuid, scheduler_id: owner.id })
+    return deleteToken(tx, owner.id, uuid)
+  })
+  app.signals.autoMerges.notify()
+  return isDeleted
 }
 
 /**

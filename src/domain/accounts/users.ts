@@ -1,3 +1,4 @@
+import { wakeAutoMergesBy } from '../../storage/auto-merges.ts'
 import { type Db, type Tx, transaction } from '../../storage/database.ts'
 import * as rows from '../../storage/users.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
@@ -135,12 +136,15 @@ export async function updateUser(
   checkMayChange(app, caller, user, values, fields)
   const avatar = fields.has('avatar_url') ? readAvatar(user, values.avatar_url) : undefined
   const changes = await readChanges(app, user, values, fields, avatar)
-  return transaction(app.db, async (tx) => {
+  const updated = await transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
     await checkAdministratorRemains(tx, present, changes)
     await checkNamesFree(tx, changes, user.id)
     if (fields.has('password')) await endOtherSessions(tx, user.id, keptSession(caller, user))
-    if (changes.state === 'ARCHIVED') await endOtherSessions(tx, user.id)
+    if (changes.state === 'ARCHIVED') {
+      await endOtherSessions(tx, user.id)
+      await wakeAutoMergesBy(tx, app.clock.now(), { scheduler_id: user.id })
+    }
     if (avatar !== undefined && avatar !== UPLOADED) {
       await rows.putAvatar(tx, user.id, typeof avatar === 'string' ? undefined : avatarRow(avatar))
     }
@@ -154,6 +158,8 @@ export async function updateUser(
     if (changes.username !== undefined) await rows.claimNames(tx, user.id, namesOf(updated))
     return updated
   })
+  app.signals.autoMerges.notify()
+  return updated
 }
 
 /** The names that lead to an account: its username, and the id that its creator chose. */

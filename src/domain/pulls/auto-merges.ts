@@ -1,20 +1,24 @@
 import * as rows from '../../storage/auto-merges.ts'
 import { transaction } from '../../storage/database.ts'
-import { findOwnerById } from '../../storage/owners.ts'
+import { findOwnerById, type Owner } from '../../storage/owners.ts'
+import { findTokenExpiry } from '../../storage/personal-access-tokens.ts'
 import { findPullRequestById, touchPull } from '../../storage/pull-requests.ts'
-import { findRepositoryById } from '../../storage/repositories.ts'
-import { findUserById } from '../../storage/users.ts'
-import { onBehalfOf, type SignedIn, scopesOf } from '../access.ts'
+import { findRepositoryById, type Repository } from '../../storage/repositories.ts'
+import type { User } from '../../storage/users.ts'
+import { onBehalfOf, type SignedIn, scopesOf, tokenUuidOf } from '../access.ts'
+import { findOrderer } from '../accounts/orderers.ts'
 import { Scopes } from '../accounts/scopes.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../due-work.ts'
-import { DomainError, type Reason } from '../errors.ts'
+import { DomainError } from '../errors.ts'
+import { accessOfUser } from '../repos/permissions.ts'
 import { changeWatched, recordPullChange } from '../repos/repository-events.ts'
+import { dropAutoMerge } from './dropped-merges.ts'
 import { mayMergePull } from './merge-checks.ts'
 import { type MergeOrder, mergePull } from './merge-pull.ts'
+import { isPassing } from './passing-refusals.ts'
 import { type OpenPull, openPull } from './pull-requests.ts'
 import { oneAtATime } from './pull-turns.ts'
-import { reread } from './review-changes.ts'
 
 /**
  * Merges that somebody has ordered for when everything is ready for them. They happen by the rights that who ordered them has at that
@@ -31,16 +35,6 @@ const RETRY_MS = 15_000
 
 /** After anything else: most of what a merge may wait for makes it due, but not a key that was added, a team or a hook that changed. */
 const REST_MS = 60 * 60 * 1000
-
-/** What keeps a merge from happening at one moment and not at the next. */
-const PASSING: readonly Reason[] = [
-  'GIT_TIMEOUT',
-  'HEAD_COMMIT_DIFFERS',
-  'MERGE_OUT_OF_DATE',
-  'REF_CHANGED',
-  'SERVER_BUSY',
-  'TOO_MANY_GIT_HOOKS',
-]
 
 /**
  * Orders a merge for when it can happen.
@@ -64,6 +58,7 @@ export async function scheduleAutoMerge(
       repository_id: pull.repository_id,
       scheduler_id: caller.user.id,
       scopes: scopesOf(caller)?.text ?? null,
+      token_uuid: tokenUuidOf(caller) ?? null,
       style: order.style,
       title: order.title,
       message: order.message,
@@ -73,7 +68,7 @@ export async function scheduleAutoMerge(
       due_time: now,
     })
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
-    await recordPullChange(app, tx, caller.user.id, present, 'PULL_REQUEST_EDITED')
+    await recordPullChange(app, tx, caller.user.id, present, 'PULL_REQUEST_AUTO_MERGE_SCHEDULED')
   })
 }
 
@@ -103,9 +98,8 @@ async function cancelAlone(app: App, caller: SignedIn, open: OpenPull): Promise<
   const isOwn = merge.scheduler_id === caller.user.id
   if (!isOwn && !(await mayMergePull(app, caller, open))) throw new DomainError('AUTO_MERGE_CANCEL_DENIED')
   await changeWatched(app, async (tx) => {
-    if (!(await rows.deleteAutoMerge(tx, pull.id))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+    if (!(await dropAutoMerge(app, tx, caller.user.id, pull.id))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
-    await recordPullChange(app, tx, caller.user.id, await reread(tx, pull), 'PULL_REQUEST_EDITED')
   })
 }
 
@@ -134,29 +128,59 @@ function autoMerges(app: App): DueWork {
   }
 }
 
-/** Merges a pull request if it is ready, and lets the order rest if it is not. */
+/** Merges a pull request if it is ready, lets the order rest if it is not, and drops one that nobody stands behind any more. */
 async function tryMerge(app: App, pullId: number): Promise<void> {
   const order = await rows.findAutoMerge(app.db, pullId)
   const pull = order && (await findPullRequestById(app.db, pullId))
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
-  const scheduler = order && (await findUserById(app.db, order.scheduler_id))
-  if (!owner || !scheduler) return
+  if (!owner) return
+  const scheduler = await findOrderer(app, order.scheduler_id, order.token_uuid)
+  if (!scheduler) return drop(app, order)
   try {
-    // Who is shut out comes back with what they ordered, or another one cancels it.
-    if (scheduler.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
-    await mergePull(app, onBehalfOf(scheduler, scopesIn(order)), owner.name, repository.name, pull.number, {
+    const caller = onBehalfOf(scheduler, scopesIn(order), order.token_uuid ?? undefined)
+    await mergePull(app, caller, owner.name, repository.name, pull.number, {
       ...orderOf(order),
       // What was looked at when it became due: a push in between makes it due again.
       headCommitId: pull.head_commit,
     })
   } catch (error) {
     const isRefused = error instanceof DomainError
-    const restMs = isRefused && !PASSING.includes(error.reason) ? REST_MS : RETRY_MS
-    await transaction(app.db, (tx) => rows.restAutoMerge(tx, order, app.clock.now() + restMs))
+    if (isRefused && (await hasLostRight(app, scheduler, repository, owner, error))) return drop(app, order)
+    await rest(app, order, isRefused && !isPassing(error) ? REST_MS : RETRY_MS)
     if (!isRefused) throw error
     app.log.debug({ pullRequest: pullId, reason: error.reason }, 'a merge that was ordered has to wait')
   }
+}
+
+/** Whether a merge is refused because who ordered it may not do that any more, whatever their token sees and the repository hides. */
+async function hasLostRight(
+  app: App,
+  scheduler: User,
+  repository: Repository,
+  owner: Owner,
+  { reason }: DomainError,
+): Promise<boolean> {
+  if (reason === 'MERGE_DENIED') return true
+  return reason === 'REPOSITORY_NOT_FOUND' && (await accessOfUser(app, scheduler, repository, owner)).code === 'none'
+}
+
+/** Lets an order wait for something to happen, or for its token to expire. */
+async function rest(app: App, order: rows.AutoMerge, restMs: number): Promise<void> {
+  const expiry = order.token_uuid === null ? undefined : await findTokenExpiry(app.db, order.token_uuid)
+  const dueTime = Math.min(app.clock.now() + restMs, expiry ?? Number.POSITIVE_INFINITY)
+  await transaction(app.db, (tx) => rows.restAutoMerge(tx, order, dueTime))
+}
+
+/** Takes an order back, unless it is another one by now. */
+async function drop(app: App, { pull_request_id: pullId, scheduler_id, create_time }: rows.AutoMerge): Promise<void> {
+  await changeWatched(app, async (tx) => {
+    const present = await rows.findAutoMerge(tx, pullId)
+    if (present?.scheduler_id !== scheduler_id || present.create_time !== create_time) return
+    await dropAutoMerge(app, tx, undefined, pullId)
+    await touchPull(tx, pullId, nowSeconds(app.clock))
+  })
+  app.log.info({ pullRequest: pullId }, 'a merge that was ordered is dropped: who ordered it may not merge any more')
 }
 
 function scopesIn({ scopes }: rows.AutoMerge): Scopes | undefined {

@@ -8,7 +8,7 @@ import { findPullRequestById } from '../../storage/pull-requests.ts'
 import type { Repository } from '../../storage/repositories.ts'
 import { type App, nowSeconds } from '../app.ts'
 import type { MovedRef } from '../repos/repository-events.ts'
-import { type MergeResult, recordMerge } from './merge-attempts.ts'
+import { type MergeResult, NO_DELETION, recordMerge } from './merge-attempts.ts'
 
 /**
  * Pull requests that somebody merges by a push: their head is new on their base. Where a repository wants that to be found out, they
@@ -73,7 +73,7 @@ async function detectOn(app: App, repositoryId: number, move: Move): Promise<Det
     detected.push({
       pullId,
       baseBranch: branch,
-      result: { merger_id, merge_base, head_commit, merge_commit, time },
+      result: { merger_id, base_commit: null, merge_base, head_commit, merge_commit, time, ...NO_DELETION },
     })
   }
   return detected

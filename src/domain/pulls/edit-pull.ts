@@ -1,6 +1,5 @@
 import { findMergeBase } from '../../git/history.ts'
 import { isRefName } from '../../git/refs.ts'
-import { deleteAutoMerge } from '../../storage/auto-merges.ts'
 import { findBranch } from '../../storage/branches.ts'
 import { isUniqueViolation, type Tx } from '../../storage/database.ts'
 import type { LabelOwner } from '../../storage/labels.ts'
@@ -27,6 +26,7 @@ import { changeWatched, type PullEventType, recordPullChange } from '../repos/re
 import { findAssignees } from './assignees.ts'
 import { findCodeOwners, requestCodeOwners } from './code-owners.ts'
 import { pullExists } from './create-pull.ts'
+import { dropAutoMerge } from './dropped-merges.ts'
 import { checkCloseNotBlocked } from './pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from './pull-fields.ts'
 import { prepareHead } from './pull-heads.ts'
@@ -278,7 +278,9 @@ async function apply(
     const edited = await updatePullRequest(tx, id, changes)
     if (changes.base_branch !== undefined) await recomputeOfficial(tx, edited)
     // Whoever ordered a merge did not mean one to another branch.
-    if (changes.state === 'CLOSED' || changes.base_branch !== undefined) await deleteAutoMerge(tx, id)
+    if (changes.state === 'CLOSED' || changes.base_branch !== undefined) {
+      await dropAutoMerge(app, tx, caller.user.id, id)
+    }
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull

@@ -1,48 +1,45 @@
+import { readRef } from '../../git/refs.ts'
+import type { MergeFollowUp } from '../../storage/merge-follow-ups.ts'
 import { openHeadBranches } from '../../storage/pull-heads.ts'
-import { findPullRequestById, type PullRequest } from '../../storage/pull-requests.ts'
-import { findRepositoryById } from '../../storage/repositories.ts'
-import type { SignedIn } from '../access.ts'
+import type { PullRequest } from '../../storage/pull-requests.ts'
+import { onBehalfOf, type SignedIn } from '../access.ts'
+import { findOrderer } from '../accounts/orderers.ts'
+import { Scopes } from '../accounts/scopes.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { readBranchRules } from '../repos/branch-rules.ts'
 import { openRepositoryById } from '../repos/permissions.ts'
 import { pushUpdates } from '../repos/ref-updates.ts'
+import { isPassing } from './passing-refusals.ts'
 
 /**
- * Deletes the branch of a pull request that has just been merged, where that is wanted and does no harm, as a push of the caller.
- * What was to go to the branch goes to the base that it was merged to; `pull-branches.ts` sees to that. It never fails: what was
- * merged is merged.
+ * Deletes the branch of a merged pull request, where that is wanted and does no harm, as a push of who wanted that, by the rights of
+ * this moment. What was to go to the branch goes to the base that it was merged to; `pull-branches.ts` sees to that. Only what was
+ * merged is deleted: a branch that has moved since stays, and one that is gone is no failure, so it may be tried again at any time.
  *
- * @param wanted undefined as the repository has it.
+ * @throws what will pass by itself, and what is a fault of our own.
  */
-export async function deleteMergedHead(
-  app: App,
-  caller: SignedIn,
-  pullId: number,
-  wanted: boolean | undefined,
-): Promise<void> {
+export async function deleteMergedHead(app: App, wanted: MergeFollowUp, pull: PullRequest): Promise<void> {
+  const { head_repository_id: id, head_branch } = pull
+  if (wanted.deleter_id === null || id === null) return
+  const deleter = await findOrderer(app, wanted.deleter_id, wanted.token_uuid)
+  if (!deleter) return
+  const scopes = wanted.scopes === null ? undefined : Scopes.fromText(wanted.scopes)
+  const caller = onBehalfOf(deleter, scopes, wanted.token_uuid ?? undefined)
+  const update = { name: `refs/heads/${head_branch}`, from: pull.head_commit, to: undefined }
   try {
-    const pull = await findPullRequestById(app.db, pullId)
-    const base = pull && (await findRepositoryById(app.db, pull.repository_id))
-    const isWanted = wanted ?? base?.default_delete_branch_after_merge === 1
-    if (pull && isWanted && (await isDispensable(app, caller, pull))) await deleteHead(app, caller, pull)
-  } catch (err) {
-    const level = err instanceof DomainError ? 'info' : 'error'
-    app.log[level]({ err, pullRequest: pullId }, 'the branch of a merged pull request was not deleted')
+    if (!(await isDispensable(app, caller, id, head_branch))) return
+    if ((await readRef(app.git, id, update.name)) === update.from) await pushUpdates(app, caller, id, [update])
+  } catch (error) {
+    if (!(error instanceof DomainError) || isPassing(error)) throw error
+    app.log.info({ err: error, pullRequest: pull.id }, 'the branch of a merged pull request was not deleted')
   }
 }
 
 /** Whether nothing else is about a branch. */
-async function isDispensable(app: App, caller: SignedIn, pull: PullRequest): Promise<boolean> {
-  const { head_repository_id: id, head_branch: branch } = pull
-  if (id === null || (await openHeadBranches(app.db, id, [branch])).length > 0) return false
+async function isDispensable(app: App, caller: SignedIn, id: number, branch: string): Promise<boolean> {
+  if ((await openHeadBranches(app.db, id, [branch])).length > 0) return false
   const { repository, units } = await openRepositoryById(app, caller, id, 'write')
   if ([repository.default_branch, repository.default_target_branch].includes(branch)) return false
   return (await readBranchRules(app, id, caller.user.id, units)).inForceFor(branch) === undefined
-}
-
-/** Only what was merged: whatever has been pushed since stays. */
-async function deleteHead(app: App, caller: SignedIn, pull: PullRequest): Promise<void> {
-  const { head_repository_id: id, head_branch, head_commit: from } = pull
-  if (id !== null) await pushUpdates(app, caller, id, [{ name: `refs/heads/${head_branch}`, from, to: undefined }])
 }

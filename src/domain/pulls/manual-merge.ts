@@ -8,7 +8,7 @@ import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { reading } from '../repos/git-reading.ts'
 import { changeWatched } from '../repos/repository-events.ts'
-import { checkSame, recordMerge } from './merge-attempts.ts'
+import { checkSame, type HeadDeletion, recordMerge } from './merge-attempts.ts'
 import { checkManualMerges } from './merge-checks.ts'
 import { prepareHead } from './pull-heads.ts'
 import type { OpenPull } from './pull-requests.ts'
@@ -17,9 +17,16 @@ import type { OpenPull } from './pull-requests.ts'
  * Marks a pull request as merged, as somebody says it is, by a commit that its base branch leads to. Nothing moves.
  *
  * @param commitId in full.
+ * @param deletion what becomes of the head branch.
  * @throws MERGE_STYLE_NOT_ALLOWED, WRONG_MERGE_COMMIT; what `checkSame` throws; SERVER_BUSY, GIT_TIMEOUT
  */
-export async function mergeManually(app: App, caller: SignedIn, open: OpenPull, commitId: string): Promise<void> {
+export async function mergeManually(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  commitId: string,
+  deletion: HeadDeletion,
+): Promise<void> {
   checkManualMerges(open.repository)
   const { pull, repository } = open
   const merge_commit = commitId.trim().toLowerCase()
@@ -31,7 +38,8 @@ export async function mergeManually(app: App, caller: SignedIn, open: OpenPull, 
   const [merger_id, time] = [caller.user.id, nowSeconds(app.clock)]
   await changeWatched(app, async (tx) => {
     await checkSame(tx, pull)
-    await recordMerge(app, tx, pull.id, { merger_id, merge_base, head_commit, merge_commit, time })
+    const commits = { base_commit: null, merge_base, head_commit, merge_commit }
+    await recordMerge(app, tx, pull.id, { merger_id, ...commits, time, ...deletion })
   })
 }
 

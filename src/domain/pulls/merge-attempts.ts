@@ -16,6 +16,7 @@ import { findUserById } from '../../storage/users.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { recordPullChange } from '../repos/repository-events.ts'
+import { noteFollowUp } from './merge-follow-ups.ts'
 
 /**
  * Merges between Git and rows. That a pull request is about to be merged is noted before Git is asked to move its base branch; once
@@ -35,6 +36,12 @@ export type MergeResult = Omit<PullMergeAttempt, 'note_id' | 'pull_request_id' |
   /** Null when nobody knows whose doing it is. */
   readonly merger_id: number | null
 }
+
+/** Whether the head branch is to go after a merge, and by which credential of who merges. */
+export type HeadDeletion = Pick<PullMergeAttempt, 'delete_head' | 'scopes' | 'token_uuid'>
+
+/** For a merge after which the branch stays. */
+export const NO_DELETION: HeadDeletion = { delete_head: 0, scopes: null, token_uuid: null }
 
 /**
  * Notes that a pull request is about to be merged, in the transaction of the note about its base branch.
@@ -116,5 +123,6 @@ export async function recordMerge(app: App, tx: Tx, pullId: number, result: Merg
   await touchPull(tx, pullId, nowSeconds(app.clock), merger_id ?? undefined)
   if (merger_id !== null) await markSeen(tx, pullId, merger_id)
   await deleteAutoMerge(tx, pullId)
+  await noteFollowUp(app, tx, merged, { ...result, merger_id })
   await recordPullChange(app, tx, merger_id ?? undefined, merged, 'PULL_REQUEST_MERGED')
 }

@@ -11,7 +11,7 @@ import { suffices } from '../repos/permissions.ts'
 import { type BranchRule, mayBypass, mayMerge, type RuleInForce } from '../repos/protection-rules.ts'
 import { prepareHead } from './pull-heads.ts'
 import type { OpenPull } from './pull-requests.ts'
-import { isWorkInProgress, mergeabilityOf } from './pull-views.ts'
+import { isWorkInProgress } from './pull-views.ts'
 import { type MergeTips, mergeProblem, unverifiedCommit } from './readiness.ts'
 
 /**
@@ -54,17 +54,15 @@ export function isAllowedToForce({ units }: Pick<OpenPull, 'units'>, inForce: Ru
 /**
  * What is to be merged with what, at this moment. Its objects are in the repository of the base from then on.
  *
- * What the last check has found out counts as long as it is about these commits. Where it is not, it is for the merge to find out
- * whether the two go together, and only what brings nothing is told apart here.
+ * Whether the two go together is for the merge to find out, whatever the last check has found: who asks gets the same answer before
+ * that check and after it, with what is in conflict. Only what brings nothing is told apart here.
  *
  * @throws PULL_REQUEST_WORK_IN_PROGRESS, PULL_REQUEST_NOT_MERGEABLE, HEAD_COMMIT_DIFFERS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findMergeTips(app: App, { repository, pull }: OpenPull): Promise<MergeTips> {
   if (isWorkInProgress(app, pull.title)) throw new DomainError('PULL_REQUEST_WORK_IN_PROGRESS')
   const base = await readRef(app.git, repository.id, `refs/heads/${pull.base_branch}`)
-  const known = mergeabilityOf(pull, base)
   if (base === undefined) throw notMergeable('ERROR')
-  if (known === 'CONFLICT' || known === 'ERROR' || known === 'ANCESTOR') throw notMergeable(known)
   const head = await prepareHead(app, pull)
   if (head !== pull.head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
   const mergeBase = (await reading(findMergeBase(app.git, repository.id, base, head))) ?? ''

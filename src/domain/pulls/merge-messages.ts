@@ -133,7 +133,8 @@ export interface SquashedText {
 }
 
 /**
- * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who have written commits of it beside.
+ * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who have written commits of it beside,
+ * and to those whom these credit by `Co-authored-by` trailers; each once.
  *
  * @param committer how Git is to name the caller.
  * @param range ids of commits: what is merged, and where it left the base.
@@ -148,20 +149,22 @@ export async function giveCredit(
   message: string,
 ): Promise<SquashedText> {
   const { head, mergeBase } = range
-  const authors = await reading(listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS))
+  const { authors, coAuthors } = await reading(listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS))
+  const written = new Set(authors.map(({ email }) => email.toLowerCase()))
+  const people = [...authors, ...coAuthors.filter(({ email }) => !written.has(email.toLowerCase()))]
   const accounts = await findAccounts(
     app,
-    authors.map(({ email }) => email),
+    people.map(({ email }) => email),
   )
   const isPoster = ({ email }: Author) => accounts.get(email)?.id === pull.poster_id
   const author =
     callerId === pull.poster_id ? committer : await posterIdentity(app, pull, authors.find(isPoster)?.email)
   const own = author.email.toLowerCase()
   const said = message.toLowerCase()
-  const trailers = authors.flatMap((written) => {
-    const account = accounts.get(written.email)
-    const person = account?.keep_email_private === 1 ? { ...written, email: commitEmail(app, account) } : written
-    if (person.email.toLowerCase() === own || isPoster(written)) return []
+  const trailers = people.slice(0, MAX_CO_AUTHORS).flatMap((credited) => {
+    const account = accounts.get(credited.email)
+    const person = account?.keep_email_private === 1 ? { ...credited, email: commitEmail(app, account) } : credited
+    if (person.email.toLowerCase() === own || isPoster(credited)) return []
     if (said.includes(`<${person.email.toLowerCase()}>`)) return []
     const { name, email } = cleanSigner({ ...author, ...person })
     return `${CO_AUTHORED}${name} <${email}>\n`

@@ -2,7 +2,8 @@ import { findAutoMerge } from '../../storage/auto-merges.ts'
 import { transaction } from '../../storage/database.ts'
 import { markSeen, unseenPulls } from '../../storage/pull-participants.ts'
 import { findPullRequestById, type PullRequest } from '../../storage/pull-requests.ts'
-import type { Caller, SignedIn } from '../access.ts'
+import { type Caller, type SignedIn, scopesOf, tokenUuidOf } from '../access.ts'
+import { findOrderer } from '../accounts/orderers.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { checkWritable } from '../repos/permissions.ts'
@@ -10,9 +11,8 @@ import type { RuleInForce } from '../repos/protection-rules.ts'
 import { pushUpdates } from '../repos/ref-updates.ts'
 import { changeWatched } from '../repos/repository-events.ts'
 import { scheduleAutoMerge } from './auto-merges.ts'
-import { deleteMergedHead } from './head-deletion.ts'
 import { mergeManually } from './manual-merge.ts'
-import { checkOpen, checkSame, noteMerge, recordMerge } from './merge-attempts.ts'
+import { checkOpen, checkSame, type HeadDeletion, noteMerge, recordMerge } from './merge-attempts.ts'
 import {
   checkReady,
   checkSignatures,
@@ -24,6 +24,7 @@ import {
   ruleForBase,
 } from './merge-checks.ts'
 import { makeMerge } from './merge-commits.ts'
+import { deleteWantedHead } from './merge-follow-ups.ts'
 import { checkMergeNotBlocked } from './pull-dependencies.ts'
 import { type OpenPull, openPull } from './pull-requests.ts'
 import { oneAtATime, oneMergeAtATime } from './pull-turns.ts'
@@ -76,7 +77,7 @@ export async function mergePull(
   checkWritable(repository)
   if (!isScheduled(caller)) await see(app, caller, pull)
   const outcome = await oneAtATime(app, pull.id, async () => mergeAlone(app, caller, await open(), order))
-  if (outcome === 'merged') await deleteMergedHead(app, caller, pull.id, order.deleteBranch)
+  if (outcome === 'merged') await deleteWantedHead(app, pull.id)
   return outcome
 }
 
@@ -90,18 +91,21 @@ function isScheduled({ credential }: SignedIn): boolean {
   return credential.kind === 'order'
 }
 
+async function isStillOrdered(app: App, { id }: PullRequest): Promise<boolean> {
+  const order = await findAutoMerge(app.db, id)
+  return order !== undefined && (await findOrderer(app, order.scheduler_id, order.token_uuid)) !== undefined
+}
+
 /** For who has the turn of the pull request. */
 async function mergeAlone(app: App, caller: SignedIn, open: OpenPull, order: MergeOrder): Promise<MergeOutcome> {
   checkOpen(open.pull)
   // Whoever had the turn before may have taken it back.
-  if (isScheduled(caller) && !(await findAutoMerge(app.db, open.pull.id))) {
-    throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
-  }
+  if (isScheduled(caller) && !(await isStillOrdered(app, open.pull))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
   const inForce = await ruleForBase(app, caller, open)
   if (!isAllowedToMerge(open, inForce)) throw new DomainError('MERGE_DENIED')
   await checkMergeNotBlocked(app.db, open.pull)
   if (order.style === MANUALLY_MERGED) {
-    await mergeManually(app, caller, open, order.mergeCommitId)
+    await mergeManually(app, caller, open, order.mergeCommitId, deletionBy(caller, open, order))
     return 'merged'
   }
   const { repository_id, base_branch } = open.pull
@@ -126,19 +130,35 @@ async function mergeToBase(
     throw new DomainError('HEAD_COMMIT_DIFFERS')
   }
   if (order.whenChecksSucceed && inForce && !isForced && (await mergeProblem(app, tips, inForce.rule))) {
-    await scheduleAutoMerge(app, caller, open, order)
+    await scheduleAutoMerge(app, caller, open, { ...order, style })
     return 'scheduled'
   }
   const to = await makeMerge(app, caller, open, tips, style, order)
-  await moveBase(app, caller, tips, to)
+  await moveBase(app, caller, tips, to, deletionBy(caller, open, order))
   return 'merged'
 }
 
+/** Whether the head branch goes after the merge, and by which credential. */
+function deletionBy(caller: SignedIn, { repository }: OpenPull, { deleteBranch }: MergeOrder): HeadDeletion {
+  return {
+    delete_head: deleteBranch === undefined ? repository.default_delete_branch_after_merge : Number(deleteBranch),
+    scopes: scopesOf(caller)?.text ?? null,
+    token_uuid: tokenUuidOf(caller) ?? null,
+  }
+}
+
 /** Lets the base branch hold what has come of a merge, and marks the pull request as merged: both, or neither. */
-async function moveBase(app: App, caller: SignedIn, tips: MergeTips, to: string): Promise<void> {
+async function moveBase(
+  app: App,
+  caller: SignedIn,
+  tips: MergeTips,
+  to: string,
+  deletion: HeadDeletion,
+): Promise<void> {
   const { pull, base, head, mergeBase } = tips
   const [merger_id, time] = [caller.user.id, nowSeconds(app.clock)]
-  const result = { merger_id, merge_base: mergeBase, head_commit: head, merge_commit: to, time }
+  const commits = { base_commit: base, merge_base: mergeBase, head_commit: head, merge_commit: to }
+  const result = { merger_id, ...commits, time, ...deletion }
   if (to === base) {
     // All that is proposed is there.
     await changeWatched(app, async (tx) => {

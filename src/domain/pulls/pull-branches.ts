@@ -1,5 +1,6 @@
+import { independentCommits } from '../../git/merge.ts'
 import { HEADS } from '../../git/refs.ts'
-import { deleteAutoMerge, deleteAutoMergesInto, wakeAutoMerges } from '../../storage/auto-merges.ts'
+import { deleteAutoMergesInto, wakeAutoMerges } from '../../storage/auto-merges.ts'
 import { findBranchRename } from '../../storage/branch-renames.ts'
 import { findBranch } from '../../storage/branches.ts'
 import type { Tx } from '../../storage/database.ts'
@@ -7,6 +8,7 @@ import * as rows from '../../storage/pull-heads.ts'
 import { type PullRequest, touchPull } from '../../storage/pull-requests.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type MovedRef, type PullEventType, recordPullChange } from '../repos/repository-events.ts'
+import { dropAutoMerge, recordDropped } from './dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from './review-states.ts'
 
 /**
@@ -65,6 +67,26 @@ export function headsMoved(app: App, pulls: readonly PullRequest[]): void {
   for (const { id } of pulls) compareReviewsSoon(app, id)
 }
 
+/** Open pull requests whose reviews are compared when their base was forced, the latest. The others are when somebody needs it. */
+const MAX_COMPARED = 100
+
+/** Sees to the reviews of open pull requests whose base has lost commits, once that is committed: more is proposed than was reviewed. */
+export function basesMoved(app: App, repositoryId: number, moved: readonly MovedRef[]): void {
+  const bases = moved.filter(
+    ({ ref, oldId, newId }) => ref.startsWith(HEADS) && oldId !== undefined && newId !== undefined,
+  )
+  if (bases.length === 0) return
+  app.background.run('look for bases that were forced', async () => {
+    for (const { ref, oldId = '', newId = '' } of bases) {
+      const branch = ref.slice(HEADS.length)
+      const pulls = await rows.listReviewedInto(app.db, repositoryId, branch, MAX_COMPARED)
+      if (pulls.length === 0) continue
+      const isForced = (await independentCommits(app.git, repositoryId, [oldId, newId])).has(oldId)
+      if (isForced) for (const id of pulls) compareReviewsSoon(app, id)
+    }
+  })
+}
+
 /** Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that is settled. */
 async function withoutRenamed(tx: Tx, repositoryId: number, gone: readonly MovedBranch[]): Promise<MovedBranch[]> {
   const kept: MovedBranch[] = []
@@ -89,8 +111,9 @@ async function followBases(
     const mergedInto = await rows.findMergedInto(tx, repositoryId, branch, oldId)
     const to = (await existing(tx, repositoryId, mergedInto)) ?? (await existing(tx, repositoryId, defaultBranch))
     // Whoever ordered a merge did not mean one to another branch.
-    await deleteAutoMergesInto(tx, repositoryId, branch)
+    const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
     await retargetPulls(app, tx, repositoryId, branch, to, pusherId)
+    for (const id of dropped) await recordDropped(app, tx, pusherId, id)
   }
 }
 
@@ -144,7 +167,7 @@ async function pullsClosed(
   pulls: readonly PullRequest[],
   pusherId: number | undefined,
 ): Promise<void> {
-  for (const { id } of pulls) await deleteAutoMerge(tx, id)
+  for (const { id } of pulls) await dropAutoMerge(app, tx, pusherId, id)
   await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_CLOSED')
 }
 

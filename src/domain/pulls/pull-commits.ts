@@ -5,6 +5,7 @@ import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { type CommitPage, type CommitParts, readPage } from '../repos/commits.ts'
 import { findCommitId } from '../repos/git-reading.ts'
+import { findBringer } from './merge-follow-ups.ts'
 import { rangeOf } from './pull-ranges.ts'
 import { openPull, openPulls } from './pull-requests.ts'
 import { type PullView, viewPull } from './pull-views.ts'
@@ -30,7 +31,8 @@ export async function listPullCommits(
 }
 
 /**
- * The pull request whose merge made a commit.
+ * The pull request whose merge made a commit or, where none did, the first merged one that brought it: as one of its commits, also of
+ * those that a squash left out of the base, or as what a rebase made of one.
  *
  * @param sha id of the commit, or name of a branch or tag.
  * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
@@ -45,7 +47,10 @@ export async function getPullOfCommit(
   const open = await openPulls(app, caller, ownerName, name)
   const { repository } = open
   const commitId = isRevision(sha) ? await findCommitId(app, repository, sha) : undefined
-  const pull = commitId && (await findPullRequestByMergeCommit(app.db, repository.id, commitId))
+  const pull =
+    commitId &&
+    ((await findPullRequestByMergeCommit(app.db, repository.id, commitId)) ??
+      (await findBringer(app, repository.id, commitId)))
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   return viewPull(app, caller, open, pull)
 }

@@ -1,6 +1,7 @@
+import { readCommit } from '../../git/commits.ts'
 import { type CommitRange, countChanges as countIn } from '../../git/diff.ts'
 import { findMergeBase } from '../../git/history.ts'
-import { findPullRequestById } from '../../storage/pull-requests.ts'
+import { findPullRequestById, type PullRequest } from '../../storage/pull-requests.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../errors.ts'
 import { reading } from '../repos/git-reading.ts'
@@ -10,8 +11,8 @@ import { prepareHead } from './pull-heads.ts'
 import type { OpenPull } from './pull-requests.ts'
 
 /**
- * What a pull request is about: the commits from where it left its base, which after the merge is kept in its row, to its head, both
- * in the repository of the base, whatever has become of that of the head.
+ * What a pull request is about: the commits from where it left its base, which after the merge, and where the base of a closed one is
+ * gone, is kept in its row, to its head, both in the repository of the base, whatever has become of that of the head.
  *
  * @throws PULL_BASE_INVALID; REF_NOT_FOUND when the head is lost; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -25,10 +26,19 @@ export async function rangeOf(app: App, open: OpenPull): Promise<CommitRange> {
 async function findBase(app: App, { repository, pull }: OpenPull, head: string): Promise<string | undefined> {
   const branch = await readBranch(app, repository, pull.base_branch)
   const base = branch && (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head)))
+  if (base === undefined && pull.state === 'CLOSED') return keptBase(app, pull, head)
   if (base !== head) return base
   // The base has all of it: maybe by a merge that came between reading the row and reading the branch, which records what it finds.
   const latest = await findPullRequestById(app.db, pull.id)
   return latest?.state === 'MERGED' ? latest.merge_base : base
+}
+
+/** Where a closed pull request left a base that is gone, or has begun anew since. */
+async function keptBase(app: App, pull: PullRequest, head: string): Promise<string | undefined> {
+  const { repository_id: id, merge_base: kept } = pull
+  // As a check found it last: the head may have become another one since, and left what it was.
+  if (kept === '' || !(await readCommit(app.git, id, kept))) return undefined
+  return reading(findMergeBase(app.git, id, kept, head))
 }
 
 /**

@@ -1,3 +1,4 @@
+import { type AutoMerge, findAutoMerges } from '../../storage/auto-merges.ts'
 import { findBranches } from '../../storage/branches.ts'
 import type { Label } from '../../storage/labels.ts'
 import { findMilestonesByIds, type Milestone } from '../../storage/milestones.ts'
@@ -37,6 +38,8 @@ export interface PullView {
   readonly counts: PullCounts | undefined
   readonly base: PullSide & { readonly repository: RepositoryView }
   readonly head: PullSide
+  /** The merge that waits until it is ready; undefined without one. */
+  readonly autoMerge: { readonly order: AutoMerge; readonly scheduler: Owner } | undefined
   /** Whether the caller takes part in it and has not seen its last changes. */
   readonly isUnread: boolean
 }
@@ -90,13 +93,16 @@ export async function viewPulls(
   const labels = await labelsOfPulls(db, ids)
   const assignees = await assigneesOfPulls(db, ids)
   const milestones = await findMilestonesByIds(db, present(pulls.map(({ milestone_id }) => milestone_id)))
+  const autoMerges = await findAutoMerges(db, ids)
   const people = pulls.flatMap(({ id, poster_id, merger_id }) => [poster_id, merger_id, ...(assignees.get(id) ?? [])])
-  const owners = await findOwnersByIds(db, present(people))
+  const schedulers = [...autoMerges.values()].map(({ scheduler_id }) => scheduler_id)
+  const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
   const requests = await viewReviewRequests(app, caller, open, ids)
   const sidesOf = await viewSides(app, caller, open, pulls)
   const unseen = caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
   return pulls.map((pull) => {
     const sides = sidesOf(pull)
+    const order = autoMerges.get(pull.id)
     return {
       pull,
       poster: owners.get(pull.poster_id ?? 0) ?? GHOST,
@@ -110,6 +116,7 @@ export async function viewPulls(
       mergeability: mergeabilityOf(pull, sides.base.commitId),
       counts: undefined,
       ...sides,
+      autoMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
       isUnread: unseen.has(pull.id),
     }
   })

@@ -12,7 +12,7 @@ const MAX_NOTICES = 5
  * What who pushes is told of the pull requests of their branches, in the words of compatible systems: where the open one is or, where
  * there is none, where to open one.
  *
- * @param updates that move refs of the repository.
+ * @param updates of refs that have moved.
  * @returns lines; none where there is nothing to tell.
  */
 export async function pullNotices(

@@ -2,7 +2,7 @@ import { findMergeBase } from '../../git/history.ts'
 import { inspectObjects } from '../../git/objects.ts'
 import { listBranchProtections } from '../../storage/branch-protections.ts'
 import { findBranch } from '../../storage/branches.ts'
-import type { Db, Tx } from '../../storage/database.ts'
+import { type Db, type Tx, transaction } from '../../storage/database.ts'
 import { findOwnerById } from '../../storage/owners.ts'
 import { findPullRequestById, type PullRequest, touchPull } from '../../storage/pull-requests.ts'
 import { findRepositoryById } from '../../storage/repositories.ts'
@@ -21,9 +21,10 @@ import { officialVotes } from './review-rules.ts'
  * What reviews are worth as a pull request goes on.
  *
  * Whether one is stale is for Git to say, which compares what was reviewed with what the head proposes. A row keeps the answer together
- * with the head that it is about. An answer about another head than the present one is none, and nothing has to be done for it to
- * be none: the head may move, and the process may end, at any moment. Who needs the answer asks Git first, and where nobody does,
- * somebody asks after the head has moved. With another base all answers are forgotten, in the transaction in which it becomes that.
+ * with the head that it is about, and where that left the base. An answer about another head than the present one is none, and
+ * nothing has to be done for it to be none: the head may move, and the process may end, at any moment. Who needs the answer asks Git
+ * first, which shows whether the base was forced back behind what the head left, and where nobody does, somebody asks after the head
+ * has moved, or the base was forced. With another base all answers are forgotten, in the transaction in which it becomes that.
  */
 
 /** Commits that were reviewed, the latest ones, compared at a time. Of the others it is not known whether they are still proposed. */
@@ -41,14 +42,20 @@ const MAX_COMPARING_MS = 20_000
  */
 export async function compareReviews(app: App, pull: PullRequest, reviews: 'all' | 'official' = 'all'): Promise<void> {
   if (pull.state !== 'OPEN') return
+  const bases = await rows.comparedBases(app.db, pull.id)
+  if (bases.length === 0 || !(await isAvailable(app, pull))) return
+  const tip = (await findBranch(app.db, pull.repository_id, pull.base_branch))?.commit_id
+  const found = tip && (await reading(findMergeBase(app.git, pull.repository_id, tip, pull.head_commit)))
+  const mergeBase = found ?? ''
+  if (bases.some((base) => base !== mergeBase)) {
+    await transaction(app.db, (tx) => rows.forgetOtherBases(tx, pull.id, mergeBase))
+  }
   const uncompared = await rows.listUncompared(app.db, pull.id, pull.head_commit, reviews, MAX_COMPARED)
-  if (uncompared.length === 0 || !(await isAvailable(app, pull))) return
   const deadline = performance.now() + MAX_COMPARING_MS
-  const mergeBase = await mergeBaseOf(app, pull, pull.head_commit)
   for (const reviewed of uncompared) {
     if (performance.now() > deadline) return
-    const isSame = mergeBase !== undefined && (await proposesSame(app, pull, reviewed, mergeBase))
-    await recordComparison(app, pull, reviewed, !isSame)
+    const isSame = mergeBase !== '' && (await proposesSame(app, pull, reviewed, mergeBase))
+    await recordComparison(app, pull, reviewed, { tip, mergeBase }, !isSame)
   }
 }
 
@@ -101,12 +108,20 @@ async function proposesSame(
   return sameChanges(app, repository_id, before, now)
 }
 
-async function recordComparison(app: App, pull: PullRequest, reviewed: rows.Reviewed, isStale: boolean): Promise<void> {
+/** @param base what its branch held, and where the head left it. */
+async function recordComparison(
+  app: App,
+  pull: PullRequest,
+  reviewed: rows.Reviewed,
+  { tip, mergeBase }: { readonly tip: string | undefined; readonly mergeBase: string },
+  isStale: boolean,
+): Promise<void> {
   await changeWatched(app, async (tx) => {
     const present = await findPullRequestById(tx, pull.id)
     const isAsCompared = present?.head_commit === pull.head_commit && present.base_branch === pull.base_branch
-    if (!isAsCompared) return
-    await rows.setCompared(tx, pull.id, reviewed, pull.head_commit, isStale)
+    const base = await findBranch(tx, pull.repository_id, pull.base_branch)
+    if (!isAsCompared || base?.commit_id !== tip) return
+    await rows.setCompared(tx, pull.id, reviewed, { head: pull.head_commit, mergeBase }, isStale)
     const dismisses = isStale && (await findRule(tx, pull))?.dismiss_stale_approvals
     if (dismisses && (await rows.dismissApprovals(tx, pull.id, reviewed))) {
       await touchPull(tx, pull.id, nowSeconds(app.clock))

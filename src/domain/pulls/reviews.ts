@@ -229,6 +229,7 @@ function aboutCommit(before: PullRequest, { base_branch, head_commit }: PullRequ
     commit_id: commit.id,
     merge_base: commit.mergeBase ?? '',
     compared_head: isOfHead ? commit.id : '',
+    compared_base: commit.mergeBase ?? '',
     stale: 0,
   }
 }

@@ -238,8 +238,9 @@ async function resolveLists(
     const [named, namedTeams] = [users[list], teams[list]]
     if (named) {
       const ids = await userIdsOf(app, named.field, named.names)
+      // A list says who pushes among those who may write; who merges or approves it says by itself.
       const isUseful = ({ code, pulls }: UnitAccess) =>
-        list === 'approvals' ? suffices(pulls, 'read') : suffices(code, 'write')
+        list === 'push' || list === 'force_push' ? suffices(code, 'write') : suffices(pulls, 'read')
       resolved.push({ kind: 'users', list, ids: [...(await usersWith(app, open, ids, isUseful))] })
     }
     if (namedTeams) {

@@ -86,7 +86,12 @@ export async function removeCollaborator(
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
   const user = await requireUser(app, username)
-  await transaction(app.db, (tx) => rows.deleteCollaborator(tx, repository.id, user.id))
+  await transaction(app.db, async (tx) => {
+    await rows.deleteCollaborator(tx, repository.id, user.id)
+    // Those that they have ordered are none any more.
+    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+  })
+  app.signals.autoMerges.notify()
 }
 
 /** What a user may do to a repository. */

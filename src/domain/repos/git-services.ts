@@ -76,8 +76,6 @@ interface Push {
   hasEnded: boolean
   /** What `update` hooks have taken. */
   updateHooksMs: number
-  /** Whether Git asks at the end, too. */
-  readonly hasHooks: boolean
 }
 
 /**
@@ -99,7 +97,6 @@ function startPush(
     isGivenUp: false,
     hasEnded: false,
     updateHooksMs: 0,
-    hasHooks,
   }
   const pusher = { accountId: caller.user.id, hasScripts: hasHooks }
   const git = startReceivePack(app.git, repository.id, request, pusher, async (question, signal) => {
@@ -156,9 +153,7 @@ async function answer(
         push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
         if (push.hasEnded) await record(app, repositoryId, push)
       }
-      // A process at the end for these lines alone would cost every push more than they are worth.
-      const notices = verdict.accepted && !push.hasHooks ? await noticesOf(app, caller, repositoryId, question) : []
-      return answerOf(verdict, notices)
+      return answerOf(verdict)
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
@@ -170,7 +165,7 @@ async function answer(
       return answerOf(verdict)
     }
     case 'post-receive':
-      // What the script looks up is there.
+      // What the script looks up is there. Git asks about those refs alone that have moved, and so do the notices.
       await record(app, repositoryId, push)
       return answerOf(await run(), await noticesOf(app, caller, repositoryId, question))
   }

@@ -32,9 +32,10 @@ import {
 } from '../../storage/repositories.ts'
 import { countTags, deleteTags, findTag, findTagInAnyCase, pageOfTags, putTags, type Tag } from '../../storage/tags.ts'
 import { type App, nowSeconds } from '../app.ts'
+import { findDepartedBases, keepDepartedBases } from '../pulls/departing-bases.ts'
 import { detectMerges, settleDetected } from '../pulls/detected-merges.ts'
 import { endedMerges, settleMerges } from '../pulls/merge-attempts.ts'
-import { followBranches, headsMoved } from '../pulls/pull-branches.ts'
+import { basesMoved, followBranches, headsMoved } from '../pulls/pull-branches.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { findPushers, isSettled, leftoverNotes } from './ref-notes.ts'
 import { type MovedRef, recordMovedRefs, recordRepositoryChange, wakeWatchers } from './repository-events.ts'
@@ -125,6 +126,7 @@ async function record(
   const hasNewDefault = defaultBranch !== default_branch
   const isChanged = changes.length > 0 || hasNewDefault
   const pusherOf = findPushers(app, id)
+  const allMoved: MovedRef[] = []
   // The last batch may be an empty one; the notes go with it.
   for (let start = 0; start === 0 || start < changes.length; start += BATCH) {
     const batch = changes.slice(start, start + BATCH)
@@ -135,13 +137,16 @@ async function record(
     )
     const isLast = start + BATCH >= changes.length
     const moved = movedRefs(batch, targets, pusherOf)
+    allMoved.push(...moved)
     const detected = await detectMerges(app, repository, moved)
+    const departed = await findDepartedBases(app, id, moved)
     const followed = await transaction(app.db, async (tx) => {
       await writeRows(tx, id, batch, targets, nowSeconds(app.clock))
       await recordMovedRefs(app, tx, id, moved)
       if (isLast) await settleMerges(app, tx, merges, settled)
       await settleDetected(app, tx, detected)
       const pulls = await followBranches(app, tx, id, defaultBranch, moved)
+      await keepDepartedBases(tx, departed)
       if (!isLast) return pulls
       if (hasNewDefault) await recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED')
       await settleRenames(app, tx, repository, renames, settled)
@@ -152,6 +157,7 @@ async function record(
     wakeWatchers(app)
     headsMoved(app, followed)
   }
+  basesMoved(app, id, allMoved)
   return changes.length
 }
 

@@ -68,11 +68,12 @@ export interface MovedRefs {
   readonly count: number
 }
 
-/** Wakes those who wait for what a commit left behind: those who watch, webhooks, and merges that are to be. */
+/** Wakes those who wait for what a commit left behind: those who watch, webhooks, merges that are to be, and what follows from them. */
 export function wakeWatchers({ signals }: App): void {
   signals.repositoryEvents.notify()
   signals.deliveries.notify()
   signals.autoMerges.notify()
+  signals.mergeFollowUps.notify()
 }
 
 /** Makes a change together with its events, and wakes those who wait for such once it is committed. */
@@ -230,6 +231,8 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
   PULL_REQUEST_MERGED: 'pull_request.merged',
   PULL_REQUEST_RETARGETED: 'pull_request.retargeted',
   PULL_REQUEST_HEAD_MOVED: 'pull_request.synchronized',
+  PULL_REQUEST_AUTO_MERGE_SCHEDULED: 'pull_request.auto_merge_scheduled',
+  PULL_REQUEST_AUTO_MERGE_CANCELLED: 'pull_request.auto_merge_cancelled',
   PULL_REQUEST_REVIEW_REQUESTED: 'pull_request.review_requested',
   PULL_REQUEST_REVIEWED: 'pull_request.reviewed',
   PULL_REQUEST_COMMENTED: 'pull_request.commented',

@@ -17,6 +17,8 @@ export type PullMessageType =
   | 'pull_request.merged'
   | 'pull_request.retargeted'
   | 'pull_request.synchronized'
+  | 'pull_request.auto_merge_scheduled'
+  | 'pull_request.auto_merge_cancelled'
   | 'pull_request.review_requested'
   | 'pull_request.reviewed'
   | 'pull_request.commented'

@@ -24,6 +24,7 @@ import * as repositoryEvents from './0022-repository-events.ts'
 import * as pullRequests from './0023-pull-requests.ts'
 import * as privateEmails from './0024-private-emails.ts'
 import * as webhookBounds from './0025-webhook-bounds.ts'
+import * as mergeFollowUps from './0026-merge-follow-ups.ts'
 
 /** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
 export interface Migration {
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   { name: '0023-pull-requests', ...pullRequests },
   { name: '0024-private-emails', ...privateEmails },
   { name: '0025-webhook-bounds', ...webhookBounds },
+  { name: '0026-merge-follow-ups', ...mergeFollowUps },
 ]
