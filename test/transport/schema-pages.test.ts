@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createFileRegistry, fromBinary, getOption } from '@bufbuild/protobuf'
-import { type FileDescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import { createFileRegistry, equals, fromBinary, getOption } from '@bufbuild/protobuf'
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { access } from '#gen/branchline/access/v1/access_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -86,12 +86,12 @@ describe('the archive', () => {
       const args = ['build', folder, '--as-file-descriptor-set', '--exclude-source-info', '--output', '-']
       const { stdout } = await run(BUF, args, { ...BUF_LIMITS, encoding: 'buffer' })
       const compiled = new Map(fromBinary(FileDescriptorSetSchema, stdout).file.map((file) => [file.name, file]))
-      for (const { name, options, dependency, messageType, service } of await filesOfSet()) {
+      for (const file of await filesOfSet()) {
+        const { name, options } = file
         const other = compiled.get(name)
-        expect({ name, goPackage: other?.options?.goPackage }).toEqual({ name, goPackage: options?.goPackage })
-        expect(other?.dependency).toEqual(dependency)
-        expect(other?.messageType.map((message) => message.name)).toEqual(messageType.map((message) => message.name))
-        expect(other?.service.map(({ method }) => method.length)).toEqual(service.map(({ method }) => method.length))
+        expect({ name, ...other?.options }).toEqual({ name, ...options })
+        // Compilers differ in their own copies of google/protobuf from version to version.
+        if (!isOfProtobuf(file)) expect(other && equals(FileDescriptorProtoSchema, other, file), name).toBe(true)
       }
     }))
 })
