@@ -1,4 +1,4 @@
-import Sqlite from 'better-sqlite3'
+import { Sqlite } from '../src/storage/sqlite.ts'
 import { http1 } from './http1-load.ts'
 import { postJson } from './requests.ts'
 

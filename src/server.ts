@@ -46,7 +46,9 @@ import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { comments } from '#gen/comments.ts'
+import { file_google_rpc_code } from '#gen/google/rpc/code_pb.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
+import { file_google_rpc_status } from '#gen/google/rpc/status_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
 import type { Config } from './config.ts'
 import { attachmentsOf, lockData, openData, repositoriesOf } from './data-folder.ts'
@@ -155,6 +157,14 @@ const ERROR_DETAIL_FILES = [
   file_google_rpc_error_details,
   file_branchline_v1_error_reason,
   file_branchline_rest_v1_rest,
+]
+
+/** What clients generate code from. Health and reflection are left out: libraries have them. */
+const SCHEMA_FILES = [
+  ...SERVICES.map(({ file }) => file).filter(({ proto }) => proto.package.startsWith('branchline.')),
+  ...ERROR_DETAIL_FILES,
+  file_google_rpc_code,
+  file_google_rpc_status,
 ]
 
 /** The system's time. */
@@ -355,6 +365,7 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
     serving: () => serving,
     checkDatabase: () => checkDatabase(app.db),
     openApi: () => openApi,
+    schema: SCHEMA_FILES,
   })
   const cors = createCors(trustedOrigins)
   const git = createGitHttp({

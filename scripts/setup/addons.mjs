@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join, resolve } from 'node:path'
+import { usesNodeApi } from '../../src/storage/sqlite-choice.mjs'
 import { addonKey, cacheFolder, currentLibc, publish, restore } from './addon-cache.mjs'
 import { lastLines, root, run } from './child-process.mjs'
 import { withLock } from './lock.mjs'
@@ -13,7 +14,7 @@ import { compilePackages, ensureSystemPackages } from './system-packages.mjs'
  */
 
 /**
- * The native addons of the project. `duration` is what compiling takes on two cores.
+ * The native addons of the project that have no ready-made binary for this Node. `duration` is what compiling takes on two cores.
  * @returns {Addon[]}
  */
 export function listAddons() {
@@ -22,7 +23,7 @@ export function listAddons() {
   const { platform, arch } = process
   const libc = currentLibc()
   return [
-    { name: 'better-sqlite3', file: 'better_sqlite3.node', duration: 'about a minute' },
+    ...(usesNodeApi ? [] : [{ name: 'better-sqlite3', file: 'better_sqlite3.node', duration: 'about a minute' }]),
     { name: 'nodegit', file: 'nodegit.node', duration: 'about four minutes' },
   ].map((addon) => {
     const { version } = packages[`node_modules/${addon.name}`]
@@ -54,6 +55,20 @@ export async function ensureAddon(addon, say) {
     say('the cached copy does not load here')
   }
   return compileOnce(addon, say)
+}
+
+/**
+ * Tries the binary that better-sqlite3 brings for this Node. npm leaves the package out, without a word, when it cannot be installed.
+ * Throws a `Failure` when it does not load.
+ * @returns {Promise<string>} the result in a few words
+ */
+export async function checkReadyMade() {
+  const { code, output } = await run(process.execPath, ['-e', "new (require('better-sqlite3-napi'))(':memory:')"])
+  if (code === 0) return 'ready-made'
+  throw new Failure(
+    'better-sqlite3-napi does not load: remove node_modules and try again; where its package has no binary for this platform, use Node 20.',
+    lastLines(output),
+  )
 }
 
 /** Clones that are set up at once compile an addon once: the second waits for the first, then takes its result from the cache. */

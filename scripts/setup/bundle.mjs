@@ -17,9 +17,10 @@ export async function bundle() {
   })
   const result = await build({
     absWorkingDir: root,
-    entryPoints: { main: 'src/main.ts', 'git-starter': 'src/git/git-starter-program.ts' },
+    entryPoints: { main: 'src/main.ts', cli: 'src/cli.ts', 'git-starter': 'src/git/git-starter-program.ts' },
     outdir: dirname(bundlePath),
     bundle: true,
+    plugins: [cliApart],
     write: false,
     format: 'esm',
     logLevel: 'silent',
@@ -33,6 +34,17 @@ export async function bundle() {
   const changed = result.outputFiles.filter(({ path, contents }) => !holds(path, contents))
   for (const { path, contents } of changed) replace(path, contents)
   return changed.length === 0 ? 'up to date' : 'dist/main.js'
+}
+
+/**
+ * Leaves what main.ts imports after its check in a file of its own: bundled into one, the packages of both would be loaded at once.
+ * @type {import('esbuild').Plugin}
+ */
+const cliApart = {
+  name: 'cli apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/cli\.ts$/ }, () => ({ path: './cli.js', external: true }))
+  },
 }
 
 function holds(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
-import { ensureAddon, listAddons, mustCompile } from './addons.mjs'
+import { judgeNode } from '../../src/node-version.mjs'
+import { usesNodeApi } from '../../src/storage/sqlite-choice.mjs'
+import { checkReadyMade, ensureAddon, listAddons, mustCompile } from './addons.mjs'
 import { bundle } from './bundle.mjs'
 import { root } from './child-process.mjs'
 import { withLock } from './lock.mjs'
@@ -7,30 +9,15 @@ import { ensureNpmPackages } from './npm-packages.mjs'
 import { Failure, printLine, step } from './progress.mjs'
 import { compilePackages, ensureSystemPackages, runPackages, testPackages } from './system-packages.mjs'
 
-/** The oldest Node that the test runner accepts; `engines` in package.json says the same. */
-const OLDEST_NODE = [20, 19]
-
-/**
- * Whether a version of Node, such as `v20.20.2`, is new enough.
- * @param {string} version
- */
-export function isNewEnough(version) {
-  const [major = 0, minor = 0] = version.slice(1).split('.').map(Number)
-  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE
-  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
-}
-
 /**
  * Makes a fresh clone ready, or a used one ready again: system packages, npm packages, compiled addons, the bundled server. Prints each
  * step and its duration on standard error, and does only what is not done yet. Throws a `Failure` whose sentence says what to do.
  * @param {'serve' | 'test' | 'check'} purpose what to get ready for: tests need more system packages, checks need npm packages only
  */
 export async function setUp(purpose) {
-  if (!isNewEnough(process.version)) {
-    throw new Failure(
-      `Node ${OLDEST_NODE.join('.')} or newer is needed, this is ${process.version}: install a newer Node.`,
-    )
-  }
+  const { refusal, warning } = judgeNode(process.version)
+  if (refusal !== undefined) throw new Failure(refusal)
+  if (warning !== undefined) printLine('..', warning)
   const lock = join(root, 'dist', '.setup.lock')
   const onWait = (/** @type {number} */ owner) =>
     printLine('..', `process ${owner} is setting up this clone; waiting (its lock is ${lock})`)
@@ -41,6 +28,7 @@ export async function setUp(purpose) {
     const optional = purpose === 'test' ? testPackages : []
     await step('system packages', (say) => ensureSystemPackages({ required, optional }, say))
     await step('npm packages', ensureNpmPackages)
+    if (usesNodeApi) await step('better-sqlite3', checkReadyMade)
     await setUpAddons(addons)
     await step('server', bundle)
   })

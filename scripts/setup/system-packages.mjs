@@ -23,11 +23,19 @@ export const compilePackages = [
   { name: 'libssl-dev', header: '/usr/include/openssl/ssl.h' },
 ]
 
-/** Real clients that tests drive: a browser for gRPC-Web and CORS, curl for REST, Python for gRPC. @type {readonly SystemPackage[]} */
+/**
+ * What tests drive: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST, the makers of keys and signatures, Python for gRPC
+ * and for clients that are generated. A test without its package is skipped.
+ * @type {readonly SystemPackage[]}
+ */
 export const testPackages = [
+  { name: 'bubblewrap', command: 'bwrap' },
   { name: 'chromium', command: 'chromium' },
   { name: 'curl', command: 'curl' },
+  { name: 'gnupg', command: 'gpg' },
+  { name: 'openssh-client', command: 'ssh-keygen' },
   { name: 'python3-grpcio', pythonModule: 'grpc' },
+  { name: 'python3-venv', pythonModule: 'ensurepip' },
 ]
 
 /**
@@ -42,13 +50,13 @@ export function aptCommand(names) {
  * What to do about missing packages. Without apt-get a missing header proves nothing, since other systems keep headers elsewhere, and
  * missing test packages are no reason to stop: the tests that need them say so.
  * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[], hasApt: boolean, isRoot: boolean }} missing
- * @returns {{ install: string[], installOptional: string[] } | { stop: string }}
+ * @returns {{ install: string[], installOptional: string[], advice?: string } | { stop: string }} `advice` is a command to print
  */
 export function planPackages({ required, optional, hasApt, isRoot }) {
   const names = required.filter((p) => hasApt || p.header === undefined).map((p) => p.name)
   const optionalNames = optional.map((p) => p.name)
   if (hasApt && isRoot) return { install: names, installOptional: optionalNames }
-  if (hasApt && names.length + optionalNames.length > 0) {
+  if (hasApt && names.length > 0) {
     return {
       stop: `System packages are missing. Install them with the command below, then try again.\n\n  ${aptCommand([...names, ...optionalNames])}\n`,
     }
@@ -58,7 +66,8 @@ export function planPackages({ required, optional, hasApt, isRoot }) {
       stop: `${names.join(', ')} missing, named as Debian names them. Install them with the package manager of this system, then try again.`,
     }
   }
-  return { install: [], installOptional: [] }
+  const advice = hasApt && optionalNames.length > 0 ? { advice: aptCommand(optionalNames) } : {}
+  return { install: [], installOptional: [], ...advice }
 }
 
 /**
@@ -74,7 +83,12 @@ export async function ensureSystemPackages({ required, optional }, say) {
   const plan = planPackages({ ...missing, hasApt: isCommand('apt-get'), isRoot: process.getuid?.() === 0 })
   if ('stop' in plan) throw new Failure(plan.stop)
   const wanted = [...plan.install, ...plan.installOptional]
-  if (wanted.length === 0) return `not here: ${missing.optional.map((p) => p.name).join(', ')}`
+  if (wanted.length === 0) {
+    const names = missing.optional.map((p) => p.name).join(', ')
+    if (plan.advice !== undefined)
+      say(`tests that need ${names} are skipped; this installs them:\n\n  ${plan.advice}\n`)
+    return `not here: ${names}`
+  }
 
   say('apt-get update')
   // Its failure is not the end: the lists of an earlier update often do.

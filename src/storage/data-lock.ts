@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
+import { Sqlite } from './sqlite.ts'
 
 /** Another process works on the data folder. */
 export class DataFolderBusyError extends Error {

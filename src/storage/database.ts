@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { type Expression, Kysely, type SqlBool, SqliteDialect, sql, type Transaction } from 'kysely'
 import type { AutoMergesTable } from './auto-merges.ts'
 import type {
@@ -42,6 +41,7 @@ import type { RepositoryTransfersTable } from './repository-transfers.ts'
 import type { ReviewCommentsTable } from './review-comments.ts'
 import type { ReviewsTable } from './reviews.ts'
 import type { SessionsTable } from './sessions.ts'
+import { type Database, Sqlite, type Statement } from './sqlite.ts'
 import type { TagProtectionsTable, TagProtectionTeamsTable, TagProtectionUsersTable } from './tag-protections.ts'
 import type { TagsTable } from './tags.ts'
 import type { TeamMembersTable } from './team-members.ts'
@@ -243,14 +243,14 @@ export function containsSql(text: Expression<string>, part: string): Expression<
  *
  * Kysely prepares a statement for each execution, which costs more than a lookup by primary key does.
  */
-function withPreparedStatements(sqlite: Sqlite.Database, reader: Reader | undefined) {
-  const statements = new Map<string, Sqlite.Statement>()
+function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
+  const statements = new Map<string, Statement>()
   return {
     close: () => {
       reader?.close()
       sqlite.close()
     },
-    prepare(text: string): Sqlite.Statement {
+    prepare(text: string): Statement {
       // Kysely runs the statement as soon as it has it.
       reader?.refresh()
       // Every transaction here writes. Taking the write lock at the start means waiting for another process, such as

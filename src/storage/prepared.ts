@@ -1,7 +1,7 @@
-import type Sqlite from 'better-sqlite3'
 import type { Compilable, CompiledQuery } from 'kysely'
 import { type Db, readerOf } from './database.ts'
 import type { Reader } from './reader.ts'
+import type { Database } from './sqlite.ts'
 
 /**
  * A read that is built and compiled once, for paths where building it would cost more than running it.
@@ -34,7 +34,7 @@ type Read<Result> = (parameters: readonly unknown[]) => Result
 function prepare<Args extends readonly unknown[], Row, Result>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
   pick: (rows: Row[]) => Result,
-  read: (connection: Sqlite.Database, sql: string) => Read<Result>,
+  read: (connection: Database, sql: string) => Read<Result>,
 ): (db: Db, ...args: Args) => Promise<Result> {
   let compiled: Compiled<Row> | undefined
   const reads = new WeakMap<Reader, Read<Result>>()
@@ -73,12 +73,12 @@ function compile<Args extends readonly unknown[], Row>(
   return { query, slots: areArguments ? undefined : slots }
 }
 
-function readRows<Row>(connection: Sqlite.Database, sql: string): Read<Row[]> {
+function readRows<Row>(connection: Database, sql: string): Read<Row[]> {
   const { statement, nameRow } = prepareRaw<Row>(connection, sql)
   return (parameters) => statement.all(parameters).map(nameRow)
 }
 
-function readFirst<Row>(connection: Sqlite.Database, sql: string): Read<Row | undefined> {
+function readFirst<Row>(connection: Database, sql: string): Read<Row | undefined> {
   const { statement, nameRow } = prepareRaw<Row>(connection, sql)
   return (parameters) => {
     const values = statement.get(parameters)
@@ -87,7 +87,7 @@ function readFirst<Row>(connection: Sqlite.Database, sql: string): Read<Row | un
 }
 
 /** Rows are read as arrays and named here: the database would name each column of each row anew, for twice the time. */
-function prepareRaw<Row>(connection: Sqlite.Database, sql: string) {
+function prepareRaw<Row>(connection: Database, sql: string) {
   const statement = connection.prepare<unknown[], unknown[]>(sql).raw()
   const names = statement.columns().map(({ name }) => name)
   const nameRow = (values: readonly unknown[]) => {

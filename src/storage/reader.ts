@@ -1,4 +1,4 @@
-import Sqlite from 'better-sqlite3'
+import { type Database, Sqlite } from './sqlite.ts'
 
 /**
  * A second connection beside the one that writes, for prepared queries outside of transactions. It sees what has been
@@ -9,7 +9,7 @@ import Sqlite from 'better-sqlite3'
  */
 export interface Reader {
   /** The connection, inside the snapshot of this turn. */
-  readonly snapshot: Sqlite.Database
+  readonly snapshot: Database
   /** Ends the snapshot: before each statement of the writer, so that the next read sees what it did. */
   refresh(): void
   close(): void

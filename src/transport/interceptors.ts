@@ -8,6 +8,7 @@ import { begunKey, originKey } from './connection.ts'
 import { toConnectError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { successStatus } from './rest/index.ts'
+import { explainMessages } from './unread-requests.ts'
 
 /**
  * Watches every call from outside: counts it and writes a log line when it ends, and turns what was thrown into an RPC
@@ -51,7 +52,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       return error
     }
     try {
-      const response = await next(request)
+      const response = await next(request.stream ? { ...request, message: explainMessages(request.message) } : request)
       const passStatusOn = () => {
         const status = contextValues.get(restStatusKey)
         if (status !== undefined) contextValues.set(successStatus, status)

@@ -1,3 +1,4 @@
+import type { DescFile } from '@bufbuild/protobuf'
 import { actsAsAdministrator } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
 import { authenticate } from './authenticate.ts'
@@ -7,6 +8,7 @@ import { CHALLENGE, toConnectError } from './errors.ts'
 import { answerTo } from './listener/answers.ts'
 import type { Metrics } from './metrics.ts'
 import type { PeerOf } from './peers.ts'
+import { schemaPages } from './schema-pages.ts'
 
 /** The pages that are no RPCs, by path. */
 export type Pages = ReadonlyMap<string, (request: HttpRequest, response: HttpResponse) => Promise<void>>
@@ -21,10 +23,12 @@ export interface PageSources {
   readonly checkDatabase: () => Promise<unknown>
   /** The OpenAPI document, as text. */
   readonly openApi: () => string
+  /** The schema, for those who generate code from it. */
+  readonly schema: readonly DescFile[]
 }
 
 /**
- * The pages for operators and tools: liveness, readiness, metrics and the OpenAPI document.
+ * The pages for operators and tools: liveness, readiness, metrics, the OpenAPI document and the schema.
  *
  * Metrics tell how busy an instance is and with what. They are for callers on the machine itself and for
  * administrators, whose token Prometheus can send.
@@ -52,6 +56,7 @@ export function operatorPages(app: App, sources: PageSources): Pages {
       },
     ],
     ['/openapi.json', constantPage('application/json', sources.openApi)],
+    ...schemaPages(sources.schema),
   ])
 }
 

@@ -6,6 +6,7 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import { Code } from '@connectrpc/connect'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.ts'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.ts'
+import { protoOf } from './schema-files.ts'
 
 /**
  * Registers gRPC server reflection, v1 and the v1alpha that older tools still ask for.
@@ -91,7 +92,7 @@ function createAnswers(
 
 function fileAnswer(file: DescFile | undefined, what: string): Answer {
   if (file === undefined) return errorAnswer(Code.NotFound, `${what} not found`)
-  const fileDescriptorProto = withImports([file]).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto))
+  const fileDescriptorProto = withImports([file]).map((desc) => toBinary(FileDescriptorProtoSchema, protoOf(desc)))
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } }
 }
 

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { create, toBinary, toJson } from '@bufbuild/protobuf'
 import { base64Encode } from '@bufbuild/protobuf/wire'
 import { anyPack } from '@bufbuild/protobuf/wkt'
-import { Code, type ConnectError, type ConnectRouter } from '@connectrpc/connect'
+import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
 import { begunKey } from './connection.ts'
@@ -16,6 +16,11 @@ type UniversalResponse = Awaited<ReturnType<UniversalHandler>>
 /** Set on a gRPC-Web frame that holds trailers (the PROTOCOL-WEB document of the gRPC project). */
 const TRAILER_FLAG = 0x80
 const FRAME_HEADER_BYTES = 5
+
+/** The setting of the operator that limits messages. */
+const MESSAGE_LIMIT = '--max-message-bytes'
+const LIBRARY_LIMIT = /configured readMaxBytes/
+const REST_LIMIT = /^(the request content is larger than )(\d+) bytes$/
 
 /** A refusal by the protocol library, as clients shall see it. */
 interface Unread {
@@ -61,7 +66,27 @@ export function explainRestError(error: ConnectError): void {
   const reason = explained ?? REST_REASONS.get(error.code)
   if (reason === undefined) return
   if (explained === undefined) error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason as TransportReason) })
+  if (reason === 'REQUEST_TOO_LARGE') Object.assign(error, { rawMessage: nameLimit(error.rawMessage) })
   error.metadata.set(REASON_HEADER, reason)
+}
+
+/**
+ * Passes on the messages of a stream of requests. Gives the error by which the library refuses one of them as too large the reason, too:
+ * the call has begun, so that nothing else completes its answer.
+ */
+export async function* explainMessages<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* messages
+  } catch (error) {
+    if (!(error instanceof ConnectError) || !LIBRARY_LIMIT.test(error.rawMessage)) throw error
+    const details = [{ desc: ErrorInfoSchema, value: infoOf('REQUEST_TOO_LARGE') }]
+    throw new ConnectError(nameLimit(error.rawMessage), Code.ResourceExhausted, undefined, details, error)
+  }
+}
+
+/** The library names its own setting, and REST, which has no settings of the server, a number of bytes. */
+function nameLimit(message: string): string {
+  return message.replace(LIBRARY_LIMIT, MESSAGE_LIMIT).replace(REST_LIMIT, `$1${MESSAGE_LIMIT} $2`)
 }
 
 function reasonOf({ details }: ConnectError): string | undefined {
@@ -132,9 +157,10 @@ function explainTrailers(trailers: Headers | undefined): void {
   const unread = UNREAD.get(Number(trailers?.get('grpc-status') ?? 0))
   if (!trailers || !unread) return
   const { code, reason } = unread
-  const message = decodeURIComponent(trailers.get('grpc-message') ?? '')
+  const message = nameLimit(decodeURIComponent(trailers.get('grpc-message') ?? ''))
   const status = create(StatusSchema, { code, message, details: [anyPack(ErrorInfoSchema, infoOf(reason))] })
   trailers.set('grpc-status', String(code))
+  trailers.set('grpc-message', encodeURIComponent(message))
   trailers.set('grpc-status-details-bin', base64Encode(toBinary(StatusSchema, status), 'std_raw'))
 }
 
@@ -171,6 +197,7 @@ async function explainJson(response: UniversalResponse): Promise<UniversalRespon
     const info = infoOf(unread.reason)
     const value = base64Encode(toBinary(ErrorInfoSchema, info), 'std_raw')
     error.code = connectName(unread.code)
+    error.message = nameLimit(error.message ?? '')
     error.details = [{ type: ErrorInfoSchema.typeName, value, debug: toJson(ErrorInfoSchema, info) }]
   }
   const body = Buffer.from(JSON.stringify(error))

@@ -108,6 +108,25 @@ describe('files', () => {
     expect(updateUser && getOption(updateUser, access)).toMatchObject({ owner: 'user.name', scope: 'write:user' })
   })
 
+  it('are those of compilers, with what generators of code ask for, descriptor.proto too', async () => {
+    const files = (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
+    const google = files.filter(({ name }) => name.startsWith('google/'))
+    expect(google.map(({ name }) => name)).toContain('google/protobuf/descriptor.proto')
+    for (const { name, options } of google) {
+      expect({ name, ...options }).toMatchObject({
+        goPackage: expect.stringMatching(/^google\.golang\.org\//),
+        javaPackage: expect.stringMatching(/^com\.google\./),
+      })
+    }
+    expect(files.find(({ name }) => name === 'google/protobuf/descriptor.proto')).toMatchObject({
+      syntax: 'proto2',
+      options: {
+        goPackage: 'google.golang.org/protobuf/types/descriptorpb',
+        csharpNamespace: 'Google.Protobuf.Reflection',
+      },
+    })
+  })
+
   it.each([
     ['a service', 'branchline.v1.UserService', 'branchline/v1/user_service.proto'],
     ['a method', 'branchline.v1.UserService.GetUser', 'branchline/v1/user_service.proto'],

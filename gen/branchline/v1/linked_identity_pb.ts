@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/linked_identity.proto.
  */
 export const file_branchline_v1_linked_identity: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2xpbmtlZF9pZGVudGl0eS5wcm90bxINYnJhbmNobGluZS52MSJTCg5MaW5rZWRJZGVudGl0eRIRCgRuYW1lGAEgASgJQgPgQQgSFQoIaWRwX25hbWUYAiABKAlCA+BBAxIXCgpleHRlcm5fdWlkGAMgASgJQgPgQQNiBnByb3RvMw", [file_google_api_field_behavior]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2xpbmtlZF9pZGVudGl0eS5wcm90bxINYnJhbmNobGluZS52MSJTCg5MaW5rZWRJZGVudGl0eRIRCgRuYW1lGAEgASgJQgPgQQgSFQoIaWRwX25hbWUYAiABKAlCA+BBAxIXCgpleHRlcm5fdWlkGAMgASgJQgPgQQNCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_api_field_behavior]);
 
 /**
  * An identity at an external single-sign-on provider that signs in to an account.

@@ -9,7 +9,7 @@ import { enumDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file branchline/v1/state.proto.
  */
 export const file_branchline_v1_state: GenFile = /*@__PURE__*/
-  fileDesc("ChlicmFuY2hsaW5lL3YxL3N0YXRlLnByb3RvEg1icmFuY2hsaW5lLnYxKjgKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCgoGTk9STUFMEAESDAoIQVJDSElWRUQQAmIGcHJvdG8z");
+  fileDesc("ChlicmFuY2hsaW5lL3YxL3N0YXRlLnByb3RvEg1icmFuY2hsaW5lLnYxKjgKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCgoGTk9STUFMEAESDAoIQVJDSElWRUQQAkJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z");
 
 /**
  * Whether a resource is in use.

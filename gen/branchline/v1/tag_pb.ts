@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/tag.proto.
  */
 export const file_branchline_v1_tag: GenFile = /*@__PURE__*/
-  fileDesc("ChdicmFuY2hsaW5lL3YxL3RhZy5wcm90bxINYnJhbmNobGluZS52MSKFAQoDVGFnEgwKBG5hbWUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIKCgJpZBgDIAEoCRIpCgZjb21taXQYBCABKAsyGS5icmFuY2hsaW5lLnYxLkNvbW1pdE1ldGESEwoLemlwYmFsbF91cmwYBSABKAkSEwoLdGFyYmFsbF91cmwYBiABKAliBnByb3RvMw", [file_branchline_v1_commit]);
+  fileDesc("ChdicmFuY2hsaW5lL3YxL3RhZy5wcm90bxINYnJhbmNobGluZS52MSKFAQoDVGFnEgwKBG5hbWUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIKCgJpZBgDIAEoCRIpCgZjb21taXQYBCABKAsyGS5icmFuY2hsaW5lLnYxLkNvbW1pdE1ldGESEwoLemlwYmFsbF91cmwYBSABKAkSEwoLdGFyYmFsbF91cmwYBiABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_commit]);
 
 /**
  * A tag.

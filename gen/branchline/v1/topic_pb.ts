@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/topic.proto.
  */
 export const file_branchline_v1_topic: GenFile = /*@__PURE__*/
-  fileDesc("ChlicmFuY2hsaW5lL3YxL3RvcGljLnByb3RvEg1icmFuY2hsaW5lLnYxIpUBCgVUb3BpYxIKCgJpZBgBIAEoAxISCgp0b3BpY19uYW1lGAIgASgJEhIKCnJlcG9fY291bnQYAyABKAMSKwoHY3JlYXRlZBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdXBkYXRlZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChlicmFuY2hsaW5lL3YxL3RvcGljLnByb3RvEg1icmFuY2hsaW5lLnYxIpUBCgVUb3BpYxIKCgJpZBgBIAEoAxISCgp0b3BpY19uYW1lGAIgASgJEhIKCnJlcG9fY291bnQYAyABKAMSKwoHY3JlYXRlZBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdXBkYXRlZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * A word that repositories are found by.
