@@ -201,9 +201,10 @@ describe.skipIf(!here)(suite('curl'), () => {
     expect(JSON.parse(answer.text)).toMatchObject({ code, message: expect.any(String) })
   })
 
-  it('gets 404 for a method of RPC that does not exist', async () => {
+  it('gets 501 and a code for a method of RPC that does not exist', async () => {
     const answer = await curl([...sendJson({}), `${server.url}/branchline.v1.UserService/Nothing`])
-    expect(answer.status).toBe(404)
+    expect(answer.status).toBe(501)
+    expect(JSON.parse(answer.text)).toMatchObject({ code: 'unimplemented' })
   })
 
   it.each([

@@ -103,6 +103,7 @@ describe('a pull request', () => {
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({
       id: made.id,
+      auto_merge: null,
       url,
       number: 1,
       user: carol,

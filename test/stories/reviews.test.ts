@@ -600,7 +600,7 @@ describe('an account that goes', () => {
     await forge.review(fay, pull, 'PENDING', 'But.')
     await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['fay'] })
     expect(await forge.seen(fay, pull)).toEqual(['APPROVED fay', 'PENDING fay', 'REQUEST_REVIEW fay'])
-    await forge.ask(cast.ada, 'DELETE', '/admin/users/fay')
+    await forge.ask(cast.ada, 'DELETE', '/admin/users/fay?purge=true')
     expect(await forge.seen(cast.eve, pull)).toEqual(['APPROVED Ghost'])
     expect(await approvals(pull)).toMatchObject({ approvals: 0, officialRequests: 0 })
     const [comment] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)

@@ -31,6 +31,8 @@ interface Session {
   timedOut: boolean
   /** The client has gone before its answer was complete. */
   abandoned: boolean
+  /** The body of the request is unfit: the answer says so, and not what Git makes of a body that was cut off. */
+  isUnfit: boolean
 }
 
 /** Matches the values that Git sends, such as `version=2`; nothing else reaches the environment of a process. */
@@ -84,6 +86,7 @@ export async function exchange(
   const fed = feed(request, process.stdin, { maxBytes, onProgress }).then(
     () => undefined,
     (error: unknown) => {
+      session.isUnfit = true
       process.stop()
       return error
     },
@@ -131,6 +134,7 @@ function begin(response: HttpResponse, process: PackProcess, options: SessionOpt
     onProgress: () => idle.refresh(),
     timedOut: false,
     abandoned: false,
+    isUnfit: false,
   }
   response.once('close', () => {
     if (response.writableEnded) return
@@ -150,7 +154,7 @@ async function send(session: Session, response: HttpResponse, contentType: strin
   for await (const chunk of session.options.turn.follow(session.process.stdout)) {
     session.onProgress()
     // Read on: a push that has begun to move refs must not die of an answer that nobody takes.
-    if (session.abandoned) continue
+    if (session.abandoned || session.isUnfit) continue
     if (!response.headersSent) {
       response.writeHead(200, { ...UNCACHED, 'content-type': contentType })
       if (prologue !== '') response.write(prologue)

@@ -137,7 +137,7 @@ describe('an unmodified git', () => {
     const seen: PushQuestion[] = []
     const { server, commit, client } = await filledServer({
       review: async (push) => {
-        seen.push(push)
+        if (push.hook === 'pre-receive') seen.push(push)
         const isRefused = push.updates.some(({ name }) => name.startsWith('refs/for/'))
         return isRefused ? refusal(['not this one', 'accept']) : { accepted: true, lines: [] }
       },
