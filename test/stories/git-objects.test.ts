@@ -87,8 +87,8 @@ describe('trees', () => {
     const { tree } = (await get('/trees/main?recursive=true')).body
     const found = (path: string) => tree.find((entry: { path: string }) => entry.path === path)
     expect(found('vendor/module')).toMatchObject({ mode: '160000', type: 'commit', url: '' })
-    expect(found('bytes\ufffd')).toMatchObject({ type: 'blob', size: 2 })
-    const { content } = (await (await fetch(found('bytes\ufffd').url)).json()) as { content: string }
+    expect(found('"bytes\\377"')).toMatchObject({ type: 'blob', size: 2 })
+    const { content } = (await (await fetch(found('"bytes\\377"').url)).json()) as { content: string }
     expect(Buffer.from(content, 'base64').toString()).toBe('b\n')
   })
 
