@@ -9,6 +9,7 @@ import {
   listCollaborators,
   removeCollaborator,
 } from '../domain/repos/collaborators.ts'
+import { checkAssignee, listAssignees, listReviewers } from '../domain/repos/participants.ts'
 import { userAccountMessage } from './accounts.ts'
 import { callerOf } from './call.ts'
 import { readNumberedPage } from './pages.ts'
@@ -36,6 +37,23 @@ export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorSe
     async deleteCollaborator({ owner, repo, collaborator }, context) {
       await removeCollaborator(app, callerOf(context), owner, repo, collaborator)
       return {}
+    },
+
+    async listAssignees({ owner, repo }, context) {
+      const caller = callerOf(context)
+      const users = await listAssignees(app, caller, owner, repo)
+      return { assignees: users.map((user) => userAccountMessage(app, caller, user)) }
+    },
+
+    async checkAssignee({ owner, repo, assignee }, context) {
+      await checkAssignee(app, callerOf(context), owner, repo, assignee)
+      return {}
+    },
+
+    async listReviewers({ owner, repo }, context) {
+      const caller = callerOf(context)
+      const users = await listReviewers(app, caller, owner, repo)
+      return { reviewers: users.map((user) => userAccountMessage(app, caller, user)) }
     },
 
     async getRepositoryPermission({ owner, repo, collaborator }, context) {

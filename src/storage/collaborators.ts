@@ -67,3 +67,36 @@ export async function deleteCollaborationsWith(tx: Tx, ownerId: number, userId: 
     .where('repository_id', 'in', (eb) => eb.selectFrom('repositories').select('id').where('owner_id', '=', ownerId))
     .execute()
 }
+
+/**
+ * Active users to whom a repository may have been given: its owner, its collaborators, and the members of the teams of the
+ * organisation that owns it, in the order in which their accounts were made. What exactly was given is in repository-grants.ts.
+ */
+export function listParticipants(
+  db: Db,
+  { id, owner_id }: { readonly id: number; readonly owner_id: number },
+  limit: number,
+): Promise<User[]> {
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where('state', '=', 'NORMAL')
+    .where(({ eb, or }) =>
+      or([
+        eb('id', '=', owner_id),
+        eb('id', 'in', db.selectFrom('collaborators').select('user_id').where('repository_id', '=', id)),
+        eb(
+          'id',
+          'in',
+          db
+            .selectFrom('teams')
+            .innerJoin('team_members', 'team_members.team_id', 'teams.id')
+            .select('team_members.user_id')
+            .where('teams.organization_id', '=', owner_id),
+        ),
+      ]),
+    )
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}

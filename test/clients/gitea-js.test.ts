@@ -186,6 +186,9 @@ describe('gitea-js', () => {
     const { data: carol } = await api.repos.repoGetRepoPermissions(...HOME, 'carol')
     expect([carol.permission, carol.user?.login]).toEqual(['admin', 'carol'])
     expect(misfitsOf('RepoCollaboratorPermission', carol)).toEqual([])
+    for (const offered of [await api.repos.repoGetAssignees(...HOME), await api.repos.repoGetReviewers(...HOME)]) {
+      expect(offered.data.map(({ login }) => login)).toEqual(['bob', 'carol'])
+    }
     const { data: collaborators } = await api.repos.repoListCollaborators(...HOME)
     expect(collaborators.map(({ login }) => login)).toEqual(['carol'])
   })

@@ -198,6 +198,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(collaborators.listCollaborators, 'GET /repos/bob/garden/collaborators'),
   bob(collaborators.checkCollaborator, 'GET /repos/bob/garden/collaborators/carol'),
   bob(collaborators.getRepositoryPermission, 'GET /repos/bob/garden/collaborators/carol/permission'),
+  bob(collaborators.listAssignees, 'GET /repos/bob/garden/assignees'),
+  bob(collaborators.checkAssignee, 'GET /repos/bob/garden/assignees/carol'),
+  bob(collaborators.listReviewers, 'GET /repos/bob/garden/reviewers'),
   bob(collaborators.deleteCollaborator, 'DELETE /repos/bob/garden/collaborators/carol'),
   // What is in them
   bob(contents.createFile, 'POST /repos/guild/engine/contents/plan.md', {

@@ -249,3 +249,47 @@ describe('a blocked user', () => {
     await expect(client.checkBlockedUser({ username: 'carol' })).rejects.toMatchObject({ rawMessage: 'not found' })
   })
 })
+
+describe('whom clients offer', () => {
+  const listed = async (who: Actor | undefined, path: string) =>
+    (await rest(who, 'GET', path)).body.map(({ login }: { login: string }) => login)
+
+  it('as assignees are those who may write, as reviewers those who may read', async () => {
+    const path = await repository('offered', { private: true })
+    for (const [name, permission] of [
+      ['rita', 'read'],
+      ['will', 'write'],
+    ]) {
+      const account = { username: name, email: `${name}@example.org`, password: 'correct horse battery' }
+      await rest(cast.ada, 'POST', '/admin/users', { ...account, must_change_password: false })
+      await rest(cast.bob, 'PUT', `${path}/collaborators/${name}`, { permission })
+    }
+    expect(await listed(cast.bob, `${path}/assignees`)).toEqual(['bob', 'will'])
+    expect(await listed(cast.bob, `${path}/reviewers`)).toEqual(['bob', 'rita', 'will'])
+    expect(await statusOf(cast.bob, 'GET', `${path}/assignees/rita`)).toBe(204)
+    expect(await statusOf(cast.bob, 'GET', `${path}/assignees/carol`)).toBe(404)
+    expect(await statusOf(cast.bob, 'GET', `${path}/assignees/nobody`)).toBe(422)
+    for (const list of ['assignees', 'reviewers', 'assignees/bob']) {
+      expect(await statusOf(cast.carol, 'GET', `${path}/${list}`)).toBe(404)
+    }
+    // Whoever is archived is offered no more.
+    await rest(cast.ada, 'PATCH', '/admin/users/will', { active: false, login_name: 'will', source_id: 0 })
+    expect(await listed(cast.bob, `${path}/assignees`)).toEqual(['bob'])
+  })
+
+  it('are members of the teams that have the repository, in an organisation', async () => {
+    await rest(cast.bob, 'POST', '/orgs', { username: 'offering' })
+    await rest(cast.bob, 'POST', '/orgs/offering/repos', { name: 'engine', private: true })
+    const team = async (name: string, permission: string) =>
+      (await rest(cast.bob, 'POST', '/orgs/offering/teams', { name, permission, units: ['repo.code', 'repo.pulls'] }))
+        .body.id
+    const [writers, readers] = [await team('writers', 'write'), await team('readers', 'read')]
+    for (const id of [writers, readers]) await rest(cast.bob, 'PUT', `/teams/${id}/repos/offering/engine`)
+    await rest(cast.bob, 'PUT', `/teams/${readers}/members/carol`)
+    const path = '/repos/offering/engine'
+    expect(await listed(cast.carol, `${path}/assignees`)).toEqual(['bob'])
+    expect(await listed(cast.carol, `${path}/reviewers`)).toEqual(['bob', 'carol'])
+    await rest(cast.bob, 'PUT', `/teams/${writers}/members/carol`)
+    expect(await listed(cast.bob, `${path}/assignees`)).toEqual(['bob', 'carol'])
+  })
+})

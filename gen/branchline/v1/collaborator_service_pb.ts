@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/collaborator_service.proto.
  */
 export const file_branchline_v1_collaborator_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL2NvbGxhYm9yYXRvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImMKFFJlcG9zaXRvcnlQZXJtaXNzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEiQKBHVzZXIYAyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiVAoYTGlzdENvbGxhYm9yYXRvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChlMaXN0Q29sbGFib3JhdG9yc1Jlc3BvbnNlEi0KDWNvbGxhYm9yYXRvcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoYQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIl8KFkFkZENvbGxhYm9yYXRvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIUCgxjb2xsYWJvcmF0b3IYAyABKAkSEgoKcGVybWlzc2lvbhgEIAEoCSJOChlEZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIlMKHkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGNvbGxhYm9yYXRvchgDIAEoCTKTCAoTQ29sbGFib3JhdG9yU2VydmljZRLdAQoRTGlzdENvbGxhYm9yYXRvcnMSJy5icmFuY2hsaW5lLnYxLkxpc3RDb2xsYWJvcmF0b3JzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdENvbGxhYm9yYXRvcnNSZXNwb25zZSJ1kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCO2INY29sbGFib3JhdG9ycxIqL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzErEBChFDaGVja0NvbGxhYm9yYXRvchInLmJyYW5jaGxpbmUudjEuQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IluQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCOxI5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzL3tjb2xsYWJvcmF0b3J9ErEBCg9BZGRDb2xsYWJvcmF0b3ISJS5icmFuY2hsaW5lLnYxLkFkZENvbGxhYm9yYXRvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiX5ACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCPjoBKho5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzL3tjb2xsYWJvcmF0b3J9ErQBChJEZWxldGVDb2xsYWJvcmF0b3ISKC5icmFuY2hsaW5lLnYxLkRlbGV0ZUNvbGxhYm9yYXRvclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiXJACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCOyo5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb2xsYWJvcmF0b3JzL3tjb2xsYWJvcmF0b3J9EtUBChdHZXRSZXBvc2l0b3J5UGVybWlzc2lvbhItLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeVBlcm1pc3Npb25SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5UGVybWlzc2lvbiJmkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAkYSRC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfS9wZXJtaXNzaW9uGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL2NvbGxhYm9yYXRvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImMKFFJlcG9zaXRvcnlQZXJtaXNzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEiQKBHVzZXIYAyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiVAoYTGlzdENvbGxhYm9yYXRvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChlMaXN0Q29sbGFib3JhdG9yc1Jlc3BvbnNlEi0KDWNvbGxhYm9yYXRvcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoYQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIl8KFkFkZENvbGxhYm9yYXRvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIUCgxjb2xsYWJvcmF0b3IYAyABKAkSEgoKcGVybWlzc2lvbhgEIAEoCSJOChlEZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIlMKHkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGNvbGxhYm9yYXRvchgDIAEoCSIzChRMaXN0QXNzaWduZWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RBc3NpZ25lZXNSZXNwb25zZRIpCglhc3NpZ25lZXMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiRQoUQ2hlY2tBc3NpZ25lZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghhc3NpZ25lZRgDIAEoCSIzChRMaXN0UmV2aWV3ZXJzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RSZXZpZXdlcnNSZXNwb25zZRIpCglyZXZpZXdlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQymwwKE0NvbGxhYm9yYXRvclNlcnZpY2US3QEKEUxpc3RDb2xsYWJvcmF0b3JzEicuYnJhbmNobGluZS52MS5MaXN0Q29sbGFib3JhdG9yc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RDb2xsYWJvcmF0b3JzUmVzcG9uc2UidZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjtiDWNvbGxhYm9yYXRvcnMSKi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycxKxAQoRQ2hlY2tDb2xsYWJvcmF0b3ISJy5icmFuY2hsaW5lLnYxLkNoZWNrQ29sbGFib3JhdG9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJbkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjsSOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRKxAQoPQWRkQ29sbGFib3JhdG9yEiUuYnJhbmNobGluZS52MS5BZGRDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il+QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAj46ASoaOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRK0AQoSRGVsZXRlQ29sbGFib3JhdG9yEiguYnJhbmNobGluZS52MS5EZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlyQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRLVAQoXR2V0UmVwb3NpdG9yeVBlcm1pc3Npb24SLS5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVBlcm1pc3Npb24iZpACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwJGEkQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbGxhYm9yYXRvcnMve2NvbGxhYm9yYXRvcn0vcGVybWlzc2lvbhKvAQoNTGlzdEFzc2lnbmVlcxIjLmJyYW5jaGxpbmUudjEuTGlzdEFzc2lnbmVlc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RBc3NpZ25lZXNSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCWFzc2lnbmVlcxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMSoQEKDUNoZWNrQXNzaWduZWUSIy5icmFuY2hsaW5lLnYxLkNoZWNrQXNzaWduZWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlOQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMve2Fzc2lnbmVlfRKvAQoNTGlzdFJldmlld2VycxIjLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld2Vyc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RSZXZpZXdlcnNSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCXJldmlld2VycxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZXZpZXdlcnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty]);
 
 /**
  * What a user may do to a repository.
@@ -279,6 +279,139 @@ export const GetRepositoryPermissionRequestSchema: GenMessage<GetRepositoryPermi
   messageDesc(file_branchline_v1_collaborator_service, 6);
 
 /**
+ * Request of ListAssignees.
+ *
+ * @generated from message branchline.v1.ListAssigneesRequest
+ */
+export type ListAssigneesRequest = Message<"branchline.v1.ListAssigneesRequest"> & {
+  /**
+   * Name of the owner of the repository.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.ListAssigneesRequest.
+ * Use `create(ListAssigneesRequestSchema)` to create a new message.
+ */
+export const ListAssigneesRequestSchema: GenMessage<ListAssigneesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_collaborator_service, 7);
+
+/**
+ * Answer of ListAssignees.
+ *
+ * @generated from message branchline.v1.ListAssigneesResponse
+ */
+export type ListAssigneesResponse = Message<"branchline.v1.ListAssigneesResponse"> & {
+  /**
+   * In the order in which their accounts were made, at most 1000.
+   *
+   * @generated from field: repeated branchline.v1.Account assignees = 1;
+   */
+  assignees: Account[];
+};
+
+/**
+ * Describes the message branchline.v1.ListAssigneesResponse.
+ * Use `create(ListAssigneesResponseSchema)` to create a new message.
+ */
+export const ListAssigneesResponseSchema: GenMessage<ListAssigneesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_collaborator_service, 8);
+
+/**
+ * Request of CheckAssignee.
+ *
+ * @generated from message branchline.v1.CheckAssigneeRequest
+ */
+export type CheckAssigneeRequest = Message<"branchline.v1.CheckAssigneeRequest"> & {
+  /**
+   * Name of the owner of the repository.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Username of whom may be assigned.
+   *
+   * @generated from field: string assignee = 3;
+   */
+  assignee: string;
+};
+
+/**
+ * Describes the message branchline.v1.CheckAssigneeRequest.
+ * Use `create(CheckAssigneeRequestSchema)` to create a new message.
+ */
+export const CheckAssigneeRequestSchema: GenMessage<CheckAssigneeRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_collaborator_service, 9);
+
+/**
+ * Request of ListReviewers.
+ *
+ * @generated from message branchline.v1.ListReviewersRequest
+ */
+export type ListReviewersRequest = Message<"branchline.v1.ListReviewersRequest"> & {
+  /**
+   * Name of the owner of the repository.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.ListReviewersRequest.
+ * Use `create(ListReviewersRequestSchema)` to create a new message.
+ */
+export const ListReviewersRequestSchema: GenMessage<ListReviewersRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_collaborator_service, 10);
+
+/**
+ * Answer of ListReviewers.
+ *
+ * @generated from message branchline.v1.ListReviewersResponse
+ */
+export type ListReviewersResponse = Message<"branchline.v1.ListReviewersResponse"> & {
+  /**
+   * In the order in which their accounts were made, at most 1000.
+   *
+   * @generated from field: repeated branchline.v1.Account reviewers = 1;
+   */
+  reviewers: Account[];
+};
+
+/**
+ * Describes the message branchline.v1.ListReviewersResponse.
+ * Use `create(ListReviewersResponseSchema)` to create a new message.
+ */
+export const ListReviewersResponseSchema: GenMessage<ListReviewersResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_collaborator_service, 11);
+
+/**
  * People who were given access to one repository.
  *
  * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
@@ -362,6 +495,51 @@ export const CollaboratorService: GenService<{
     methodKind: "unary";
     input: typeof GetRepositoryPermissionRequestSchema;
     output: typeof RepositoryPermissionSchema;
+  },
+  /**
+   * The users that clients offer as assignees: active users who may write pull requests of the repository, by owning it, as
+   * collaborators or by a team. Anybody else who may read its pull requests can be assigned by name, too. For whoever may
+   * read a part of it.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when the caller is anonymous.
+   *
+   * @generated from rpc branchline.v1.CollaboratorService.ListAssignees
+   */
+  listAssignees: {
+    methodKind: "unary";
+    input: typeof ListAssigneesRequestSchema;
+    output: typeof ListAssigneesResponseSchema;
+  },
+  /**
+   * Succeeds when a user can be assigned to pull requests of a repository: an active user who may read them. For whoever may
+   * read a part of it.
+   *
+   * Fails with:
+   * - UNKNOWN_USER, when there is no such user.
+   * - COLLABORATOR_NOT_FOUND, when the user cannot be assigned.
+   *
+   * @generated from rpc branchline.v1.CollaboratorService.CheckAssignee
+   */
+  checkAssignee: {
+    methodKind: "unary";
+    input: typeof CheckAssigneeRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * The users that clients offer as reviewers: active users who may read the code and the pull requests of the repository by
+   * owning it, as collaborators or by a team. Who opened a pull request cannot review it. Anybody else who may read both can
+   * be asked by name, too. For whoever may read a part of it.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when the caller is anonymous.
+   *
+   * @generated from rpc branchline.v1.CollaboratorService.ListReviewers
+   */
+  listReviewers: {
+    methodKind: "unary";
+    input: typeof ListReviewersRequestSchema;
+    output: typeof ListReviewersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_collaborator_service, 0);

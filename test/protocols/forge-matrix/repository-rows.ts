@@ -137,6 +137,9 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
 
   row(collaborators.listCollaborators, guests),
   row(collaborators.checkCollaborator, guests, { collaborator: NOBODY }),
+  row(collaborators.listAssignees, guests),
+  row(collaborators.checkAssignee, guests, { assignee: NOBODY }),
+  row(collaborators.listReviewers, guests),
   row(collaborators.addCollaborator, administrators, { collaborator: NOBODY }),
   row(collaborators.deleteCollaborator, administrators, { collaborator: NOBODY }),
   // Of somebody else: everybody may ask about themselves.
