@@ -190,7 +190,7 @@ const plainHttp2: Plain<Http2Response> = {
   // The code of which gRPC makes RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
   cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
   isGone: (response) => response.stream.destroyed,
-  isBodiless: (response) => response.stream.headRequest === true,
+  isBodiless: (response) => response.req.method === 'HEAD',
 }
 
 /** A response of HTTP/2, counted once that has begun. */
