@@ -13,7 +13,7 @@ export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer
 })
 
 /** Readers on a fair line have taken a large answer by then. */
-const RETRY_AFTER_SECONDS = 5
+export const RETRY_AFTER_SECONDS = 5
 
 /** The refusal of a call whose answer there is no room for. */
 function tooMuchUnread({ scope, maxBytes }: Bound): ConnectError {

@@ -1,6 +1,7 @@
 import type { DescFile } from '@bufbuild/protobuf'
 import { actsAsAdministrator } from '../domain/access.ts'
 import type { App } from '../domain/app.ts'
+import { RETRY_AFTER_SECONDS } from './answer-room.ts'
 import { authenticate } from './authenticate.ts'
 import type { HttpRequest, HttpResponse } from './connection.ts'
 import { constantPage } from './constant-page.ts'
@@ -47,12 +48,17 @@ export function operatorPages(app: App, sources: PageSources): Pages {
     [
       '/metrics',
       async (request, response) => {
-        const refusedStatus = await metricsRefusal(app, request, sources.peerOf)
+        const refused = await metricsRefusal(app, request, sources.peerOf)
         if (answerTo(request)?.fullBound()) {
+          response.setHeader('retry-after', RETRY_AFTER_SECONDS)
           send(response, 429, 'text/plain; charset=utf-8', 'read earlier answers of the server first\n')
-        } else if (refusedStatus === undefined)
+        } else if (refused === undefined) {
           send(response, 200, sources.metrics.contentType, await sources.metrics.print())
-        else send(response, refusedStatus, 'text/plain; charset=utf-8', 'metrics are for administrators\n')
+        } else {
+          const { status, retryAfter } = refused
+          if (retryAfter !== null) response.setHeader('retry-after', retryAfter)
+          send(response, status, 'text/plain; charset=utf-8', 'metrics are for administrators\n')
+        }
       },
     ],
     ['/openapi.json', constantPage('application/json', sources.openApi)],
@@ -70,17 +76,25 @@ async function readinessProblem({ serving, checkDatabase }: PageSources): Promis
   }
 }
 
-async function metricsRefusal(app: App, request: HttpRequest, peerOf: PeerOf): Promise<401 | 403 | 429 | undefined> {
+/** Why metrics are not shown. */
+interface MetricsRefusal {
+  readonly status: 401 | 403 | 429
+  /** `Retry-After`, where there is something to wait for. */
+  readonly retryAfter: string | null
+}
+
+async function metricsRefusal(app: App, request: HttpRequest, peerOf: PeerOf): Promise<MetricsRefusal | undefined> {
   const peer = peerOf(request)
   const { authorization } = request.headers
   if (peer.loopback && authorization === undefined) return undefined
   try {
     const headers = new Headers(authorization === undefined ? {} : { authorization })
     const caller = await authenticate(app, headers, peer)
-    if (caller.kind === 'anonymous') return 401
-    return actsAsAdministrator(caller, 'read') ? undefined : 403
+    if (caller.kind === 'anonymous') return { status: 401, retryAfter: null }
+    return actsAsAdministrator(caller, 'read') ? undefined : { status: 403, retryAfter: null }
   } catch (error) {
-    return toConnectError(error).metadata.has('retry-after') ? 429 : 401
+    const retryAfter = toConnectError(error).metadata.get('retry-after')
+    return { status: retryAfter === null ? 401 : 429, retryAfter }
   }
 }
 

@@ -20,6 +20,7 @@ interface Plain<R extends Response> {
   end(response: R, chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void
   cutOff(response: R): void
   isGone(response: R): boolean
+  isBodiless(response: R): boolean
 }
 
 /** What Node says of writing to a response that is destroyed, which nobody takes for a fault of the server. */
@@ -110,6 +111,8 @@ class Counter<R extends Response> implements Outflow {
 
   /** A stream of messages is written as its reader takes it in any case. What comes behind slices has to wait for them. */
   #goesInSlices({ length }: Chunk): boolean {
+    // An answer to HEAD has no content, and its HTTP/2 stream closes before a second slice could be written.
+    if (this.#plain.isBodiless(this.#response)) return false
     return this.#queue.length > 0 || (length > SLICE_BYTES && !this.answer.isStream)
   }
 
@@ -151,6 +154,7 @@ const plainHttp1: Plain<Http1Response> = {
     Reflect.apply(Http1Response.prototype.end, response, [chunk, encoding, callback]),
   cutOff: (response) => response.destroy(),
   isGone: (response) => response.destroyed,
+  isBodiless: (response) => response.req.method === 'HEAD',
 }
 
 /** A response of HTTP/1.1, counted once that has begun. */
@@ -186,6 +190,7 @@ const plainHttp2: Plain<Http2Response> = {
   // The code of which gRPC makes RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
   cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
   isGone: (response) => response.stream.destroyed,
+  isBodiless: (response) => response.req.method === 'HEAD',
 }
 
 /** A response of HTTP/2, counted once that has begun. */

@@ -292,11 +292,13 @@ export class Answer {
   /** Brings the ledger up to date with what the transport has taken. */
   measure(): void {
     if (this.#isClosed) return
+    const wasWaiting = this.isWaiting
     this.#waiting = this.#outflow.waitingBytes
     const held = this.isEnded ? this.#waiting : Math.max(this.#reserved, this.#waiting)
     const bytes = (this.isShared ? 0 : held) - this.#charged
     if (this.#waiting === 0) this.#windowStartMs = undefined
-    if (bytes === 0) return
+    // What waits within a reservation changes no tally, but the sweep has to know of it.
+    if (bytes === 0 && (this.isShared || this.isWaiting === wasWaiting)) return
     this.#watch()
     if (this.#isClosed) return
     this.#charged += bytes

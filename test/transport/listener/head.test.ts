@@ -1,0 +1,23 @@
+import { once } from 'node:events'
+import { expect, it } from 'vitest'
+import { useListeners } from './fixture.ts'
+
+const { start, connectHttp2 } = useListeners()
+
+it('ends a large answer to HEAD over HTTP/2, so that nothing stays counted', async () => {
+  let isClosed = () => {}
+  const closed = new Promise<void>((resolve) => {
+    isClosed = resolve
+  })
+  const { url } = await start({
+    handler(_, response) {
+      response.once('close', () => isClosed())
+      response.end(Buffer.alloc(400_000).toString())
+    },
+  })
+  const stream = connectHttp2(url).request({ ':path': '/', ':method': 'HEAD' })
+  await once(stream, 'response')
+  stream.resume()
+  await closed
+  expect(stream.rstCode).toBe(0)
+})

@@ -1,0 +1,36 @@
+import { EventEmitter } from 'node:events'
+import { expect, it } from 'vitest'
+import { defaultListenerLimits } from '../../../src/transport/listener/limits.ts'
+import { Outgoing } from '../../../src/transport/listener/outgoing.ts'
+
+const KIB = 1024
+
+/** A response of which nothing is taken. */
+class Unread extends EventEmitter {
+  waitingBytes = 0
+  isGone = false
+  cutOff(): void {
+    this.isGone = true
+  }
+}
+
+it('cuts off a slow reader although its answer is no larger than the room reserved for it', () => {
+  const { slowReaderWindowMs } = defaultListenerLimits
+  const outgoing = new Outgoing({ ...defaultListenerLimits, maxWaitingBytesPerPeer: 1024 * KIB })
+  const response = new Unread()
+  const answer = outgoing.open().begin(response, 'peer')
+  expect(answer.reserve(800 * KIB)).toBeUndefined()
+  response.waitingBytes = 700 * KIB
+  answer.wrote(700 * KIB)
+  outgoing.sweep(0)
+
+  expect(
+    outgoing
+      .open()
+      .begin(new Unread(), 'peer')
+      .lacks(800 * KIB)?.scope,
+  ).toBe('peer')
+  outgoing.sweep(slowReaderWindowMs)
+  expect(response.isGone).toBe(true)
+  expect(outgoing.bytes).toBe(0)
+})
