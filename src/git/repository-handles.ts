@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import nodegit, { type Repository } from 'nodegit'
 import { explained, GitError } from './errors.ts'
 
@@ -40,7 +41,7 @@ export class RepositoryHandles {
     } catch (error) {
       // A failure to open must not be remembered. After any other one, opening anew costs little.
       if (this.#handles.get(path) === handle) this.drop(path)
-      throw error
+      throw error instanceof GitError || existsSync(path) ? error : missing(error)
     } finally {
       handle.users -= 1
       closeUnused(handle)
@@ -83,8 +84,13 @@ async function openBare(path: string): Promise<Repository> {
     return await explained(nodegit.Repository.openBare(path))
   } catch (cause) {
     const isMissing = cause instanceof GitError && cause.kind === 'NOT_FOUND'
-    throw isMissing ? new GitError('NO_REPOSITORY', cause.message, { cause }) : cause
+    throw isMissing ? missing(cause) : cause
   }
+}
+
+/** The repository was deleted, maybe while somebody worked in it: then libgit2 fails in the words of the system. */
+function missing(cause: unknown): GitError {
+  return new GitError('NO_REPOSITORY', cause instanceof Error ? cause.message : String(cause), { cause })
 }
 
 /** Unmaps and closes files now: nodegit itself would wait for the garbage collector. */

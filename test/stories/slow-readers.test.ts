@@ -43,9 +43,11 @@ beforeAll(async () => {
   await client.git('mine', 'push', '-q')
 }, 60_000)
 
-afterEach(() => {
+afterEach(async () => {
   for (const connection of slow.splice(0)) connection.close()
   for (const session of sessions.splice(0)) session.destroy()
+  // What one test leaves unread is nothing that the next one meets.
+  await expect.poll(waitingBytes).toBe(0)
 })
 
 afterAll(async () => {

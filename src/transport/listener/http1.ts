@@ -69,6 +69,7 @@ class Http1Conversation implements Conversation, Http1Answers {
   #settledBytesRead = 0
   #draining = false
   #closing = false
+  /** Answers that have begun: who leaves in the middle of one has not abandoned its request. */
   #answers = 0
   requests = 0
 
@@ -100,6 +101,7 @@ class Http1Conversation implements Conversation, Http1Answers {
 
   /** Announces the end of the connection with an answer that begins before a request of unknown or large size has arrived. */
   onHead(request: http.IncomingMessage, response: http.ServerResponse): void {
+    this.#answers += 1
     if (request.complete || !announcesContent(request)) return
     const announcedBytes = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
     if (announcedBytes > this.#limits.maxSkippedBytes) response.setHeader('Connection', 'close')
@@ -107,7 +109,6 @@ class Http1Conversation implements Conversation, Http1Answers {
 
   /** Gives a request that the answer came before `earlyEndTimeoutMs` to arrive, and drops it. */
   onEnd(request: http.IncomingMessage, response: http.ServerResponse): void {
-    this.#answers += 1
     if (request.complete || !announcesContent(request)) return
     discard(request)
     const timer = setTimeout(() => {

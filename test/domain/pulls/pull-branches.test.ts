@@ -144,7 +144,8 @@ describe('open pull requests', () => {
     )
     expect(plans.length).toBe(15)
     // Of these there are few, however many there are of the repository.
-    expect(plans.slice(9, 12)).toEqual(Array(3).fill(['SCAN pull_requests USING INDEX pull_requests_behind']))
+    const behind = plans.slice(9, 12).map((plan) => plan.filter((step) => step.includes('pull_requests')))
+    expect(behind).toEqual(Array(3).fill(['SCAN pull_requests USING INDEX pull_requests_behind']))
     const steps = plans.flat().filter((step) => /pull_requests|other/.test(step))
     expect(steps.filter((step) => !/USING (COVERING )?INDEX|pull_requests_behind/.test(step))).toEqual([])
   })
