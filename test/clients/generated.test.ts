@@ -21,9 +21,6 @@ const CARGO_TARGET = join(cacheFolder(), '..', 'clients', 'cargo')
 
 const answers = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 20_000 }).status === 0
 
-/** An address of the registry that a language takes its packages from; any answer will do. */
-const reaches = (url: string) => answers('curl', '-sS', '-o', '/dev/null', '--max-time', '10', url)
-
 /** Why the example of a language cannot run here; undefined if it can. */
 const OBSTACLES: Readonly<Record<string, () => string | undefined>> = {
   Go: () => {
@@ -32,7 +29,8 @@ const OBSTACLES: Readonly<Record<string, () => string | undefined>> = {
   },
   Java: () => {
     if (!answers('mvn', '-v')) return 'maven is not installed'
-    return reaches('https://repo.maven.apache.org/maven2/') ? undefined : 'no packages of Maven can be had'
+    const probe = ['-q', '-B', 'dependency:get', '-Dartifact=io.grpc:grpc-api:1.68.0', '-Dtransitive=false']
+    return answers('mvn', ...probe) ? undefined : 'no packages of Maven can be had'
   },
   Python: () => {
     if (!answers('python3', '-c', 'import venv, ensurepip')) return 'python3-venv is not installed'
@@ -50,7 +48,7 @@ const OBSTACLES: Readonly<Record<string, () => string | undefined>> = {
   },
   Rust: () => {
     if (!answers('cargo', '--version')) return 'cargo is not installed'
-    return reaches('https://index.crates.io/config.json') ? undefined : 'no packages of Rust can be had'
+    return answers('cargo', 'info', 'prost') ? undefined : 'no packages of Rust can be had'
   },
 }
 
