@@ -1,7 +1,7 @@
 import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { Sqlite } from '../src/storage/sqlite.ts'
+import { Sqlite } from '../src/storage/database/sqlite.ts'
 
 /**
  * What REST is measured against: the least that a hand-written server of the same answers does. It takes the path

@@ -1,5 +1,5 @@
 // `npm run test:node -- 24`: runs a short set of stories on another version of Node, in a copy of the clone. More arguments select other
-// tests: `npm run test:node -- 24 transport/rest`.
+// tests: `npm run test:node -- 24 transport/rpc`.
 import { delimiter } from 'node:path'
 import { run } from './setup/child-process.mjs'
 import { withLock } from './setup/lock.mjs'
@@ -14,7 +14,7 @@ const STORIES = [
   'stories/pull-merges',
   'stories/start-stop',
   'transport/listener',
-  'transport/rest/end-to-end',
+  'transport/rpc/rest/end-to-end',
 ]
 
 const [major = '', ...selection] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-// `npm test`: makes the clone ready, then runs every check and every test. `npm test -- transport/rest` runs the tests that the
+// `npm test`: makes the clone ready, then runs every check and every test. `npm test -- transport/rpc` runs the tests that the
 // arguments select (they are Vitest's), and no checks.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

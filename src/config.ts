@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Settings } from './domain/app.ts'
 import { type AllowedHosts, parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
-import { MERGE_STYLES, type MergeStyle } from './domain/repos/merge-styles.ts'
+import { MERGE_STYLES, type MergeStyle } from './domain/repos/writing/merge-styles.ts'
 
 /** Everything that an operator can set, parsed and checked. */
 export interface Config {

@@ -8,14 +8,14 @@ const src = fileURLToPath(new URL('../src/', import.meta.url))
 /** What transport takes from the rules directly: who calls, what went wrong, and whose resource a call is about. */
 const rulesOfTransport = [
   'domain/app.ts',
-  'domain/access.ts',
-  'domain/deadlines.ts',
-  'domain/errors.ts',
-  'domain/accounts/credentials.ts',
-  'domain/accounts/proxy-sign-in.ts',
-  'domain/accounts/sudo.ts',
-  'domain/accounts/users.ts',
-  'domain/repos/git-services.ts',
+  'domain/core/access.ts',
+  'domain/core/deadlines.ts',
+  'domain/core/errors.ts',
+  'domain/accounts/credentials/credentials.ts',
+  'domain/accounts/sign-on/proxy-sign-in.ts',
+  'domain/accounts/credentials/sudo.ts',
+  'domain/accounts/users/users.ts',
+  'domain/repos/refs/git-services.ts',
 ]
 
 /**
@@ -44,12 +44,12 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'server.ts',
       'version.ts',
       'domain/',
-      'git/git-starter.ts',
-      'transport/errors.ts',
+      'git/processes/process-spawner.ts',
+      'transport/errors/index.ts',
     ],
   ],
-  ['data-folder.ts', ['storage/', 'git/repositories.ts']],
-  ['config.ts', ['domain/app.ts', 'domain/outbound/allowed-hosts.ts', 'domain/repos/merge-styles.ts']],
+  ['data-folder.ts', ['storage/', 'git/repositories/repositories.ts']],
+  ['config.ts', ['domain/app.ts', 'domain/outbound/allowed-hosts.ts', 'domain/repos/writing/merge-styles.ts']],
   ['log.ts', ['config.ts', 'log-writer.ts']],
   ['log-writer.ts', []],
   ['started-parts.ts', []],
@@ -61,7 +61,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   [/^nodegit$/, ['git/']],
   [/^kysely$/, ['storage/']],
   // Which of the two is loaded depends on the version of Node.
-  [/^better-sqlite3(-napi)?$/, ['storage/sqlite.ts']],
+  [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
   // The rules know neither protobuf nor RPC nor HTTP.
   [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server.ts']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
@@ -70,7 +70,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // Whoever connects elsewhere goes past the check of the destination.
   [/^undici$/, ['domain/outbound/']],
   // These exports of Connect may change in any release.
-  [/^@connectrpc\/connect\/protocol/, ['transport/rest/connect-internals.ts']],
+  [/^@connectrpc\/connect\/protocol/, ['transport/rpc/exchange/connect-internals.ts']],
   // With it an import could hide from this test.
   [/^node:module$/, []],
 ]
@@ -125,20 +125,20 @@ describe('dependency arrows', () => {
   })
 
   it.each([
-    ['up', 'storage/users.ts', '../domain/users.ts'],
-    ['past a room', 'services/users.ts', '../storage/users.ts'],
-    ['past two rooms', 'transport/access.ts', '../storage/users.ts'],
-    ['to a rule that transport has no business with', 'transport/access.ts', '../domain/accounts/passwords.ts'],
-    ['sideways', 'storage/users.ts', '../git/refs.ts'],
-    ['out of the REST module', 'transport/rest/node.ts', '../errors.ts'],
-    ['from the REST module to the schema', 'transport/rest/rules.ts', '#gen/branchline/v1/user_pb.ts'],
+    ['up', 'storage/accounts/users.ts', '../domain/users.ts'],
+    ['past a room', 'services/accounts/users.ts', '../storage/users.ts'],
+    ['past two rooms', 'transport/callers/access.ts', '../storage/users.ts'],
+    ['to a rule that transport has no business with', 'transport/callers/access.ts', '../domain/accounts/passwords.ts'],
+    ['sideways', 'storage/accounts/users.ts', '../git/refs.ts'],
+    ['out of the REST module', 'transport/rpc/exchange/node.ts', '../errors.ts'],
+    ['from the REST module to the schema', 'transport/rpc/rest/schema/rules.ts', '#gen/branchline/v1/user_pb.ts'],
     ['from the rules to the schema', 'domain/users.ts', '#gen/branchline/v1/user_pb.ts'],
-    ['from the rules to RPC', 'domain/errors.ts', '@connectrpc/connect'],
-    ['from the rules to protobuf', 'domain/errors.ts', '@bufbuild/protobuf/wkt'],
+    ['from the rules to RPC', 'domain/core/errors.ts', '@connectrpc/connect'],
+    ['from the rules to protobuf', 'domain/core/errors.ts', '@bufbuild/protobuf/wkt'],
     ['from the rules to SQL', 'domain/users.ts', 'kysely'],
-    ['past the choice of a driver', 'storage/users.ts', 'better-sqlite3'],
-    ['to libgit2', 'storage/users.ts', 'nodegit'],
-    ['to the private parts of Connect', 'transport/rest/node.ts', '@connectrpc/connect/protocol-connect'],
+    ['past the choice of a driver', 'storage/accounts/users.ts', 'better-sqlite3'],
+    ['to libgit2', 'storage/accounts/users.ts', 'nodegit'],
+    ['to the private parts of Connect', 'transport/rpc/exchange/node.ts', '@connectrpc/connect/protocol-connect'],
     ['out of src/', 'server.ts', '../test/support/app.ts'],
     ['from a new room', 'helpers/strings.ts', './numbers.ts'],
   ])('may not lead %s', (_, file, specifier) => {

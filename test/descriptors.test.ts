@@ -9,12 +9,12 @@ import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
-import { Scopes } from '../src/domain/accounts/scopes.ts'
-import { refusal, restStatusOf } from '../src/transport/errors.ts'
+import { Scopes } from '../src/domain/core/scopes.ts'
+import { refusal, restStatusOf } from '../src/transport/errors/index.ts'
 import { parseRpcComment } from '../src/transport/openapi/failures.ts'
-import { dialectProblems } from '../src/transport/rest/dialect.ts'
-import { bindingsOf } from '../src/transport/rest/rules.ts'
-import { buildRouter } from '../src/transport/rest/table.ts'
+import { dialectProblems } from '../src/transport/rpc/rest/schema/dialect.ts'
+import { bindingsOf } from '../src/transport/rpc/rest/schema/rules.ts'
+import { buildRouter } from '../src/transport/rpc/rest/schema/table.ts'
 
 const files = await loadFiles('branchline/v1')
 const types = files.flatMap((file) => [...nestedTypes(file)])

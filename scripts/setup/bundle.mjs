@@ -17,7 +17,11 @@ export async function bundle() {
   })
   const result = await build({
     absWorkingDir: root,
-    entryPoints: { main: 'src/main.ts', cli: 'src/cli.ts', 'git-starter': 'src/git/git-starter-program.ts' },
+    entryPoints: {
+      main: 'src/main.ts',
+      cli: 'src/cli.ts',
+      'git-starter': 'src/git/processes/process-spawner-program.ts',
+    },
     outdir: dirname(bundlePath),
     bundle: true,
     plugins: [cliApart],

@@ -1,9 +1,9 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type ConnectError, type ContextKey, createContextKey, type Interceptor } from '@connectrpc/connect'
-import type { Caller } from '../domain/access.ts'
-import { callerKey, readFor } from '../services/call.ts'
+import type { Caller } from '../domain/core/access.ts'
+import { callerKey, readFor } from '../services/wire/call.ts'
 import type { HttpRequest } from './connection.ts'
-import { refusal } from './errors.ts'
+import { refusal } from './errors/index.ts'
 import { answerTo } from './listener/answers.ts'
 import type { Answer, Bound } from './listener/outgoing.ts'
 

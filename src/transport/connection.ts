@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ContextKey, type ContextValues, createContextKey, createContextValues } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
-import type { Peer } from '../domain/access.ts'
-import { secureKey } from '../services/call.ts'
+import type { Peer } from '../domain/core/access.ts'
+import { secureKey } from '../services/wire/call.ts'
 import { answerKey } from './answer-room.ts'
+import type { Peers } from './callers/peers.ts'
 import { expiresAtKey } from './deadlines.ts'
 import { answerTo } from './listener/answers.ts'
-import type { Peers } from './peers.ts'
-import { deadlineKept, timeoutOf } from './rest/index.ts'
+import { deadlineKept, timeoutOf } from './rpc/rest/index.ts'
 
 /** A handler of HTTP requests of either version. */
 export type RequestHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor } from '@connectrpc/connect'
-import { CallDeadline, withDeadline } from '../domain/deadlines.ts'
-import { refusal } from './errors.ts'
+import { CallDeadline, withDeadline } from '../domain/core/deadlines.ts'
+import { refusal } from './errors/index.ts'
 
 /** When the client of a call stops waiting, by `performance.now()`; undefined if it does not say. */
 export const expiresAtKey: ContextKey<number | undefined> = createContextKey<number | undefined>(undefined, {

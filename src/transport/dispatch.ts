@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import { type HttpRequest, type HttpResponse, type RequestHandler, requestIdOf } from './connection.ts'
 import type { Cors } from './cors.ts'
-import { REQUEST_ID_HEADER } from './errors.ts'
-import type { Pages } from './operator-pages.ts'
+import { REQUEST_ID_HEADER } from './errors/index.ts'
+import type { Pages } from './pages/operator-pages.ts'
 import { refusalOfUnknownRpc } from './unknown-rpcs.ts'
 
 /** The handlers that requests are sent to. */

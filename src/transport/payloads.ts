@@ -4,10 +4,10 @@ import { PullRequestSchema } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { Payloads } from '../domain/app.ts'
-import { accountMessage } from '../services/accounts.ts'
-import { memoPayload } from '../services/memos.ts'
-import { pullRequestMessage } from '../services/pull-request-message.ts'
-import { compileWriter, dialectOf } from './rest/index.ts'
+import { accountMessage } from '../services/accounts/accounts.ts'
+import { memoPayload } from '../services/memos/memos.ts'
+import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
+import { compileWriter, dialectOf } from './rpc/rest/index.ts'
 
 /** What of the resources is sent to webhooks: those of the forge as REST spells them there. */
 export function createPayloads(): Payloads {

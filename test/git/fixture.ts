@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import * as writes from '../../src/git/object-writes.ts'
-import { updateRefs } from '../../src/git/refs.ts'
+import * as writes from '../../src/git/objects/object-writes.ts'
+import { editTree } from '../../src/git/objects/tree-edits.ts'
+import { updateRefs } from '../../src/git/refs/refs.ts'
 import {
   closeRepositories,
   createRepository,
@@ -12,8 +13,7 @@ import {
   type Repositories,
   repositoriesIn,
   repositoryPath,
-} from '../../src/git/repositories.ts'
-import { editTree } from '../../src/git/tree-edits.ts'
+} from '../../src/git/repositories/repositories.ts'
 import { importHistory, type ScriptedCommit } from '../support/histories.ts'
 
 /** A folder that is gone when the test is over. */

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentDeadline } from '../../src/storage/call-deadlines.ts'
-import { transaction } from '../../src/storage/database.ts'
+import { currentDeadline } from '../../src/storage/database/call-deadlines.ts'
+import { transaction } from '../../src/storage/database/database.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
 import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 

@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../src/storage/database.ts'
-import { findDeployKey, hasDeployKeyTitle, listDeployKeys } from '../../src/storage/deploy-keys.ts'
-import { findGpgKeyByFingerprint, findGpgKeyByKeyId, findSigningKeys, listGpgKeys } from '../../src/storage/gpg-keys.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { findTokenById, listTokensFrom } from '../../src/storage/personal-access-tokens.ts'
+import {
+  findGpgKeyByFingerprint,
+  findGpgKeyByKeyId,
+  findSigningKeys,
+  listGpgKeys,
+} from '../../src/storage/accounts/gpg-keys.ts'
+import { findTokenById, listTokensFrom } from '../../src/storage/accounts/personal-access-tokens.ts'
 import {
   findKeyByFingerprint,
   findPublicKeyOwners,
   hasPublicKeyTitle,
   listPublicKeys,
-} from '../../src/storage/public-keys.ts'
+} from '../../src/storage/accounts/public-keys.ts'
+import { type Db, openDatabase } from '../../src/storage/database/database.ts'
+import { migrate } from '../../src/storage/database/migrate.ts'
+import { findDeployKey, hasDeployKeyTitle, listDeployKeys } from '../../src/storage/repos/deploy-keys.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db

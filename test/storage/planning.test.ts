@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { insertAccount } from '../../src/storage/accounts/users.ts'
+import { type Db, openDatabase, type Tx, transaction } from '../../src/storage/database/database.ts'
+import { migrate } from '../../src/storage/database/migrate.ts'
 import {
   countCommitStatuses,
   countLatestStates,
@@ -7,12 +10,14 @@ import {
   insertCommitStatus,
   listCommitStatuses,
   listLatestCommitStatuses,
-} from '../../src/storage/commit-statuses.ts'
-import { type Db, openDatabase, type Tx, transaction } from '../../src/storage/database.ts'
-import { countLabels, findLabel, insertLabel, listLabels } from '../../src/storage/labels.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { countMilestones, findMilestoneByTitle, insertMilestone, listMilestones } from '../../src/storage/milestones.ts'
-import { insertAccount } from '../../src/storage/users.ts'
+} from '../../src/storage/repos/commit-statuses.ts'
+import { countLabels, findLabel, insertLabel, listLabels } from '../../src/storage/repos/labels.ts'
+import {
+  countMilestones,
+  findMilestoneByTitle,
+  insertMilestone,
+  listMilestones,
+} from '../../src/storage/repos/milestones.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { onTestFinished, vi } from 'vitest'
-import { type GitStarter, startGitStarter } from '../../src/git/git-starter.ts'
+import { type GitStarter, startGitStarter } from '../../src/git/processes/process-spawner.ts'
 import { GIT_STARTER } from './process.ts'
 
 /** What a busy machine takes to start one more process. */

@@ -1,8 +1,8 @@
 import type { App } from '../../src/domain/app.ts'
 import { nowSeconds } from '../../src/domain/app.ts'
 import type { MemoView } from '../../src/domain/memos/memo-view.ts'
-import type { Memo } from '../../src/storage/memos.ts'
-import type { User } from '../../src/storage/users.ts'
+import type { User } from '../../src/storage/accounts/users.ts'
+import type { Memo } from '../../src/storage/memos/memos.ts'
 
 let made = 0
 

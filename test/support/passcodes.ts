@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
-import { confirmTwoFactor, enrollTwoFactor } from '../../src/domain/accounts/two-factor.ts'
-import type { User } from '../../src/domain/accounts/users.ts'
+import { confirmTwoFactor, enrollTwoFactor } from '../../src/domain/accounts/credentials/two-factor.ts'
+import type { User } from '../../src/domain/accounts/users/users.ts'
 import type { Clock } from '../../src/domain/app.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
 

@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely'
-import type { Db } from '../../src/storage/database.ts'
+import type { Db } from '../../src/storage/database/database.ts'
 
 /** How SQLite goes about each query of some work, step by step. The database has to be one in memory. */
 export async function plansOf(db: Db, work: (watched: Db) => Promise<unknown>): Promise<string[][]> {

@@ -1,4 +1,4 @@
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../core/errors.ts'
 
 /** Longest filter read. What people and clients write is far shorter. */
 export const MAX_FILTER_CHARACTERS = 2048

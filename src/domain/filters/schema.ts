@@ -1,4 +1,4 @@
-import { nameKey } from '../accounts/user-fields.ts'
+import { nameKey } from '../accounts/users/user-fields.ts'
 
 /** How two numbers compare, in the spelling that storage has for it. */
 export type OrderOperator = '=' | '!=' | '<' | '<=' | '>' | '>='

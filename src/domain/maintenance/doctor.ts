@@ -1,13 +1,13 @@
-import { checkObjects, removeLock, repositoryFolders, staleLocks } from '../../git/examination.ts'
-import { findLeftovers, removeLeftover } from '../../git/leftovers.ts'
-import { deleteRepository, repositoryExists } from '../../git/repositories.ts'
-import { attachmentBytes, removeAttachment, storedAttachments } from '../../storage/attachment-files.ts'
-import { allRepositoryIds, databaseProblems } from '../../storage/maintenance.ts'
-import { findAttachment, pageOfAttachments } from '../../storage/release-assets.ts'
-import { findRepositoryById } from '../../storage/repositories.ts'
+import { checkObjects, removeLock, repositoryFolders, staleLocks } from '../../git/repositories/examination.ts'
+import { findLeftovers, removeLeftover } from '../../git/repositories/leftovers.ts'
+import { deleteRepository, repositoryExists } from '../../git/repositories/repositories.ts'
+import { allRepositoryIds, databaseProblems } from '../../storage/database/maintenance.ts'
+import { attachmentBytes, removeAttachment, storedAttachments } from '../../storage/repos/attachment-files.ts'
+import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
+import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import type { App } from '../app.ts'
-import { examineHeads } from '../pulls/head-examination.ts'
-import { compareRefIndex, syncRefIndex } from '../repos/ref-index.ts'
+import { examineHeads } from '../pulls/heads/head-examination.ts'
+import { compareRefIndex, syncRefIndex } from '../repos/refs/ref-index.ts'
 
 /** Something that is wrong. */
 export interface Finding {

@@ -1,4 +1,4 @@
-import { sweepLeftovers } from '../../git/leftovers.ts'
+import { sweepLeftovers } from '../../git/repositories/leftovers.ts'
 import type { App } from '../app.ts'
 
 /** What a killed process left lies around for an hour at most, and two folders of each repository are listed for that. */

@@ -1,6 +1,6 @@
-import type { Memo } from '../../storage/memos.ts'
-import { actsAsAdministrator, type Caller, type SignedIn, seesPublicDataOnly } from '../access.ts'
-import { DomainError } from '../errors.ts'
+import type { Memo } from '../../storage/memos/memos.ts'
+import { actsAsAdministrator, type Caller, type SignedIn, seesPublicDataOnly } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
 
 /** What decides who may read a memo. Of a comment, `root` is the memo at the top of its tree; else it is itself. */
 export interface MemoAccess extends Pick<Memo, 'creator_id' | 'state' | 'visibility'> {

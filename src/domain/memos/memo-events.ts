@@ -1,9 +1,9 @@
-import { type Tx, transaction } from '../../storage/database.ts'
-import { notifyOf } from '../accounts/notifications.ts'
-import { recordMemoEvents } from '../accounts/user-events.ts'
+import { type Tx, transaction } from '../../storage/database/database.ts'
 import type { App } from '../app.ts'
-import { queueDeliveries } from '../webhooks/webhook-deliveries.ts'
+import { queueDeliveries } from './memo-deliveries.ts'
 import type { MemoView } from './memo-view.ts'
+import { notifyOf } from './notifications.ts'
+import { recordMemoEvents } from './user-events.ts'
 
 /** A change of one memo, told of in the transaction that makes it. */
 export interface MemoEvent {

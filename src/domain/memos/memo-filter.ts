@@ -1,5 +1,5 @@
-import type { MemoCondition, MemoFlag, MemoTerm, MemoVisibility } from '../../storage/memo-condition.ts'
-import { findUserIdsByNameKeys } from '../../storage/users.ts'
+import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
+import type { MemoCondition, MemoFlag, MemoTerm, MemoVisibility } from '../../storage/memos/memo-condition.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type Condition, mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
 import { invalidFilter } from '../filters/limits.ts'

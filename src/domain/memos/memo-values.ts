@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
-import type { MemoChanges, NewMemo, RootedMemo } from '../../storage/memos.ts'
+import type { MemoChanges, NewMemo, RootedMemo } from '../../storage/memos/memos.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../core/errors.ts'
 import { analyzeMemo } from './content.ts'
 
 /** What UpdateMemo may change. */

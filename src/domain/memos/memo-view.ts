@@ -1,7 +1,7 @@
-import type { Db } from '../../storage/database.ts'
-import { type CommentedMemo, findCommentedMemos, findTags, type RootedMemo } from '../../storage/memos.ts'
-import { findUsersByIds, type User } from '../../storage/users.ts'
-import { DomainError } from '../errors.ts'
+import { findUsersByIds, type User } from '../../storage/accounts/users.ts'
+import type { Db } from '../../storage/database/database.ts'
+import { type CommentedMemo, findCommentedMemos, findTags, type RootedMemo } from '../../storage/memos/memos.ts'
+import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 
 /** A memo with what its representation needs beside its own row. */

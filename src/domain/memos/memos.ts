@@ -1,10 +1,10 @@
-import type { Db, Tx } from '../../storage/database.ts'
-import * as rows from '../../storage/memos.ts'
-import { findUserById } from '../../storage/users.ts'
-import type { SignedIn } from '../access.ts'
-import { defaultMemoVisibility } from '../accounts/user-settings.ts'
+import { findUserById } from '../../storage/accounts/users.ts'
+import type { Db, Tx } from '../../storage/database/database.ts'
+import * as rows from '../../storage/memos/memos.ts'
+import { defaultMemoVisibility } from '../accounts/users/user-settings.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
 import {
   isReadable,
   type MemoReader,

@@ -1,9 +1,13 @@
-import { findOrganizationByNameKey, type Organization, type OrganizationViewer } from '../../storage/organizations.ts'
-import { findOrganizationRights, type OrganizationRights, type TeamViewer } from '../../storage/teams.ts'
-import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../access.ts'
-import { nameKey } from '../accounts/user-fields.ts'
+import {
+  findOrganizationByNameKey,
+  type Organization,
+  type OrganizationViewer,
+} from '../../storage/organizations/organizations.ts'
+import { findOrganizationRights, type OrganizationRights, type TeamViewer } from '../../storage/organizations/teams.ts'
+import { nameKey } from '../accounts/users/user-fields.ts'
 import type { App } from '../app.ts'
-import { DomainError, type Reason } from '../errors.ts'
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
+import { DomainError, type Reason } from '../core/errors.ts'
 
 /** What a call takes of its caller: to know of an organisation, to be in it, a team's leave to make repositories, to own it. */
 export type OrganizationNeed = 'visible' | 'member' | 'create-repository' | 'owner'

@@ -1,10 +1,10 @@
-import { type Tx, transaction } from '../../storage/database.ts'
-import * as rows from '../../storage/organizations.ts'
-import { deleteFromTeams, findOnlyOwned } from '../../storage/team-members.ts'
-import { actsAsAdministrator, type Caller, type SignedIn } from '../access.ts'
-import { getUserByUsername, type NumberedUserPage } from '../accounts/owners.ts'
+import { type Tx, transaction } from '../../storage/database/database.ts'
+import * as rows from '../../storage/organizations/organizations.ts'
+import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team-members.ts'
+import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import type { App } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { Team } from '../../storage/teams.ts'
-import { DomainError } from '../errors.ts'
-import { LEVELS, type RepositoryAccess as Level } from '../repos/permissions.ts'
+import type { Team } from '../../storage/organizations/teams.ts'
+import { DomainError } from '../core/errors.ts'
+import { LEVELS, type RepositoryAccess as Level } from '../repos/access/permissions.ts'
 
 /** What teams open parts of repositories for. */
 const UNITS = [

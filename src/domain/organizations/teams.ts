@@ -1,17 +1,17 @@
-import { isUniqueViolation, transaction } from '../../storage/database.ts'
+import { isUniqueViolation, transaction } from '../../storage/database/database.ts'
 import {
   deleteMembersWithoutTeam,
   findOrganizationById,
   findOrganizationsByIds,
   type Organization,
-} from '../../storage/organizations.ts'
-import { isTeamMember } from '../../storage/team-members.ts'
-import * as rows from '../../storage/teams.ts'
-import type { Caller, SignedIn } from '../access.ts'
-import { readVisibility } from '../accounts/owners.ts'
-import { checkLength } from '../accounts/user-fields.ts'
+} from '../../storage/organizations/organizations.ts'
+import { isTeamMember } from '../../storage/organizations/team-members.ts'
+import * as rows from '../../storage/organizations/teams.ts'
+import { readVisibility } from '../accounts/users/owners.ts'
+import { checkLength } from '../accounts/users/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import type { Caller, SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type Db, transaction } from '../../storage/database.ts'
-import * as rows from '../../storage/user-webhooks.ts'
-import { open, seal } from '../accounts/sealed-secrets.ts'
-import { requirePresent, type User } from '../accounts/users.ts'
+import { type Db, transaction } from '../../storage/database/database.ts'
+import * as rows from '../../storage/webhooks/user-webhooks.ts'
+import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
+import { requirePresent, type User } from '../accounts/users/users.ts'
 import { type App, nowSeconds } from '../app.ts'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../core/errors.ts'
+import { hasUnseenCharacters } from '../core/invisible-characters.ts'
 import { OutboundError } from '../outbound/errors.ts'
-import { hasUnseenCharacters } from '../unseen-characters.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
 
 export type UserWebhook = rows.UserWebhook

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Tx } from '../../storage/database.ts'
-import { countWaiting, insertDeliveries, type WebhookMessage } from '../../storage/webhook-deliveries.ts'
-import { DomainError } from '../errors.ts'
+import type { Tx } from '../../storage/database/database.ts'
+import { countWaiting, insertDeliveries, type WebhookMessage } from '../../storage/webhooks/webhook-deliveries.ts'
+import { DomainError } from '../core/errors.ts'
 
 /** Waiting for one webhook: what a busy account has in a day. Each may be as long as the longest memo, and stay for a week. */
 const MAX_WAITING_PER_WEBHOOK = 1_000

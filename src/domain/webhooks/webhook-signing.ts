@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../core/errors.ts'
 
 /** What secrets start with whose rest is a key in base64 (Standard Webhooks 1.0, "Signature scheme"). */
 const KEY_PREFIX = 'whsec_'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database.ts'
+import type { Tx } from '../database/database.ts'
 
 /** What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or a table. */
 const counted = (row: string) => `${row}.parent_id is null and ${row}.state = 'NORMAL'`

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database.ts'
+import type { Tx } from '../database/database.ts'
 
 /** One space of numbers and names for whatever owns repositories; repositories, the names that they had, and their branches. */
 export async function up(db: Tx): Promise<void> {

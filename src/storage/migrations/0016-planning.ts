@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database.ts'
+import type { Tx } from '../database/database.ts'
 
 /** Labels, milestones, and what machines say of commits. */
 export async function up(db: Tx): Promise<void> {

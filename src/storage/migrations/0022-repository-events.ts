@@ -1,4 +1,4 @@
-import type { Tx } from '../database.ts'
+import type { Tx } from '../database/database.ts'
 
 /** What happened to each repository. */
 export async function up(db: Tx): Promise<void> {

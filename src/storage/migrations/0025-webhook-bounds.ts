@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database.ts'
+import type { Tx } from '../database/database.ts'
 
 /** How many deliveries wait, beside their webhook: what bounds them is asked at each change, and must not count them. */
 export async function up(db: Tx): Promise<void> {

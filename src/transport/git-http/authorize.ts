@@ -1,12 +1,12 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { App } from '../../domain/app.ts'
-import { DomainError } from '../../domain/errors.ts'
-import { openGitService } from '../../domain/repos/git-services.ts'
-import { authenticate } from '../authenticate.ts'
+import { DomainError } from '../../domain/core/errors.ts'
+import { openGitService } from '../../domain/repos/refs/git-services.ts'
+import { authenticate } from '../callers/authenticate.ts'
+import type { PeerOf } from '../callers/peers.ts'
 import type { HttpRequest } from '../connection.ts'
-import { restStatusOf, toConnectError } from '../errors.ts'
-import type { PeerOf } from '../peers.ts'
-import { codeToHttpStatus } from '../rest/connect-internals.ts'
+import { restStatusOf, toConnectError } from '../errors/index.ts'
+import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 
 /** Decides by the credentials of a request, with the rules that every protocol has. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
+import type { PeerOf } from '../callers/peers.ts'
 import { requestIdOf } from '../connection.ts'
-import type { Metrics } from '../metrics.ts'
-import type { PeerOf } from '../peers.ts'
+import type { Metrics } from '../pages/metrics.ts'
 import type { GitHttpOptions } from './index.ts'
 
 /** Counts requests of Git's and writes a log line for each, as for calls: what changed or was refused, and at debug what was read. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { Pace } from '../../domain/repos/git-services.ts'
+import { Pace } from '../../domain/repos/refs/git-services.ts'
 import type { GitGrant, GitService } from './git-access.ts'
-import type { PlaceHolder } from './places.ts'
+import type { PlaceHolder } from './limits.ts'
 
 /** One request of Git's at its place. */
 export class Turn implements PlaceHolder {

@@ -1,4 +1,4 @@
-import type { Segment, Template, Variable } from '../rest/index.ts'
+import type { Segment, Template, Variable } from '../rpc/rest/index.ts'
 
 /** A template as OpenAPI writes paths. */
 export interface DocumentedPath {

@@ -1,9 +1,9 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import { enumTexts } from '../rest/enum-text.ts'
-import type { Dialect } from '../rest/index.ts'
-import { unsetForm } from '../rest/json-write.ts'
+import type { Dialect } from '../rpc/rest/index.ts'
+import { enumTexts } from '../rpc/rest/text/enum-text.ts'
+import { unsetForm } from '../rpc/rest/text/json-write.ts'
 import type { Schema } from './document.ts'
 import { isFieldMask, scalarSchema, wellKnownSchema } from './scalar-schemas.ts'
 

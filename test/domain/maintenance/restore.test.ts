@@ -7,9 +7,9 @@ import { type Header, pack } from 'tar-stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { writeBackup } from '../../../src/domain/maintenance/backup.ts'
 import { restoreBackup } from '../../../src/domain/maintenance/restore.ts'
-import { openDatabase } from '../../../src/storage/database.ts'
+import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrations } from '../../../src/storage/migrations/index.ts'
-import { findUserByNameKey } from '../../../src/storage/users.ts'
 import { addUser, testApp } from '../../support/app.ts'
 
 let folder: string

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users.ts'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { createComment, listMemoComments } from '../../../src/domain/memos/comments.ts'
 import type { MemoReader } from '../../../src/domain/memos/memo-access.ts'
 import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users.ts'
-import { DomainError } from '../../../src/domain/errors.ts'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
+import { DomainError } from '../../../src/domain/core/errors.ts'
 import {
   isReadable,
   type MemoAccess,

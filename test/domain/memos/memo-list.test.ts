@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users.ts'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { isReadable, type MemoReader } from '../../../src/domain/memos/memo-access.ts'
 import { listMemos, type MemoPosition, readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
-import { seededRandom } from '../../transport/rest/random.ts'
+import { seededRandom } from '../../transport/rpc/rest/random.ts'
 import { ANONYMOUS, reader } from './cast.ts'
 
 describe('the order of a list', () => {

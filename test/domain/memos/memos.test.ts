@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deleteUser } from '../../../src/domain/accounts/delete-user.ts'
-import type { User } from '../../../src/domain/accounts/users.ts'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
+import { deleteUser } from '../../../src/domain/administration/delete-user.ts'
 import { nowSeconds } from '../../../src/domain/app.ts'
 import { createComment } from '../../../src/domain/memos/comments.ts'
 import type { MemoDraft, MemoField } from '../../../src/domain/memos/memo-values.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users.ts'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
 import {
@@ -13,9 +13,9 @@ import {
   type UserWebhookValues,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
-import { transaction } from '../../../src/storage/database.ts'
-import { disableUserWebhook } from '../../../src/storage/user-webhooks.ts'
-import { deleteUser } from '../../../src/storage/users.ts'
+import { deleteUser } from '../../../src/storage/accounts/users.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
+import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 
 const DAY_S = 24 * 60 * 60

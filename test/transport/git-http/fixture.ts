@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import { type GitProcess, spawnGit } from '../../../src/git/child-process.ts'
-import { startReceivePack, startUploadPack } from '../../../src/git/pack-services.ts'
-import type { AnswerPush } from '../../../src/git/push-review.ts'
-import { type Repositories, repositoryPath } from '../../../src/git/repositories.ts'
+import type { AnswerPush } from '../../../src/git/hooks/push-review.ts'
+import { type GitProcess, spawnGit } from '../../../src/git/processes/child-process.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { startReceivePack, startUploadPack } from '../../../src/git/transfer/pack-services.ts'
 import type { AuthorizeGit, GitService, PackRequest } from '../../../src/transport/git-http/git-access.ts'
 import {
   createGitHttp,
@@ -13,7 +13,7 @@ import {
   type GitRequestEnd,
   gitHttpLimits,
 } from '../../../src/transport/git-http/index.ts'
-import { listen } from '../../../src/transport/listener.ts'
+import { listen } from '../../../src/transport/listener/index.ts'
 import { scratchFolder, testRepositories } from '../../git/fixture.ts'
 
 /** The one repository there is, `ada/engine`. */

@@ -3,8 +3,8 @@ import http2, { type ClientHttp2Session, type Http2ServerRequest, type Http2Serv
 import type { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect } from 'vitest'
+import { type Listener, type ListenOptions, listen } from '../../../src/transport/listener/index.ts'
 import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
-import { type Listener, type ListenOptions, listen } from '../../../src/transport/listener.ts'
 
 export type Request = IncomingMessage | Http2ServerRequest
 export type Response = ServerResponse | Http2ServerResponse

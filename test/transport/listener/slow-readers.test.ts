@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import type { Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { answerTo } from '../../../src/transport/listener/answers.ts'
+import type { ListenOptions } from '../../../src/transport/listener/index.ts'
 import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
-import type { ListenOptions } from '../../../src/transport/listener.ts'
 import { quickSweep, type Request, type Response, useListeners } from './fixture.ts'
 
 const MIB = 1024 * 1024

@@ -3,10 +3,10 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { comments } from '#gen/comments.ts'
 import { registerServices } from '../../../src/services/index.ts'
-import { restStatusOf } from '../../../src/transport/errors.ts'
+import { restStatusOf } from '../../../src/transport/errors/index.ts'
 import type { Operation, Schema } from '../../../src/transport/openapi/document.ts'
 import { createOpenApi, type OpenApiDocument } from '../../../src/transport/openapi/index.ts'
-import { createRest, type RouteEntry } from '../../../src/transport/rest/index.ts'
+import { createRest, type RouteEntry } from '../../../src/transport/rpc/rest/index.ts'
 import { testApp } from '../../support/app.ts'
 
 let routes: RouteEntry[]

@@ -1,0 +1,303 @@
+import { createHash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import type { Clock } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+
+const PASSWORD_WINDOW_MS = 10 * 60 * 1000
+const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
+const MAX_WRONG_PASSWORDS_PER_PEER = 50
+
+/**
+ * Three of a million passcodes are good at any time. At five in five minutes, guessing one takes eight months on average.
+ */
+const SECOND_FACTOR_WINDOW_MS = 5 * 60 * 1000
+const MAX_WRONG_SECOND_FACTORS = 5
+
+/** Keys that each log remembers. Full, the three take some 25 MB. */
+const MAX_KEYS = 50_000
+
+/**
+ * Guesses that wait at one time until others are decided, of one account and in all. A waiting guess is a few hundred
+ * bytes; the last of an account's waits for some four seconds, at 25 ms of two cores for each password.
+ */
+const MAX_WAITING_PER_KEY = 300
+const MAX_WAITING = 2000
+const RETRY_AFTER_SECONDS = 5
+
+/** How often in its window a log drops what has left it. */
+const SWEEPS_PER_WINDOW = 10
+
+/** Limits how often passwords and second factors may be guessed. Kept in memory: a restart forgives. */
+export interface GuessLimits {
+  /**
+   * Checks a password unless too many were wrong lately: ten for the account or fifty from the peer, in ten minutes.
+   *
+   * No more guesses are checked at once than may still be wrong, so that guesses made at once cannot all slip through
+   * before the first has failed. The others wait until those are decided: a check under way is no failure. A right one
+   * forgives those before it to the account, but not to the peer, who could otherwise return to an account of its own
+   * between guesses. A check that throws decided nothing and counts for nothing, as do guesses that are refused.
+   *
+   * @param account folded username, whether or not an account has it.
+   * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has, count together.
+   * @param check undefined for a wrong password.
+   * @returns what `check` returned.
+   * @throws RATE_LIMITED with the time after which a guess is admitted again, or may wait again.
+   */
+  attempt<T>(account: string, peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+
+  /**
+   * Checks a passcode or recovery code unless five were wrong for the account in five minutes. Guesses are counted as
+   * those of passwords are, but not for the peer: whoever makes one knows the password.
+   *
+   * @param userId internal number of the account.
+   * @param check undefined for a wrong code.
+   * @returns what `check` returned.
+   * @throws RATE_LIMITED with the time after which a guess is admitted again.
+   */
+  attemptSecondFactor<T>(userId: number, check: () => Promise<T | undefined>): Promise<T | undefined>
+
+  /**
+   * Checks a code for single sign-on unless the peer failed too often lately, by whatever sign-in. Nobody knows yet which
+   * account the code is for, so it counts for the peer alone.
+   *
+   * @param check undefined for a code that the identity provider refuses.
+   * @returns what `check` returned.
+   * @throws RATE_LIMITED with the time after which a code is admitted again.
+   */
+  attemptCode<T>(peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+}
+
+/** @returns limits with nothing counted yet. */
+export function createGuessLimits(clock: Clock): GuessLimits {
+  const accounts = new FailureLog(MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
+  const peers = new FailureLog(MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
+  const secondFactors = new FailureLog(MAX_WRONG_SECOND_FACTORS, SECOND_FACTOR_WINDOW_MS)
+  const counted = createCounting(clock)
+  return {
+    attempt(account, peerAddress, check) {
+      const counters = [
+        { log: accounts, key: accountKey(account), forgives: true },
+        { log: peers, key: networkOf(peerAddress), forgives: false },
+      ]
+      return counted(counters, check)
+    },
+    attemptSecondFactor(userId, check) {
+      return counted([{ log: secondFactors, key: String(userId), forgives: true }], check)
+    },
+    attemptCode(peerAddress, check) {
+      return counted([{ log: peers, key: networkOf(peerAddress), forgives: false }], check)
+    },
+  }
+}
+
+/** What a guess counts for. */
+interface Counter {
+  readonly log: FailureLog
+  readonly key: string
+  /** Whether a right guess takes back the wrong ones before it. */
+  readonly forgives: boolean
+}
+
+/** A guess that waits until others are decided. */
+interface Waiting {
+  readonly counters: readonly Counter[]
+  readonly admit: () => void
+  readonly refuse: (error: DomainError) => void
+}
+
+/** Returns what makes checks, each when its counters have room for one more failure. */
+function createCounting(clock: Clock) {
+  /** In the order in which they came. */
+  const waiting = new Set<Waiting>()
+
+  /** Starts or refuses those that wait no longer. */
+  const wake = () => {
+    for (const guess of waiting) {
+      const refusal = refusalOf(guess.counters, clock.now())
+      if (!refusal && !hasRoom(guess.counters, clock.now())) continue
+      waiting.delete(guess)
+      for (const { log, key } of guess.counters) log.leave(key)
+      if (refusal) guess.refuse(refusal)
+      else {
+        begin(guess.counters)
+        guess.admit()
+      }
+    }
+  }
+
+  const admission = (counters: readonly Counter[]): Promise<void> | undefined => {
+    const now = clock.now()
+    const refusal = refusalOf(counters, now)
+    if (refusal) throw refusal
+    if (hasRoom(counters, now)) {
+      begin(counters)
+      return undefined
+    }
+    const isFull =
+      waiting.size >= MAX_WAITING || counters.some(({ log, key }) => log.waitingOf(key) >= MAX_WAITING_PER_KEY)
+    if (isFull) throw rateLimited(RETRY_AFTER_SECONDS)
+    for (const { log, key } of counters) log.join(key)
+    return new Promise((admit, refuse) => waiting.add({ counters, admit, refuse }))
+  }
+
+  return async function counted<T>(
+    counters: readonly Counter[],
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    await admission(counters)
+    let failed = false
+    try {
+      const result = await check()
+      failed = result === undefined
+      if (!failed) for (const { log, key, forgives } of counters) if (forgives) log.clear(key)
+      return result
+    } finally {
+      for (const { log, key } of counters) log.end(key, failed ? clock.now() : undefined)
+      wake()
+    }
+  }
+}
+
+function begin(counters: readonly Counter[]): void {
+  for (const { log, key } of counters) log.begin(key)
+}
+
+function hasRoom(counters: readonly Counter[], now: number): boolean {
+  return counters.every(({ log, key }) => log.hasRoom(key, now))
+}
+
+function refusalOf(counters: readonly Counter[], now: number): DomainError | undefined {
+  const waitMs = Math.max(...counters.map(({ log, key }) => log.waitMs(key, now)))
+  return waitMs > 0 ? rateLimited(Math.ceil(waitMs / 1000)) : undefined
+}
+
+function rateLimited(seconds: number): DomainError {
+  return new DomainError('RATE_LIMITED', { retry_after_seconds: String(seconds) })
+}
+
+/** How often each key occurs. */
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  get(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  change(key: string, by: 1 | -1): void {
+    const count = this.get(key) + by
+    if (count > 0) this.#counts.set(key, count)
+    else this.#counts.delete(key)
+  }
+}
+
+/**
+ * When each key failed within the window, and how many of its checks are under way or wait.
+ *
+ * Memory is bounded by forgetting, when the log is full, the key with the fewest failures, the one that failed longest
+ * ago among equals. To have n failures of one name forgotten, an attacker must fill the log with names that failed more
+ * often than n times, which takes more guesses, from more addresses, than are won.
+ */
+class FailureLog {
+  readonly #limit: number
+  readonly #windowMs: number
+  /** Oldest first, at most `limit` for each key. */
+  readonly #times = new Map<string, readonly number[]>()
+  /** At index n the keys with n failures, in the order in which they got there. */
+  readonly #keysByCount: readonly Set<string>[]
+  readonly #running = new Tally()
+  readonly #waiting = new Tally()
+  #sweptAt = 0
+
+  constructor(limit: number, windowMs: number) {
+    this.#limit = limit
+    this.#windowMs = windowMs
+    this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
+  }
+
+  /** Milliseconds until the key may fail once more; 0 when it may now. */
+  waitMs(key: string, now: number): number {
+    const times = this.#recent(key, now)
+    return times.length < this.#limit ? 0 : (times[0] ?? now) + this.#windowMs - now
+  }
+
+  /** Whether the key may fail once more, should all of its checks that are under way fail. */
+  hasRoom(key: string, now: number): boolean {
+    return this.#recent(key, now).length + this.#running.get(key) < this.#limit
+  }
+
+  /** Counts a check that starts. */
+  begin(key: string): void {
+    this.#running.change(key, 1)
+  }
+
+  /** Counts a check that has ended; `failedAt` is undefined unless it failed. */
+  end(key: string, failedAt: number | undefined): void {
+    this.#running.change(key, -1)
+    if (failedAt !== undefined) this.#add(key, failedAt)
+  }
+
+  waitingOf(key: string): number {
+    return this.#waiting.get(key)
+  }
+
+  join(key: string): void {
+    this.#waiting.change(key, 1)
+  }
+
+  leave(key: string): void {
+    this.#waiting.change(key, -1)
+  }
+
+  #add(key: string, now: number): void {
+    if (now - this.#sweptAt >= this.#windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
+    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#forgetOne()
+    this.#set(key, [...this.#recent(key, now), now])
+  }
+
+  /** Forgets the failures of a key. */
+  clear(key: string): void {
+    this.#set(key, [])
+  }
+
+  #recent(key: string, now: number): readonly number[] {
+    return (this.#times.get(key) ?? []).filter((time) => now - time < this.#windowMs)
+  }
+
+  #set(key: string, times: readonly number[]): void {
+    this.#keysByCount[this.#times.get(key)?.length ?? 0]?.delete(key)
+    this.#times.delete(key)
+    if (times.length === 0) return
+    this.#times.set(key, times)
+    this.#keysByCount[times.length]?.add(key)
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    for (const key of [...this.#times.keys()]) this.#set(key, this.#recent(key, now))
+  }
+
+  #forgetOne(): void {
+    for (const keys of this.#keysByCount) {
+      for (const key of keys) {
+        this.#set(key, [])
+        return
+      }
+    }
+  }
+}
+
+/** A name may be as long as a request. */
+function accountKey(account: string): string {
+  return createHash('sha256').update(account).digest('base64')
+}
+
+/** The first 64 bits of an IPv6 address (RFC 4291 section 2.2); any other address as it is. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''))
+  // The last group may be an IPv4 address, which stands for two.
+  const written = head.length + tail.length + (address.includes('.') ? 1 : 0)
+  const zeros = Array.from({ length: 8 - written }, () => '0')
+  const groups = [...head, ...zeros, ...tail].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

@@ -1,0 +1,58 @@
+import { isIPv4 } from 'node:net'
+import type { App } from '../../app.ts'
+import type { User } from '../users/users.ts'
+
+/** A message to the owner of an account. */
+export interface Mail {
+  /** Address alone, without a name. */
+  readonly from: string
+  /** Address alone, without a name. */
+  readonly to: string
+  readonly subject: string
+  /** Plain text, lines ended by `\n`. */
+  readonly text: string
+}
+
+/** Hands messages to whatever brings them to people. */
+export interface MailTransport {
+  /** Resolves once the message is taken over for good. */
+  send(mail: Mail): Promise<void>
+}
+
+/**
+ * The message that brings a reset token to its owner. Nothing in it was chosen by whoever asked for it, and the link is
+ * on a line of its own.
+ *
+ * @param lifetimeMinutes how long the token is good.
+ */
+export function passwordResetMail(
+  app: App,
+  { username, email }: Pick<User, 'username' | 'email'>,
+  token: string,
+  lifetimeMinutes: number,
+): Mail {
+  const base = app.publicUrl()
+  return {
+    from: senderAt(base),
+    to: email,
+    subject: 'Set a new password',
+    text: [
+      `Somebody, hopefully you, asked to set a new password for the account ${username} at`,
+      base,
+      '',
+      `To do so, follow this link within ${lifetimeMinutes} minutes:`,
+      '',
+      `${base}/reset-password?token=${token}`,
+      '',
+      'If it was not you, do nothing: the password stays as it is.',
+      '',
+    ].join('\n'),
+  }
+}
+
+/** An address that is never read, at the host of a URL; a literal where that is an IP address (RFC 5321 section 4.1.3). */
+function senderAt(url: string): string {
+  const host = new URL(url).hostname
+  if (isIPv4(host)) return `noreply@[${host}]`
+  return `noreply@${host.replace(/^\[/, '[IPv6:')}`
+}

@@ -1,0 +1,112 @@
+import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { Scopes } from '../../core/scopes.ts'
+import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
+import { requirePresent, type User } from '../users/users.ts'
+import {
+  checkTokenDescription,
+  deletePersonalAccessToken,
+  type MadeToken,
+  type PersonalAccessToken,
+  storeToken,
+} from './personal-access-tokens.ts'
+
+// Personal access tokens as clients of forges know them: by a name that is unique among those of an account. It is the description
+// of the token, which other clients need not make unique.
+
+/** A part of an account's tokens. */
+export interface NamedTokenPage {
+  readonly tokens: readonly PersonalAccessToken[]
+  readonly total: number
+}
+
+/**
+ * The account whose tokens a caller wants to manage: the caller's, or for administrators any.
+ *
+ * @param username in any case.
+ * @throws USER_NOT_FOUND, PERMISSION_DENIED
+ */
+export async function openTokenOwner(app: App, caller: SignedIn, username: string): Promise<User> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user || !(await maySeeOwner(app, caller, userAsOwner(user)))) {
+    throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
+  }
+  if (user.id !== caller.user.id && caller.user.role !== 'ADMIN') throw new DomainError('PERMISSION_DENIED')
+  return user
+}
+
+/** A part of an account's tokens in the order in which they were made, expired ones included. */
+export async function listNamedTokens(app: App, owner: User, offset: number, limit: number): Promise<NamedTokenPage> {
+  return {
+    tokens: await rows.listTokensFrom(app.db, owner.id, offset, limit),
+    total: await rows.countTokens(app.db, owner.id),
+  }
+}
+
+/**
+ * Makes a token of an account that does not expire.
+ *
+ * @throws INVALID_FIELD, INVALID_SCOPE, TOKEN_NAME_TAKEN, USER_NOT_FOUND
+ */
+export async function createNamedToken(
+  app: App,
+  owner: User,
+  name: string,
+  scopeNames: readonly string[],
+): Promise<MadeToken> {
+  if (name.trim() === '') throw new DomainError('INVALID_FIELD', { field: 'name' })
+  checkTokenDescription('name', name)
+  if (scopeNames.length === 0) throw new DomainError('INVALID_SCOPE', { scope: '' })
+  const scopes = Scopes.parse(scopeNames)
+  return transaction(app.db, async (tx) => {
+    await requirePresent(tx, owner)
+    const [taken] = await rows.findTokensByDescription(tx, owner.id, name, 1)
+    if (taken) throw new DomainError('TOKEN_NAME_TAKEN')
+    return storeToken(app, tx, owner, name, scopes, undefined)
+  })
+}
+
+/**
+ * Deletes a token of an account.
+ *
+ * @param idOrName digits are a number where a token has it, and a name else.
+ * @throws TOKEN_NOT_FOUND, TOKEN_NAME_AMBIGUOUS
+ */
+export async function deleteNamedToken(app: App, owner: User, idOrName: string): Promise<void> {
+  const { uuid } = await findToken(app, owner, idOrName)
+  await deletePersonalAccessToken(app, owner, uuid)
+}
+
+async function findToken(app: App, owner: User, idOrName: string): Promise<PersonalAccessToken> {
+  const byId = /^\d{1,15}$/.test(idOrName) && (await rows.findTokenById(app.db, owner.id, Number(idOrName)))
+  if (byId) return byId
+  const [found, another] = await rows.findTokensByDescription(app.db, owner.id, idOrName, 2)
+  const name = metadataText(idOrName)
+  if (!found) throw new DomainError('TOKEN_NOT_FOUND', { name })
+  if (another) throw new DomainError('TOKEN_NAME_AMBIGUOUS', { name })
+  return found
+}
+
+/**
+ * The token that a caller's request carries.
+ *
+ * @throws TOKEN_NOT_FOUND when it carries other credentials.
+ */
+export async function getTokenInUse(app: App, { user, credential }: SignedIn): Promise<PersonalAccessToken> {
+  const token = credential.kind === 'token' && (await rows.findTokenByUuid(app.db, user.id, credential.uuid))
+  if (!token) throw new DomainError('TOKEN_NOT_FOUND', { name: 'token' })
+  return token
+}
+
+/**
+ * Deletes the token that a caller's request carries.
+ *
+ * @throws TOKEN_NOT_FOUND when it carries other credentials.
+ */
+export async function deleteTokenInUse(app: App, caller: SignedIn): Promise<void> {
+  const { uuid } = await getTokenInUse(app, caller)
+  await deletePersonalAccessToken(app, caller.user, uuid)
+}

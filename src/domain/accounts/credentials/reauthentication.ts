@@ -1,0 +1,38 @@
+import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
+import { findUserOfLiveSession } from '../../../storage/accounts/sessions.ts'
+import { findUserById, type User } from '../../../storage/accounts/users.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { stillActsAs } from './sudo.ts'
+
+/**
+ * The caller of a call that has been running for a while, as of now. One query by primary key.
+ *
+ * An access token may expire meanwhile: what counts is the session behind it.
+ *
+ * @throws BAD_CREDENTIALS when the session has ended or expired, the token was deleted or has expired, the password was
+ *   changed, or the account was archived or deleted; and when an administrator acts as it who is none any more.
+ */
+export async function reauthenticate(app: App, caller: SignedIn): Promise<SignedIn> {
+  const { administrator, ...held } = caller
+  if (administrator) {
+    return stillActsAs(app, caller, await reauthenticate(app, { ...held, user: administrator }))
+  }
+  const user = await currentUser(app, caller)
+  // Tokens outlive a change of the password, here as in a new call.
+  const outdated = caller.credential.kind !== 'token' && user?.token_version !== caller.user.token_version
+  if (user?.state !== 'NORMAL' || outdated) throw new DomainError('BAD_CREDENTIALS')
+  return { ...caller, user }
+}
+
+function currentUser(app: App, { user, credential }: SignedIn): Promise<User | undefined> {
+  switch (credential.kind) {
+    case 'session':
+      return findUserOfLiveSession(app.db, credential.sessionId, nowSeconds(app.clock))
+    case 'token':
+      return findOwnerOfLiveToken(app.db, credential.uuid, app.clock.now())
+    default:
+      return findUserById(app.db, user.id)
+  }
+}

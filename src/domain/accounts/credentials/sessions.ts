@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  deleteSessionsOfUser,
+  deleteStalestSessions,
+  findSession,
+  findUserOfSession,
+  insertSession,
+  replaceSessionToken,
+  type Session,
+} from '../../../storage/accounts/sessions.ts'
+import { findUserById, type User } from '../../../storage/accounts/users.ts'
+import { type Tx, transaction } from '../../../storage/database/database.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+import {
+  type RefreshTokenClaims,
+  readAccessToken,
+  readRefreshToken,
+  signAccessToken,
+  signRefreshToken,
+} from './session-tokens.ts'
+
+const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * 24 * 60 * 60
+
+/** How long the refresh token before the current one still leads to it: tabs of one browser refresh at once. */
+const GRACE_SECONDS = 30
+
+/** Sessions that an account may have. Scripts that sign in again and again must not pile up rows. */
+const MAX_SESSIONS_PER_USER = 100
+
+const MAX_USER_AGENT_CHARACTERS = 256
+
+/** A session, as given to the client that holds it. */
+export interface SessionGrant {
+  readonly user: User
+  readonly sessionId: string
+  readonly accessToken: string
+  /** Unix seconds. */
+  readonly accessTokenExpireTime: number
+  readonly refreshToken: string
+  /** Unix seconds. */
+  readonly refreshTokenExpireTime: number
+}
+
+/**
+ * Starts a session for an account whose owner has just proved who they are.
+ *
+ * @param user as it was when the proof was checked.
+ * @throws BAD_CREDENTIALS when the account changed its password, was archived or was deleted since.
+ */
+export async function startSession(app: App, user: User, userAgent: string): Promise<SessionGrant> {
+  const now = nowSeconds(app.clock)
+  const session: Session = {
+    id: randomUUID(),
+    user_id: user.id,
+    previous_token_id: null,
+    create_time: now,
+    user_agent: userAgent.slice(0, MAX_USER_AGENT_CHARACTERS),
+    ...newRefreshToken(now),
+  }
+  await transaction(app.db, async (tx) => {
+    const present = await findUserById(tx, user.id)
+    if (present?.state !== 'NORMAL' || present.token_version !== user.token_version) {
+      throw new DomainError('BAD_CREDENTIALS')
+    }
+    await deleteExpiredSessions(tx, now)
+    await deleteStalestSessions(tx, user.id, MAX_SESSIONS_PER_USER - 1)
+    await insertSession(tx, session)
+  })
+  return grant(app, user, session)
+}
+
+/**
+ * Exchanges a refresh token for its successor.
+ *
+ * The token before the current one answers with the current one for a moment. Any other token of the session has been
+ * used before: whoever presents it, two parties hold the session, so it ends (RFC 9700 section 4.14.2).
+ *
+ * @throws BAD_CREDENTIALS
+ */
+export async function refreshSession(app: App, refreshToken: string): Promise<SessionGrant> {
+  const claims = await readRefreshToken(app, refreshToken)
+  // Refusals are thrown outside of the transaction, which would undo the end of the session otherwise.
+  const refreshed = claims && (await transaction(app.db, (tx) => advance(app, tx, claims)))
+  if (!refreshed) throw new DomainError('BAD_CREDENTIALS')
+  return grant(app, refreshed.user, refreshed.session)
+}
+
+async function advance(
+  app: App,
+  tx: Tx,
+  claims: RefreshTokenClaims,
+): Promise<{ user: User; session: Session } | undefined> {
+  const user = await findUserOfSession(tx, claims.sessionId)
+  if (user?.state !== 'NORMAL' || String(user.id) !== claims.subject) return undefined
+  const now = nowSeconds(app.clock)
+  const replaced = await replaceSessionToken(tx, claims.sessionId, claims.tokenId, newRefreshToken(now))
+  const session = replaced ?? (await findSession(tx, claims.sessionId))
+  if (!session) return undefined
+  const superseded = session.previous_token_id === claims.tokenId && now - session.token_issued_at <= GRACE_SECONDS
+  if (replaced || superseded) return { user, session }
+  app.log.warn({ userId: user.id, sessionId: session.id }, 'a refresh token came back after its use: session ended')
+  await deleteSession(tx, session.id)
+  return undefined
+}
+
+function newRefreshToken(now: number): Pick<Session, 'token_id' | 'token_issued_at' | 'expire_time'> {
+  return { token_id: randomUUID(), token_issued_at: now, expire_time: now + REFRESH_TOKEN_LIFETIME_SECONDS }
+}
+
+async function grant(app: App, user: User, session: Session): Promise<SessionGrant> {
+  const accessToken = await signAccessToken(app, user, session.id)
+  return {
+    user,
+    sessionId: session.id,
+    accessToken: accessToken.text,
+    accessTokenExpireTime: accessToken.expireTime,
+    refreshToken: await signRefreshToken(app, session),
+    refreshTokenExpireTime: session.expire_time,
+  }
+}
+
+/**
+ * The account and session that an access token stands for.
+ *
+ * The session must still exist, so signing out ends its access tokens at once, and the account must be at the token
+ * version that the token was made under.
+ *
+ * @throws BAD_CREDENTIALS
+ */
+export async function authenticateAccessToken(app: App, text: string): Promise<{ user: User; sessionId: string }> {
+  const claims = await readAccessToken(app, text)
+  const user = claims && (await findUserOfSession(app.db, claims.sessionId))
+  if (user?.state !== 'NORMAL' || String(user.id) !== claims?.subject || user.token_version !== claims.tokenVersion) {
+    throw new DomainError('BAD_CREDENTIALS')
+  }
+  return { user, sessionId: claims.sessionId }
+}
+
+/** The session that a refresh token belongs to, whether or not it goes on; undefined for a token that is not good. */
+export async function sessionOfRefreshToken(app: App, refreshToken: string): Promise<string | undefined> {
+  return (await readRefreshToken(app, refreshToken))?.sessionId
+}
+
+/** Ends a session with its access and refresh tokens. One that has ended already is no error. */
+export function endSession(app: App, sessionId: string): Promise<void> {
+  return deleteSession(app.db, sessionId)
+}
+
+/**
+ * Ends the sessions of an account, except for the one given. Their access tokens end with them.
+ *
+ * The access tokens of the session that stays end when the caller raises `token_version`, in the same transaction.
+ */
+export function endOtherSessions(tx: Tx, userId: number, exceptSessionId?: string): Promise<void> {
+  return deleteSessionsOfUser(tx, userId, exceptSessionId)
+}

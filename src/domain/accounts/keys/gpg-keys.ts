@@ -1,0 +1,180 @@
+import { createHmac } from 'node:crypto'
+import * as rows from '../../../storage/accounts/gpg-keys.ts'
+import type { KeyPage } from '../../../storage/accounts/public-keys.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { App } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { getOwner, seesPrivateFieldsOf } from '../users/owners.ts'
+import { emailKey } from '../users/user-fields.ts'
+import { requirePresent, type User } from '../users/users.ts'
+import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp-keys.ts'
+
+export type GpgKey = rows.GpgKey
+
+/** A key as its owner sees it; without addresses for others. */
+export interface GpgKeyView extends rows.GpgKeyWithSubkeys {
+  readonly emails: readonly { readonly email: string; readonly verified: boolean }[]
+}
+
+/** A part of an account's keys. */
+export type GpgKeyPage = KeyPage<GpgKeyView>
+
+/** More than anybody signs with. */
+const MAX_KEYS = 50
+
+/** How long a text to sign is the current one; the one before it is good as well. */
+const TOKEN_LIFETIME_MS = 60 * 60 * 1000
+
+/** What shells and editors put behind a text that is signed. */
+const LINE_ENDINGS = ['', '\n', '\r\n']
+
+/** A key to add. */
+export interface GpgKeyDraft {
+  readonly armoredPublicKey: string
+  /** Empty for none. */
+  readonly armoredSignature: string
+}
+
+/**
+ * Adds an OpenPGP key to the caller's.
+ *
+ * @throws INVALID_GPG_KEY, GPG_SIGNATURE_INVALID, GPG_KEY_EMAIL_UNKNOWN, GPG_KEY_IN_USE, TOO_MANY_KEYS, USER_NOT_FOUND
+ */
+export async function addGpgKey(app: App, { user }: SignedIn, draft: GpgKeyDraft): Promise<GpgKeyView> {
+  const key = await readOpenPgpKey(draft.armoredPublicKey)
+  const isProven = draft.armoredSignature !== ''
+  if (isProven) await checkProof(app, user, key.certificate, draft.armoredSignature)
+  return transaction(app.db, async (tx) => {
+    const present = await requirePresent(tx, user)
+    if (!isProven && !key.emails.some((email) => isEmailOf(present, email))) {
+      throw new DomainError('GPG_KEY_EMAIL_UNKNOWN', { token: gpgKeyToken(app, user) })
+    }
+    const holder = await rows.findGpgKeyByFingerprint(tx, key.primary.fingerprint)
+    if (holder && (!isProven || holder.verified === 1)) throw new DomainError('GPG_KEY_IN_USE')
+    // Anybody can have a public key. Who proves that it is theirs must not be kept from it.
+    if (holder) await rows.deleteGpgKey(tx, holder.id)
+    if ((await rows.countGpgKeys(tx, user.id)) >= MAX_KEYS) {
+      throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
+    }
+    const subkeys = key.subkeys.map((part) => rowOf(user, part, [], isProven))
+    const row = rowOf(user, key.primary, key.emails, isProven)
+    return viewOf(await rows.insertGpgKey(tx, row, subkeys, key.certificate), present)
+  })
+}
+
+function rowOf(user: User, part: OpenPgpKeyPart, emails: readonly string[], isProven: boolean) {
+  return {
+    user_id: user.id,
+    key_id: part.keyId,
+    fingerprint: part.fingerprint,
+    packet: part.packet,
+    flags: part.flags,
+    emails: JSON.stringify(emails),
+    verified: isProven ? 1 : 0,
+    create_time: part.createTime,
+    expire_time: part.expireTime,
+  }
+}
+
+/** A part of the caller's OpenPGP keys, in the order in which they were added. */
+export async function listMyGpgKeys(app: App, { user }: SignedIn, offset: number, limit: number): Promise<GpgKeyPage> {
+  const { keys, total } = await rows.listGpgKeys(app.db, user.id, offset, limit)
+  return { keys: keys.map((key) => viewOf(key, user)), total }
+}
+
+/**
+ * A part of an account's OpenPGP keys, in the order in which they were added.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function listUserGpgKeys(
+  app: App,
+  caller: Caller,
+  username: string,
+  offset: number,
+  limit: number,
+): Promise<GpgKeyPage> {
+  const owner = await getOwner(app, caller, username)
+  const user = seesPrivateFieldsOf(caller, owner) ? await findUserById(app.db, owner.id) : undefined
+  const { keys, total } = await rows.listGpgKeys(app.db, owner.id, offset, limit)
+  return { keys: keys.map((key) => viewOf(key, user)), total }
+}
+
+/**
+ * An OpenPGP key of the caller.
+ *
+ * @throws KEY_NOT_FOUND
+ */
+export async function getGpgKey(app: App, { user }: SignedIn, id: bigint): Promise<GpgKeyView> {
+  const found = await rows.findGpgKey(app.db, user.id, Number(id))
+  if (!found) throw new DomainError('KEY_NOT_FOUND')
+  return viewOf(found, user)
+}
+
+/** @param owner undefined for the eyes of others, who are not told the address of an account. */
+function viewOf(found: rows.GpgKeyWithSubkeys, owner: User | undefined): GpgKeyView {
+  const emails: string[] = owner ? JSON.parse(found.key.emails) : []
+  return {
+    ...found,
+    emails: emails.map((email) => ({ email, verified: owner !== undefined && isEmailOf(owner, email) })),
+  }
+}
+
+/**
+ * Deletes an OpenPGP key of the caller, with its subkeys.
+ *
+ * @throws KEY_NOT_FOUND
+ */
+export async function deleteGpgKey(app: App, caller: SignedIn, id: bigint): Promise<void> {
+  const { key } = await getGpgKey(app, caller, id)
+  await rows.deleteGpgKey(app.db, key.id)
+}
+
+/**
+ * Proves that a key of the caller is theirs.
+ *
+ * @param keyId of the key or of one of its subkeys, in any case.
+ * @throws KEY_NOT_FOUND, GPG_SIGNATURE_INVALID
+ */
+export async function verifyGpgKey(
+  app: App,
+  caller: SignedIn,
+  keyId: string,
+  armoredSignature: string,
+): Promise<GpgKeyView> {
+  const id = await rows.findGpgKeyByKeyId(app.db, caller.user.id, keyId.toUpperCase())
+  const certificate = id === undefined ? undefined : await rows.findGpgCertificate(app.db, id)
+  if (id === undefined || !certificate) throw new DomainError('KEY_NOT_FOUND')
+  await checkProof(app, caller.user, certificate, armoredSignature)
+  await rows.markGpgKeyVerified(app.db, id)
+  return getGpgKey(app, caller, BigInt(id))
+}
+
+/**
+ * The text whose signature proves now that a key is an account's. It is the same for an hour and of no use to anybody else, so that
+ * it need not be stored.
+ */
+export function gpgKeyToken(app: App, user: Pick<User, 'id'>): string {
+  return tokenAt(app, user, app.clock.now())
+}
+
+function tokenAt(app: App, user: Pick<User, 'id'>, timeMs: number): string {
+  const window = Math.floor(timeMs / TOKEN_LIFETIME_MS)
+  return createHmac('sha256', app.keys.derive('gpg-key-ownership')).update(`${user.id}:${window}`).digest('hex')
+}
+
+/** @throws GPG_SIGNATURE_INVALID */
+async function checkProof(app: App, user: User, certificate: Buffer, armoredSignature: string): Promise<void> {
+  const now = app.clock.now()
+  const tokens = [tokenAt(app, user, now), tokenAt(app, user, now - TOKEN_LIFETIME_MS)]
+  const texts = tokens.flatMap((token) => LINE_ENDINGS.map((ending) => token + ending))
+  if (await hasSigned(certificate, armoredSignature, texts, now)) return
+  throw new DomainError('GPG_SIGNATURE_INVALID', { token: gpgKeyToken(app, user) })
+}
+
+/** Whether an address is known to be an account's. One that a token wrote may be anybody's. */
+function isEmailOf(user: Pick<User, 'email_key' | 'email_by_token'>, email: string): boolean {
+  return user.email_key !== '' && user.email_by_token === 0 && emailKey(email) === user.email_key
+}

@@ -1,0 +1,114 @@
+import * as rows from '../../../storage/accounts/public-keys.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { requirePresent, type User } from '../users/users.ts'
+import { readSshKey } from './ssh-keys.ts'
+
+export type PublicKey = rows.PublicKey
+
+/** More than anybody has machines, and few enough to go through them all. */
+const MAX_KEYS = 100
+
+/** What compatible systems have room for. */
+const MAX_TITLE_CHARACTERS = 255
+
+/** A key with the account whose it is. */
+export interface OwnedPublicKey {
+  readonly key: PublicKey
+  readonly owner: User
+}
+
+/** A key to add. */
+export interface PublicKeyDraft {
+  readonly title: string
+  /** A line as OpenSSH writes it. */
+  readonly key: string
+  readonly readOnly: boolean
+}
+
+/**
+ * Adds an SSH key to the caller's.
+ *
+ * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS, USER_NOT_FOUND
+ */
+export async function addPublicKey(app: App, { user }: SignedIn, draft: PublicKeyDraft): Promise<PublicKey> {
+  const title = checkKeyTitle(draft.title)
+  const { line, fingerprint } = readSshKey(draft.key)
+  return transaction(app.db, async (tx) => {
+    await requirePresent(tx, user)
+    if (await rows.findKeyByFingerprint(tx, fingerprint)) throw new DomainError('SSH_KEY_IN_USE')
+    if (await rows.hasPublicKeyTitle(tx, user.id, title)) throw new DomainError('SSH_KEY_TITLE_TAKEN')
+    if ((await rows.countPublicKeys(tx, user.id)) >= MAX_KEYS) {
+      throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
+    }
+    const key = await rows.insertPublicKey(tx, {
+      user_id: user.id,
+      fingerprint,
+      title,
+      line,
+      read_only: draft.readOnly ? 1 : 0,
+      create_time: nowSeconds(app.clock),
+    })
+    return { ...key, user_id: user.id }
+  })
+}
+
+/**
+ * A part of an account's SSH keys, in the order in which they were added.
+ *
+ * @param fingerprint of the only key to list; empty for all.
+ */
+export function listPublicKeys(
+  app: App,
+  owner: Pick<User, 'id'>,
+  fingerprint: string,
+  offset: number,
+  limit: number,
+): Promise<rows.KeyPage<rows.PublicKey>> {
+  return rows.listPublicKeys(app.db, owner.id, fingerprint, offset, limit)
+}
+
+/**
+ * An SSH key of the caller; for administrators, of anybody.
+ *
+ * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
+ */
+export function getPublicKey(app: App, caller: SignedIn, id: bigint): Promise<OwnedPublicKey> {
+  return openPublicKey(app, caller, id, 'read')
+}
+
+/**
+ * Deletes an SSH key of the caller; for administrators, of anybody.
+ *
+ * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
+ */
+export async function deletePublicKey(app: App, caller: SignedIn, id: bigint): Promise<void> {
+  const { key } = await openPublicKey(app, caller, id, 'write')
+  await rows.deletePublicKey(app.db, key.id)
+}
+
+async function openPublicKey(app: App, caller: SignedIn, id: bigint, level: 'read' | 'write'): Promise<OwnedPublicKey> {
+  const key = await rows.findPublicKey(app.db, Number(id))
+  const owner = key && (await findUserById(app.db, key.user_id))
+  if (!key || !owner) throw new DomainError('KEY_NOT_FOUND')
+  if (owner.id !== caller.user.id && !actsAsAdministrator(caller, level)) throw new DomainError('KEY_ACCESS_DENIED')
+  return { key, owner }
+}
+
+/**
+ * Checks the title of an SSH key.
+ *
+ * @returns it without blanks around it.
+ * @throws INVALID_FIELD
+ */
+export function checkKeyTitle(text: string): string {
+  const title = text.trim()
+  if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title' })
+  if ([...title].length > MAX_TITLE_CHARACTERS) {
+    throw new DomainError('INVALID_FIELD', { field: 'title', max_length: String(MAX_TITLE_CHARACTERS) })
+  }
+  return title
+}

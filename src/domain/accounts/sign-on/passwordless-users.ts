@@ -1,0 +1,44 @@
+import * as rows from '../../../storage/accounts/users.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { NO_PASSWORD } from '../credentials/passwords.ts'
+import { emailKey, isEmail, MAX_DISPLAY_NAME_CHARACTERS } from '../users/user-fields.ts'
+import { namesOf, type User } from '../users/users.ts'
+
+/** An account for somebody whom another service vouches for. */
+export interface PasswordlessUser extends Pick<User, 'username' | 'role'> {
+  /** Left out unless it is an address that nobody has. */
+  readonly email: string
+  /** Cut where it is too long. */
+  readonly displayName: string
+  /** '' or an https URL. */
+  readonly avatarUrl: string
+}
+
+/**
+ * Stores an active account that has no password. What the other service says about the person is taken as far as it
+ * fits: nobody is there to correct it.
+ *
+ * @param account its username must be allowed and free.
+ */
+export async function insertPasswordlessUser(app: App, tx: Tx, account: PasswordlessUser): Promise<User> {
+  const isAddressFree = isEmail(account.email) && !(await rows.emailTaken(tx, emailKey(account.email)))
+  const email = isAddressFree ? account.email : ''
+  const time = nowSeconds(app.clock)
+  const user = await rows.insertUser(tx, {
+    user_id: null,
+    username: account.username,
+    email,
+    email_key: emailKey(email),
+    display_name: [...account.displayName].slice(0, MAX_DISPLAY_NAME_CHARACTERS).join(''),
+    avatar_url: account.avatarUrl,
+    description: '',
+    password_hash: NO_PASSWORD,
+    role: account.role,
+    state: 'NORMAL',
+    create_time: time,
+    update_time: time,
+  })
+  await rows.claimNames(tx, user.id, namesOf(user))
+  return user
+}

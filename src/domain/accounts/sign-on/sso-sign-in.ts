@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { findUserByIdentity, insertLinkedIdentity } from '../../../storage/accounts/linked-identities.ts'
+import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
+import { type Tx, transaction } from '../../../storage/database/database.ts'
+import type { App } from '../../app.ts'
+import type { Peer } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type SessionGrant, startSession } from '../credentials/sessions.ts'
+import { isAvatarUrl } from '../users/avatars.ts'
+import { isUsername, nameKey } from '../users/user-fields.ts'
+import type { User } from '../users/users.ts'
+import { type AuthorizationGrant, type ExternalIdentity, identify } from './external-identities.ts'
+import { requirePresentProvider } from './identity-providers.ts'
+import { insertPasswordlessUser } from './passwordless-users.ts'
+
+/**
+ * Starts a session by single sign-on: in the account that the identity is linked to, or in a new one.
+ *
+ * It asks for no second factor, which is the provider's to ask for. An account that shares its name or address with the
+ * identity is never taken over: the provider says nothing about who owns it.
+ *
+ * @param client.userAgent kept with the session.
+ * @param client.signal gives up asking the provider.
+ * @throws what `identify` throws, RATE_LIMITED, REGISTRATION_CLOSED, ACCOUNT_ARCHIVED, BAD_CREDENTIALS
+ */
+export async function signInByIdentity(
+  app: App,
+  peer: Peer,
+  providerUid: string,
+  grant: AuthorizationGrant,
+  client: { readonly userAgent: string; readonly signal: AbortSignal },
+): Promise<SessionGrant> {
+  const identity = await identifyWithinLimits(app, peer, () => identify(app, providerUid, grant, client.signal))
+  const user = await transaction(app.db, async (tx) => {
+    await requirePresentProvider(tx, identity.provider)
+    return (await findUserByIdentity(tx, identity.provider.id, identity.externUid)) ?? register(app, tx, identity)
+  })
+  if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
+  return startSession(app, user, client.userAgent)
+}
+
+/** Codes that the provider refuses count as failed sign-ins of the peer. */
+async function identifyWithinLimits(
+  app: App,
+  peer: Peer,
+  ask: () => Promise<ExternalIdentity>,
+): Promise<ExternalIdentity> {
+  let refusal: unknown
+  const identity = await app.guesses.attemptCode(peer.address, () =>
+    ask().catch((error: unknown) => {
+      if (!(error instanceof DomainError) || error.reason !== 'CODE_REFUSED') throw error
+      refusal = error
+      return undefined
+    }),
+  )
+  if (!identity) throw refusal
+  return identity
+}
+
+async function register(app: App, tx: Tx, identity: ExternalIdentity): Promise<User> {
+  // The first account administers the instance, and is made by somebody on the machine, as CreateUser demands.
+  const isOpen = app.settings.registration === 'open' && (await anyUserExists(tx))
+  if (!isOpen) throw new DomainError('REGISTRATION_CLOSED')
+  const { provider, externUid, displayName, email, avatarUrl } = identity
+  const isNameFree = isUsername(externUid) && (await findNameHolder(tx, nameKey(externUid))) === undefined
+  const user = await insertPasswordlessUser(app, tx, {
+    username: isNameFree ? externUid : randomUUID(),
+    role: 'USER',
+    email,
+    displayName: displayName === '' ? externUid : displayName,
+    avatarUrl: isAvatarUrl(avatarUrl) ? avatarUrl : '',
+  })
+  await insertLinkedIdentity(tx, { user_id: user.id, provider_id: provider.id, extern_uid: externUid })
+  return user
+}

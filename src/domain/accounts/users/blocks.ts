@@ -1,0 +1,69 @@
+import * as rows from '../../../storage/accounts/user-blocks.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { findMembership } from '../../../storage/organizations/organizations.ts'
+import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+import { findUserByUsername, getUserByUsername, type NumberedUserPage } from './owners.ts'
+import { checkLength } from './user-fields.ts'
+
+/** As in compatible systems. */
+const MAX_NOTE_CHARACTERS = 250
+
+/**
+ * Whether one of some accounts has blocked a user, who then may not fork their repositories, comment there, open pull requests or
+ * be given access to them.
+ *
+ * @param blockerIds numbers of users and organisations: of a repository's owner, and of whom the user would write to.
+ */
+export function isBlocked(app: App, blockerIds: readonly number[], userId: number): Promise<boolean> {
+  return rows.blockExists(app.db, blockerIds, userId)
+}
+
+/** Whom an account has blocked. */
+export async function listBlockedUsers(
+  app: App,
+  blockerId: number,
+  offset: number,
+  limit: number,
+): Promise<NumberedUserPage> {
+  return {
+    users: await rows.listBlockedUsers(app.db, blockerId, offset, limit),
+    total: await rows.countBlockedUsers(app.db, blockerId),
+  }
+}
+
+/** @throws BLOCK_NOT_FOUND when the account has not blocked the user, or there is no such user. */
+export async function checkBlockedUser(app: App, blockerId: number, username: string): Promise<void> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user || !(await isBlocked(app, [blockerId], user.id))) throw new DomainError('BLOCK_NOT_FOUND')
+}
+
+/**
+ * Blocks a user on behalf of a user or an organisation. Neither keeps access that the other one gave to single repositories.
+ *
+ * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
+ */
+export async function blockUser(app: App, blockerId: number, username: string, note: string): Promise<void> {
+  checkLength('note', note, MAX_NOTE_CHARACTERS)
+  await transaction(app.db, async (tx) => {
+    const { id } = await getUserByUsername(tx, username)
+    const isTooClose = id === blockerId || (await findMembership(tx, blockerId, id)) !== undefined
+    if (isTooClose) throw new DomainError('CANNOT_BLOCK', { username })
+    await rows.putBlock(tx, { blocker_id: blockerId, blocked_id: id, note, create_time: nowSeconds(app.clock) })
+    await deleteCollaborationsWith(tx, blockerId, id)
+    await deleteCollaborationsWith(tx, id, blockerId)
+  })
+}
+
+/**
+ * Takes a block back, if there is one.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function unblockUser(app: App, blockerId: number, username: string): Promise<void> {
+  await transaction(app.db, async (tx) => {
+    const { id } = await getUserByUsername(tx, username)
+    await rows.deleteBlock(tx, blockerId, id)
+  })
+}

@@ -1,0 +1,150 @@
+import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
+import * as rows from '../../../storage/accounts/user-search.ts'
+import { findUserByNameKey, type User } from '../../../storage/accounts/users.ts'
+import type { Db } from '../../../storage/database/database.ts'
+import { findMembership } from '../../../storage/organizations/organizations.ts'
+import type { App } from '../../app.ts'
+import { actsAsAdministrator, type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { nameKey } from './user-fields.ts'
+
+export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
+export type { Owner }
+
+const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']
+
+/** Longer texts are in no name that is found. */
+const MAX_SEARCH_CHARACTERS = 128
+
+/** As much of a wrong name as its refusal repeats. */
+const MAX_SHOWN_NAME_CHARACTERS = 64
+
+/** Stands in where an account has been deleted. */
+export const GHOST: Owner = {
+  id: -1,
+  kind: 'USER',
+  name: 'Ghost',
+  full_name: '',
+  email: '',
+  avatar_url: '',
+  user_id: null,
+  description: '',
+  website: '',
+  location: '',
+  visibility: 'public',
+  restricted: 0,
+  role: null,
+  state: null,
+  create_time: 0,
+}
+
+/**
+ * The user or organisation of a name, in any case.
+ *
+ * @throws USER_NOT_FOUND when there is none that the caller may know of.
+ */
+export async function getOwner(app: App, caller: Caller, name: string): Promise<Owner> {
+  const owner = await findOwnerByNameKey(app.db, nameKey(name))
+  if (!owner || !(await maySeeOwner(app, caller, owner))) throw new DomainError('USER_NOT_FOUND', { name })
+  return owner
+}
+
+/** The user of a username, in any case. Unlike in resource names, the id that the creator chose does not count. */
+export async function findUserByUsername(db: Db, username: string): Promise<User | undefined> {
+  const user = await findUserByNameKey(db, nameKey(username))
+  return user && nameKey(user.username) === nameKey(username) ? user : undefined
+}
+
+/**
+ * The same for a user who has to be there.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function getUserByUsername(db: Db, username: string): Promise<User> {
+  const user = await findUserByUsername(db, username)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${username.slice(0, MAX_SHOWN_NAME_CHARACTERS)}` })
+  return user
+}
+
+/** A part of a list of users, by its number. */
+export interface NumberedUserPage {
+  readonly users: readonly User[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * Active users that a caller may know of, by name.
+ *
+ * @param text part of the username or of the name for people.
+ * @param id number of the only user to find; undefined for all.
+ */
+export async function searchUsers(
+  app: App,
+  caller: SignedIn,
+  text: string,
+  id: number | undefined,
+  offset: number,
+  limit: number,
+): Promise<NumberedUserPage> {
+  const search = {
+    text: text.slice(0, MAX_SEARCH_CHARACTERS),
+    id,
+    visible: visibilitiesFor(caller),
+    searcherId: caller.user.id,
+  }
+  return {
+    users: await rows.searchUsers(app.db, search, offset, limit),
+    total: await rows.countFoundUsers(app.db, search),
+  }
+}
+
+/**
+ * Reads who may know of an account or team.
+ *
+ * @returns undefined for a text that is missing or empty.
+ * @throws INVALID_FIELD
+ */
+export function readVisibility(text: string | undefined): Owner['visibility'] | undefined {
+  if (text === undefined || text === '') return undefined
+  const visibility = VISIBILITIES.find((known) => known === text)
+  if (!visibility) throw new DomainError('INVALID_FIELD', { field: 'visibility' })
+  return visibility
+}
+
+function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
+  if (seesPublicDataOnly(caller)) return ['public']
+  return actsAsAdministrator(caller, 'read') ? ['public', 'limited', 'private'] : ['public', 'limited']
+}
+
+/** Whether a caller may know of an owner: everybody of public ones, whoever is signed in of limited ones, its members of others. */
+export async function maySeeOwner(app: App, caller: Caller, owner: Owner): Promise<boolean> {
+  if (caller.kind === 'anonymous') return owner.visibility === 'public' && !app.settings.privateInstance
+  if (owner.visibility !== 'public' && seesPublicDataOnly(caller)) return false
+  if (caller.user.id === owner.id || actsAsAdministrator(caller, 'read')) return true
+  const isRestricted = caller.user.restricted === 1 && owner.kind === 'ORGANIZATION'
+  if (owner.visibility !== 'private' && !isRestricted) return true
+  return (await findMembership(app.db, owner.id, caller.user.id)) !== undefined
+}
+
+/** Whether a caller may see what an account shows to itself and to administrators alone. */
+export function seesPrivateFieldsOf(caller: Caller, owner: Pick<Owner, 'id'>): boolean {
+  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return false
+  return caller.user.id === owner.id || actsAsAdministrator(caller, 'read')
+}
+
+/** The address of an account for the eyes of a caller: that of an organisation is there for whoever is signed in. */
+export function emailFor(app: App, caller: Caller, owner: Owner): string {
+  const isShown = owner.kind === 'ORGANIZATION' ? caller.kind === 'user' : seesPrivateFieldsOf(caller, owner)
+  return (isShown && owner.email) || noReplyAddress(app, owner)
+}
+
+/** An address that names an account and takes no mail. */
+export function noReplyAddress(app: App, { id, name }: Pick<Owner, 'id' | 'name'>): string {
+  return `${id}+${name.toLowerCase()}@noreply.${new URL(app.publicUrl()).hostname}`
+}
+
+/** The same for the instance, which is no account. */
+export function instanceAddress(app: App): string {
+  return `branchline@noreply.${new URL(app.publicUrl()).hostname}`
+}

@@ -1,0 +1,94 @@
+import { findUserSettings, putUserSettings, type UserSettings } from '../../../storage/accounts/user-settings.ts'
+import { updateUser } from '../../../storage/accounts/users.ts'
+import { type Db, transaction } from '../../../storage/database/database.ts'
+import type { App } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+import { requirePresent, type User } from './users.ts'
+
+/** Preferences of an account. */
+export interface Preferences extends UserSettings {
+  /** Whether commits that the server makes name the account by an address that takes no mail. */
+  readonly keep_email_private: boolean
+}
+
+/** One of the preferences of an account. */
+export type UserSettingField = keyof Preferences
+
+/** Preferences as a client writes them: any texts. */
+export interface WrittenPreferences extends Readonly<Record<keyof UserSettings, string>> {
+  readonly keep_email_private: boolean
+}
+
+/** What accounts have that never wrote a preference. */
+const DEFAULTS: UserSettings = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
+
+/** Room for any language tag that is in use (RFC 5646 section 4.4.1), in the spelling of POSIX too. */
+const LOCALE = /^[A-Za-z0-9_-]{2,35}$/
+
+const THEME = /^[A-Za-z0-9._-]{1,64}$/
+
+/** The preferences of an account. */
+export async function getUserSettings(app: App, user: User): Promise<Preferences> {
+  const settings = (await findUserSettings(app.db, user.id)) ?? DEFAULTS
+  return { ...settings, keep_email_private: user.keep_email_private === 1 }
+}
+
+/**
+ * Changes the named preferences of an account, all or none. An empty text goes back to the default.
+ *
+ * @returns all of them, as they are now.
+ * @throws INVALID_FIELD, USER_NOT_FOUND
+ */
+export async function updateUserSettings(
+  app: App,
+  user: User,
+  texts: WrittenPreferences,
+  fields: ReadonlySet<UserSettingField>,
+): Promise<Preferences> {
+  const changes: Partial<UserSettings> = {
+    ...(fields.has('locale') && { locale: readLocale(texts.locale) }),
+    ...(fields.has('memo_visibility') && { memo_visibility: readVisibility(texts.memo_visibility) }),
+    ...(fields.has('theme') && { theme: readTheme(texts.theme) }),
+  }
+  return transaction(app.db, async (tx) => {
+    const present = await requirePresent(tx, user)
+    const settings = await putUserSettings(tx, user.id, changes, DEFAULTS)
+    if (!fields.has('keep_email_private')) return { ...settings, keep_email_private: present.keep_email_private === 1 }
+    await updateUser(tx, user.id, { keep_email_private: texts.keep_email_private ? 1 : 0 })
+    return { ...settings, keep_email_private: texts.keep_email_private }
+  })
+}
+
+/** The visibility of a memo that an account makes without one. */
+export async function defaultMemoVisibility(db: Db, userId: number): Promise<UserSettings['memo_visibility']> {
+  return ((await findUserSettings(db, userId)) ?? DEFAULTS).memo_visibility
+}
+
+function readLocale(text: string): string {
+  if (text === '') return DEFAULTS.locale
+  if (!LOCALE.test(text)) throw invalid('locale')
+  return text
+}
+
+function readVisibility(text: string): UserSettings['memo_visibility'] {
+  switch (text) {
+    case '':
+      return DEFAULTS.memo_visibility
+    case 'PRIVATE':
+    case 'PROTECTED':
+    case 'PUBLIC':
+      return text
+    default:
+      throw invalid('memo_visibility')
+  }
+}
+
+function readTheme(text: string): string {
+  if (text === '') return DEFAULTS.theme
+  if (!THEME.test(text)) throw invalid('theme')
+  return text
+}
+
+function invalid(field: UserSettingField): DomainError {
+  return new DomainError('INVALID_FIELD', { field: `setting.general_setting.${field}` })
+}

@@ -1,0 +1,116 @@
+import { createUser } from '../accounts/registration/create-user.ts'
+import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
+import { type User, type UserField, type UserValues, updateUser } from '../accounts/users/users.ts'
+import type { App } from '../app.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError, type Reason } from '../core/errors.ts'
+import { deleteUser } from './delete-user.ts'
+
+// Accounts as the tools of administrators know them, by the rules that every account is subject to.
+
+/** Longest name that is shown in a refusal. */
+const MAX_SHOWN_NAME_CHARACTERS = 64
+
+/** An account to make. */
+export interface AdminUserDraft {
+  readonly username: string
+  readonly email: string
+  readonly password: string
+  readonly fullName: string
+  /** Empty for public. */
+  readonly visibility: string
+  readonly restricted: boolean
+}
+
+/** Changes of an account; what is undefined stays. */
+export interface AdminUserEdit {
+  /** Empty changes nothing, as do an empty password and visibility. */
+  readonly email: string | undefined
+  readonly password: string | undefined
+  readonly fullName: string | undefined
+  readonly description: string | undefined
+  readonly admin: boolean | undefined
+  readonly archived: boolean | undefined
+  readonly visibility: string | undefined
+  readonly restricted: boolean | undefined
+}
+
+/** Values of fields that a request says nothing about. */
+const NOTHING: UserValues = {
+  username: '',
+  display_name: '',
+  email: '',
+  avatar_url: '',
+  description: '',
+  password: '',
+  role: undefined,
+  state: undefined,
+}
+
+/**
+ * Makes an account for somebody.
+ *
+ * @throws INVALID_USERNAME, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, USERNAME_TAKEN, EMAIL_TAKEN
+ */
+export function createUserAsAdmin(app: App, caller: SignedIn, draft: AdminUserDraft): Promise<User> {
+  const { username, email, password, fullName, restricted } = draft
+  if (email === '') throw new DomainError('INVALID_EMAIL')
+  const visibility = readVisibility(draft.visibility) ?? 'public'
+  const values = { ...NOTHING, username, email, password, display_name: fullName, visibility, restricted, userId: '' }
+  return createUser(app, caller, values, { requestId: '', validateOnly: false })
+}
+
+/**
+ * Changes an account: everything that is asked for, or nothing.
+ *
+ * @throws USER_NOT_FOUND, SESSION_REQUIRED, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, EMAIL_TAKEN, LAST_ADMIN
+ */
+export async function editUserAsAdmin(
+  app: App,
+  caller: SignedIn,
+  username: string,
+  edit: AdminUserEdit,
+): Promise<User> {
+  const user = await findUser(app, username)
+  const visibility = readVisibility(edit.visibility)
+  const changes: Partial<UserValues> = {
+    ...(edit.email && { email: edit.email }),
+    ...(edit.password && { password: edit.password }),
+    ...(edit.fullName !== undefined && { display_name: edit.fullName }),
+    ...(edit.description !== undefined && { description: edit.description }),
+    ...(edit.admin !== undefined && { role: edit.admin ? 'ADMIN' : 'USER' }),
+    ...(edit.archived !== undefined && { state: edit.archived ? 'ARCHIVED' : 'NORMAL' }),
+    ...(visibility && { visibility }),
+    ...(edit.restricted !== undefined && { restricted: edit.restricted }),
+  }
+  const named = new Set(Object.keys(changes) as UserField[])
+  return updateUser(app, caller, user, { ...NOTHING, ...changes }, named, false)
+}
+
+/**
+ * Deletes an account.
+ *
+ * @param purge deletes what others may rely on too.
+ * @throws USER_NOT_FOUND, ACCOUNT_NOT_PURGED, LAST_ADMIN, LAST_ORGANIZATION_OWNER
+ */
+export async function deleteUserAsAdmin(app: App, username: string, purge: boolean): Promise<void> {
+  const user = await findUser(app, username)
+  try {
+    await deleteUser(app, user, purge)
+  } catch (error) {
+    const reason = error instanceof DomainError ? ADMIN_REASONS.get(error.reason) : undefined
+    throw error instanceof DomainError && reason ? new DomainError(reason, error.metadata) : error
+  }
+}
+
+/** Refusals that have another status where administrators of compatible systems delete an account. */
+const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
+  ['HAS_ASSOCIATED_DATA', 'ACCOUNT_NOT_PURGED'],
+  ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],
+])
+
+async function findUser(app: App, username: string): Promise<User> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
+  return user
+}

@@ -1,0 +1,159 @@
+import { randomInt } from 'node:crypto'
+import { type Tx, transaction } from '../../storage/database/database.ts'
+import { disableUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
+import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { OutboundError, type OutboundFailure } from '../outbound/errors.ts'
+import { signingSecretsOf } from '../webhooks/user-webhooks.ts'
+import { signatureOf } from '../webhooks/webhook-signing.ts'
+import { messageBody } from './pull-messages.ts'
+
+/** For a whole attempt, from lookup to the end of the answer. */
+const ATTEMPT_TIMEOUT_MS = 15_000
+
+/** How much of an answer is read, so that the other side can finish it. Nothing in it counts. */
+const MAX_ANSWER_BYTES = 64 * 1024
+
+/** Finished deliveries that a webhook keeps, for its owner to look at and to send again. */
+const MAX_FINISHED_DELIVERIES = 100
+
+/** Retries come up to a tenth later than scheduled, so that what failed together does not return together. */
+const JITTER = 0.1
+
+/** Longest wait that a target may ask for: the longest step of the usual schedule. */
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
+
+/** The target is gone for good (RFC 9110 section 15.5.11). */
+const GONE = 410
+
+const ARCHIVED = 'the account is archived'
+
+const FAILURE_TEXTS: Readonly<Record<Exclude<OutboundFailure, 'CANCELLED'>, string>> = {
+  UNRESOLVABLE_HOST: 'the host cannot be resolved',
+  BLOCKED_ADDRESS: 'the host has a private or reserved address',
+  CONNECTION_FAILED: 'the connection failed',
+  TIMEOUT: `no complete answer within ${ATTEMPT_TIMEOUT_MS / 1000} s`,
+}
+
+/** What came of a request. */
+interface Outcome {
+  /** HTTP status; 0 without an answer. */
+  readonly status: number
+  /** In a few words; empty when all is well. */
+  readonly error: string
+  /** How long the target asks to be left alone. */
+  readonly retryAfterMs: number
+}
+
+/**
+ * Makes the delivery of a webhook that has been due longest, once, and records what came of it.
+ *
+ * A process that dies between the two makes it again after its next start: at least once, with the same id.
+ *
+ * @param until gives the attempt up as if it had not been begun.
+ */
+export async function attemptDelivery(
+  app: App,
+  userAgent: string,
+  webhookId: number,
+  until: AbortSignal,
+): Promise<void> {
+  const due = await rows.findDueDelivery(app.db, webhookId, app.clock.now())
+  if (!due) return
+  const startMs = app.clock.now()
+  const body = await messageBody(app, due.delivery, due.owner)
+  if (body === undefined) return withdraw(app, webhookId, due)
+  const outcome = due.owner.state === 'NORMAL' ? await send(app, userAgent, due, body, until) : 'archived'
+  if (outcome === 'given up') return
+  await transaction(app.db, async (tx) => {
+    await rows.recordAttempt(tx, webhookId, due.delivery, await resultOf(app, tx, due, outcome))
+    await rows.pruneFinishedDeliveries(tx, webhookId, MAX_FINISHED_DELIVERIES)
+  })
+  const { uid: delivery } = due.delivery
+  const facts = outcome === 'archived' ? { error: ARCHIVED } : { ...outcome, durationMs: app.clock.now() - startMs }
+  app.log.info({ delivery, ...facts }, 'webhook delivery attempted')
+}
+
+/** Takes a delivery back that tells of what its receiver may not know of any more: nothing stays that says there was anything. */
+async function withdraw(app: App, webhookId: number, { delivery }: rows.DueDelivery): Promise<void> {
+  await transaction(app.db, (tx) => rows.deleteDelivery(tx, webhookId, delivery.id))
+  app.log.info({ delivery: delivery.uid }, 'webhook delivery withdrawn')
+}
+
+async function send(
+  app: App,
+  userAgent: string,
+  { delivery, webhook }: rows.DueDelivery,
+  body: string,
+  until: AbortSignal,
+): Promise<Outcome | 'given up'> {
+  const { uid: id } = delivery
+  const timestamp = nowSeconds(app.clock)
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatureOf({ id, timestamp, body }, signingSecretsOf(app, webhook)),
+  }
+  try {
+    const answer = await app.outbound.send(
+      { method: 'POST', url: new URL(webhook.url), headers, body },
+      { timeoutMs: ATTEMPT_TIMEOUT_MS, maxResponseBytes: MAX_ANSWER_BYTES, signal: until },
+    )
+    const { status } = answer
+    const error = status >= 200 && status <= 299 ? '' : `status ${status}`
+    return { status, error, retryAfterMs: readRetryAfter(answer.headers.get('retry-after'), app.clock.now()) }
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error
+    if (error.failure === 'CANCELLED') return 'given up'
+    return { status: 0, error: FAILURE_TEXTS[error.failure], retryAfterMs: 0 }
+  }
+}
+
+/** What an outcome makes of a delivery, and of its webhook when the target is gone. */
+async function resultOf(
+  app: App,
+  tx: Tx,
+  { delivery, webhook }: rows.DueDelivery,
+  outcome: Outcome | 'archived',
+): Promise<rows.AttemptResult> {
+  const over = { state: 'FAILED', next_attempt_time: null } as const
+  if (outcome === 'archived') return { ...over, error: ARCHIVED }
+  const now = app.clock.now()
+  const attempt = {
+    attempt_count: delivery.attempt_count + 1,
+    response_status: outcome.status,
+    error: outcome.error,
+    last_attempt_time: now,
+  }
+  if (outcome.error === '') return { ...attempt, state: 'DELIVERED', next_attempt_time: null }
+  if (outcome.status === GONE && (await disableUserWebhook(tx, webhook.id, webhook.url))) {
+    await rows.failWaitingDeliveries(tx, webhook.id, 'the webhook was switched off')
+    return { ...attempt, ...over }
+  }
+  const delayMs = app.settings.webhookRetryScheduleMs[delivery.failures]
+  if (delayMs === undefined) return { ...attempt, ...over }
+  return {
+    ...attempt,
+    state: 'PENDING',
+    failures: delivery.failures + 1,
+    next_attempt_time: now + Math.max(withJitter(delayMs), outcome.retryAfterMs),
+  }
+}
+
+function withJitter(delayMs: number): number {
+  return delayMs + randomInt(Math.ceil(delayMs * JITTER) + 1)
+}
+
+/**
+ * The wait that a Retry-After header asks for (RFC 9110 section 10.2.3): seconds, or a date.
+ *
+ * @param now Unix milliseconds.
+ * @returns milliseconds; 0 without a header that makes sense.
+ */
+export function readRetryAfter(value: string | undefined, now: number): number {
+  if (value === undefined) return 0
+  const waitMs = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
+  return waitMs > 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : 0
+}

@@ -1,0 +1,60 @@
+import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
+import type { NotificationStatus, NotificationTerm, NotificationType } from '../../storage/memos/notifications.ts'
+import { type App, nowSeconds } from '../app.ts'
+import { type Condition, readFilter } from '../filters/conditions.ts'
+import { accountField, choiceField, type FilterSchema } from '../filters/schema.ts'
+
+/** A term as it is written: the sender by name. */
+type WrittenTerm =
+  | Exclude<NotificationTerm, { kind: 'sender' }>
+  | { readonly kind: 'sender'; readonly keys: readonly string[] }
+
+const STATUSES: readonly NotificationStatus[] = ['UNREAD', 'ARCHIVED']
+const TYPES: readonly NotificationType[] = ['MEMO_COMMENT', 'MEMO_MENTION']
+
+const NOTIFICATION_FILTER: FilterSchema<WrittenTerm> = {
+  logic: ['and'],
+  fields: {
+    status: choiceField(STATUSES, ['=', '!='], (among) => ({ kind: 'status', among })),
+    type: choiceField(TYPES, ['=', '!='], (among) => ({ kind: 'type', among })),
+    sender: accountField(['='], (keys) => ({ kind: 'sender', keys })),
+    create_time: { type: 'time', term: (operator, seconds) => ({ kind: 'create_time', operator, seconds }) },
+  },
+}
+
+/**
+ * Reads the filter of ListUserNotifications, as the proto file describes it. A sender that does not exist sent nothing.
+ *
+ * @returns what a notification has to meet, all of it; nothing for a blank filter.
+ * @throws INVALID_FILTER
+ */
+export async function readNotificationFilter(app: App, filter: string): Promise<NotificationTerm[]> {
+  const condition = readFilter(filter, NOTIFICATION_FILTER, nowSeconds(app.clock))
+  const written = condition ? conjuncts(condition) : []
+  const ids = await findUserIdsByNameKeys(
+    app.db,
+    written.flatMap((term) => (term.kind === 'sender' ? term.keys : [])),
+  )
+  return written.map((term) => {
+    if (term.kind !== 'sender') return term
+    return { kind: 'sender', ids: term.keys.flatMap((key) => ids.get(key) ?? []) }
+  })
+}
+
+/** The terms of a condition that has no `or`. What a value must not be is turned into what it can be then. */
+function conjuncts(condition: Condition<WrittenTerm>): WrittenTerm[] {
+  if (condition.kind === 'term') return [condition.term]
+  if (condition.kind === 'not') return conjuncts(condition.condition).map(complement)
+  return condition.conditions.flatMap(conjuncts)
+}
+
+function complement(term: WrittenTerm): WrittenTerm {
+  switch (term.kind) {
+    case 'status':
+      return { kind: 'status', among: STATUSES.filter((status) => !term.among.includes(status)) }
+    case 'type':
+      return { kind: 'type', among: TYPES.filter((type) => !term.among.includes(type)) }
+    default:
+      throw new Error(`a filter of notifications cannot negate ${term.kind}`)
+  }
+}

@@ -1,0 +1,36 @@
+import { findAccountsWithEvents, findNewestEventId } from '../../storage/memos/user-events.ts'
+import type { App } from '../app.ts'
+import { createEventWatches, type EventWatch, type StartTimer } from '../core/event-watches.ts'
+
+export { HEARTBEAT_MS } from '../core/event-watches.ts'
+
+/** Streams that an account may have open: a dozen browser tabs, and some programs. */
+export const MAX_STREAMS_PER_ACCOUNT = 16
+
+/** The watches of all accounts. */
+export interface UserEventWatches {
+  /**
+   * Opens a watch. It closes itself when `until` aborts.
+   *
+   * @throws TOO_MANY_STREAMS
+   */
+  open(userId: number, until: AbortSignal): Promise<EventWatch>
+}
+
+/** @returns watches of accounts, none of them open. */
+export function createUserEventWatches(app: App, startTimer?: StartTimer): UserEventWatches {
+  const watches = createEventWatches(
+    app,
+    {
+      signal: app.signals.events,
+      findNewest: () => findNewestEventId(app.db),
+      findSubjects: async (after) =>
+        (await findAccountsWithEvents(app.db, after)).map(({ user_id, newest }) => ({ subjectId: user_id, newest })),
+    },
+    startTimer,
+  )
+  return {
+    open: (userId, until) =>
+      watches.open(userId, { key: userId, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' }, until),
+  }
+}

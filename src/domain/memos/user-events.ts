@@ -1,0 +1,110 @@
+import type { Tx } from '../../storage/database/database.ts'
+import {
+  deleteUserEvents,
+  findUserEventLog,
+  insertUserEvent,
+  listOldestEvents,
+  listUserEvents,
+  type UserEvent,
+  type UserEventPage,
+} from '../../storage/memos/user-events.ts'
+import type { User } from '../accounts/users/users.ts'
+import type { App } from '../app.ts'
+import {
+  type EventLogRows,
+  type EventPage,
+  forgetOld,
+  forgetSometimes,
+  PAGE_SIZE,
+  pageOfEvents,
+  startOfEvents,
+} from '../core/event-logs.ts'
+import { isReadable } from './memo-access.ts'
+import type { MemoEvent } from './memo-events.ts'
+
+export { PAGE_SIZE, RETENTION_MS } from '../core/event-logs.ts'
+
+/** Kinds of events that an account can watch. */
+export type UserEventType = UserEvent['type']
+
+/** An event of the account that reads it. */
+export type OwnEvent = UserEventPage['events'][number]
+
+/** Some of the events of an account, in the order in which they were committed. */
+export type OwnEventPage = EventPage<OwnEvent>
+
+/** Events kept for an account, save for those that a forgetting still to come will take: some hundred KiB. */
+export const MAX_EVENTS = 10_000
+
+const ROWS: EventLogRows<UserEvent> = {
+  maxEvents: MAX_EVENTS,
+  count: async (db, userId) => (await findUserEventLog(db, userId)).count,
+  listOldest: listOldestEvents,
+  delete: deleteUserEvents,
+}
+
+/**
+ * Records an event for those who watch the account, in the transaction of the change that it tells of.
+ *
+ * @param resource `uid` of the memo, or number of the notification.
+ */
+export async function recordUserEvent(
+  app: App,
+  tx: Tx,
+  userId: number,
+  type: UserEventType,
+  resource: string,
+): Promise<void> {
+  const stored = await insertUserEvent(tx, { user_id: userId, type, resource, time: app.clock.now() })
+  forgetSometimes(app, ROWS, userId, stored)
+}
+
+const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
+  'memo.created': 'MEMO_CREATED',
+  'memo.updated': 'MEMO_UPDATED',
+  'memo.deleted': 'MEMO_DELETED',
+}
+
+/**
+ * Records a change of a memo: for its creator, and a new comment for the creator of the memo commented on as well, as
+ * long as they can read it.
+ */
+export async function recordMemoEvents(app: App, tx: Tx, { type, view, commentedOn }: MemoEvent): Promise<void> {
+  const { memo } = view
+  await recordUserEvent(app, tx, memo.creator_id, MEMO_EVENT_TYPES[type], memo.uid)
+  if (!commentedOn) return
+  const userId = commentedOn.memo.creator_id
+  if (!isReadable(memo, { userId, publicOnly: false })) return
+  await recordUserEvent(app, tx, userId, 'MEMO_COMMENT_CREATED', memo.uid)
+}
+
+/**
+ * Where a stream of the events of an account begins: behind the events up to a position, the id of an event.
+ *
+ * @param position where the last stream ended; undefined for what happens from now on.
+ * @throws CURSOR_EXPIRED
+ */
+export async function startOfUserEvents(app: App, user: User, position: number | undefined): Promise<number> {
+  return startOfEvents(position, await findUserEventLog(app.db, user.id))
+}
+
+/**
+ * The events of an account behind a position.
+ *
+ * @param types only these; undefined for all.
+ * @throws CURSOR_EXPIRED when events behind the position have been forgotten.
+ */
+export async function readUserEvents(
+  app: App,
+  user: User,
+  position: number,
+  types: readonly UserEventType[] | undefined,
+): Promise<OwnEventPage> {
+  const { log, events } = await listUserEvents(app.db, user.id, position, types, PAGE_SIZE)
+  return pageOfEvents(position, log, events)
+}
+
+/** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
+export function forgetOldEvents(app: App): Promise<void> {
+  return forgetOld(app, ROWS)
+}

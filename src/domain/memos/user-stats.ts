@@ -1,0 +1,101 @@
+import type { MemoVisibility } from '../../storage/memos/memo-condition.ts'
+import * as rows from '../../storage/memos/user-stats.ts'
+import type { User } from '../accounts/users/users.ts'
+import type { App } from '../app.ts'
+import type { MemoReader } from './memo-access.ts'
+
+/** An account as its statistics name it. */
+export type StatsOwner = rows.StatsOwner
+
+/** Figures about those memos of an account that a reader may read. Comments and archived memos do not count. */
+export interface UserStats {
+  readonly owner: StatsOwner
+  readonly memoCount: number
+  readonly linkCount: number
+  readonly codeCount: number
+  readonly taskListCount: number
+  readonly incompleteTasksCount: number
+  /** Number of memos with a tag, by tag. */
+  readonly tagCounts: ReadonlyMap<string, number>
+  /** Unix seconds at which the newest memos are shown, newest first. */
+  readonly displayTimes: readonly number[]
+  /** Last segments of the names of the newest pinned memos, newest first. */
+  readonly pinnedUids: readonly string[]
+  /** Whether there are more times, tags or pinned memos than listed. */
+  readonly isCut: boolean
+}
+
+/** The statistics of one account. */
+export async function getUserStats(app: App, reader: MemoReader, user: User): Promise<UserStats> {
+  const isOwn = user.id === reader.userId && !reader.publicOnly
+  const visibilities: readonly MemoVisibility[] = isOwn ? ['PUBLIC', 'PROTECTED', 'PRIVATE'] : readableOf(reader)
+  return statsOf(user, await rows.findMemoFigures(app.db, user.id, visibilities, displayTime(app)))
+}
+
+/** The statistics of every account with a memo that the reader may read, by name. */
+export async function listAllUserStats(app: App, reader: MemoReader): Promise<UserStats[]> {
+  const ownId = reader.publicOnly ? undefined : reader.userId
+  const { owners, ...figures } = await rows.findAllMemoFigures(app.db, readableOf(reader), ownId, displayTime(app))
+  const [counts, tags] = [byUser(figures.counts), byUser(figures.tags)]
+  const [times, pinned, cutTags] = [byUser(figures.times), byUser(figures.pinned), byUser(figures.cutTags)]
+  return owners
+    .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    .map((owner) =>
+      statsOf(owner, {
+        counts: counts.get(owner.id) ?? [],
+        tags: tags.get(owner.id) ?? [],
+        cutTags: cutTags.get(owner.id) ?? [],
+        times: times.get(owner.id) ?? [],
+        pinned: pinned.get(owner.id) ?? [],
+      }),
+    )
+}
+
+/** What a reader may read of others. */
+function readableOf({ userId, publicOnly }: MemoReader): readonly MemoVisibility[] {
+  return userId === undefined || publicOnly ? ['PUBLIC'] : ['PUBLIC', 'PROTECTED']
+}
+
+function displayTime({ settings }: App): rows.DisplayTime {
+  return settings.statsBy === 'create' ? 'create_time' : 'update_time'
+}
+
+/** Adds up what an account has in different visibilities. */
+function statsOf(owner: StatsOwner, { counts, tags, cutTags, times, pinned }: rows.MemoFigures): UserStats {
+  const sum = (column: keyof rows.MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
+  const tagCounts = new Map<string, number>()
+  for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
+  const displayTimes = newest(times, (a, b) => b.time - a.time).map(({ time }) => time)
+  return {
+    owner,
+    memoCount: sum('memos'),
+    linkCount: sum('with_link'),
+    codeCount: sum('with_code'),
+    taskListCount: sum('with_task_list'),
+    incompleteTasksCount: sum('with_incomplete_tasks'),
+    tagCounts,
+    displayTimes,
+    pinnedUids: newest(pinned, (a, b) => b.create_time - a.create_time || b.id - a.id).map(({ uid }) => uid),
+    // As many pinned memos are listed as memos have times.
+    isCut: cutTags.length > 0 || displayTimes.length < sum('memos'),
+  }
+}
+
+/** The newest memos of all visibilities together, as many as there are at most of one. */
+function newest<Row>(memos: readonly Row[], newestFirst: (a: Row, b: Row) => number): Row[] {
+  return memos.toSorted(newestFirst).slice(0, rows.MAX_LISTED_MEMOS)
+}
+
+function byUser<Row extends { readonly user_id: number }>(all: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+  const grouped = new Map<number, Row[]>()
+  for (const row of all) {
+    const group = grouped.get(row.user_id)
+    if (group) group.push(row)
+    else grouped.set(row.user_id, [row])
+  }
+  return grouped
+}
+
+function nameOf({ user_id, username }: StatsOwner): string {
+  return user_id ?? username
+}

@@ -1,0 +1,67 @@
+import { HEADS, type RefUpdate } from '../../../git/refs/refs.ts'
+import { latestOpenPull } from '../../../storage/pulls/pull-heads.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type OpenRepository, openRepositoryById } from '../../repos/access/permissions.ts'
+
+/** Branches of one push that its pusher is told about. */
+const MAX_NOTICES = 5
+
+/**
+ * What who pushes is told of the pull requests of their branches, in the words of compatible systems: where the open one is or, where
+ * there is none, where to open one.
+ *
+ * @param updates of refs that have moved.
+ * @returns lines; none where there is nothing to tell.
+ */
+export async function pullNotices(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  updates: readonly RefUpdate[],
+): Promise<string[]> {
+  const branches = updates.flatMap(({ name, to }) =>
+    name.startsWith(HEADS) && to !== undefined ? name.slice(HEADS.length) : [],
+  )
+  if (branches.length === 0) return []
+  const places = await placesOf(app, caller, repositoryId)
+  if (!places) return []
+  const { head, base } = places
+  const isFork = head.repository.id !== base.repository.id
+  const proposed = branches.filter((branch) => isFork || branch !== base.repository.default_branch)
+  const lines: string[] = []
+  for (const branch of proposed.slice(0, MAX_NOTICES)) {
+    const url = `${app.publicUrl()}/${base.owner.name}/${base.repository.name}`
+    const pull = await latestOpenPull(app.db, base.repository.id, head.repository.id, branch)
+    const name = isFork ? `${head.owner.name}:${branch}` : branch
+    lines.push(
+      ...(pull
+        ? ['', 'Visit the existing pull request:', `  ${url}/pulls/${pull.number}`, '']
+        : ['', `Create a new pull request for '${name}':`, `  ${url}/compare/${rangeOf(base, name)}`, '']),
+    )
+  }
+  return lines
+}
+
+/** The repository that is pushed to, and the one that would pull from it; undefined where nothing is pulled. */
+async function placesOf(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+): Promise<{ head: OpenRepository; base: OpenRepository } | undefined> {
+  try {
+    const head = await openRepositoryById(app, caller, repositoryId, 'read')
+    const baseId = head.repository.parent_id ?? repositoryId
+    const base = await openRepositoryById(app, caller, baseId, 'read', 'pulls')
+    return base.repository.archive_time === null ? { head, base } : undefined
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
+}
+
+function rangeOf({ repository }: OpenRepository, head: string): string {
+  const escaped = (name: string) => name.split('/').map(encodeURIComponent).join('/').replaceAll('%3A', ':')
+  return `${escaped(repository.default_branch)}...${escaped(head)}`
+}

@@ -1,0 +1,43 @@
+import { storeCounts } from '../../../storage/pulls/pull-requests.ts'
+import type { App } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import { countChanges, rangeOf } from './pull-ranges.ts'
+
+/** What a pull request changes. */
+export interface PullCounts {
+  /** Lines. */
+  readonly additions: number
+  readonly deletions: number
+  readonly changedFiles: number
+}
+
+/**
+ * Counts what a pull request changes; its row keeps the numbers for the commits between which they were counted.
+ *
+ * @returns undefined where it takes too long, or Git cannot tell, be it that the commits are lost: nobody is refused a pull request
+ *   for that.
+ */
+export async function countPull(app: App, open: OpenPull): Promise<PullCounts | undefined> {
+  const { pull } = open
+  try {
+    const { base, head } = await rangeOf(app, open)
+    if (pull.counted_base === base && pull.counted_head === head) return countsIn(pull)
+    const counts = await countChanges(app, open.repository.id, base, head)
+    if (counts) {
+      const { additions, deletions, changedFiles: changed_files } = counts
+      const columns = { counted_base: base, counted_head: head, additions, deletions, changed_files }
+      await storeCounts(app.db, pull.id, columns)
+    }
+    return counts
+  } catch (err) {
+    if (!(err instanceof DomainError))
+      app.log.error({ err, pullRequest: pull.id }, 'a pull request could not be counted')
+    // As of its last days where its base is gone.
+    return pull.counted_head === pull.head_commit ? countsIn(pull) : undefined
+  }
+}
+
+function countsIn({ additions, deletions, changed_files }: OpenPull['pull']): PullCounts {
+  return { additions, deletions, changedFiles: changed_files }
+}

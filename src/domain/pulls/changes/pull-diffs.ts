@@ -1,0 +1,30 @@
+import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import type { DiffFormat } from '../../repos/reading/commits.ts'
+import { readingStream } from '../../repos/reading/git-reading.ts'
+import { openPull } from '../lifecycle/pull-requests.ts'
+import { rangeOf } from './pull-ranges.ts'
+
+/**
+ * What a pull request changes, as text: a difference for git-apply(1), or mails for git-am(1).
+ *
+ * @param binary whether the difference has the content of binary files; mails always have.
+ * @throws as `openPull` and `rangeOf`; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
+ */
+export async function getPullDiff(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  format: DiffFormat,
+  binary: boolean,
+): Promise<AsyncIterable<Buffer>> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const { base, head } = await rangeOf(app, open)
+  const { id } = open.repository
+  return readingStream(
+    format === 'diff' ? streamDiff(app.git, id, base, head, { binary }) : streamPatch(app.git, id, base, head),
+  )
+}

@@ -1,0 +1,61 @@
+import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
+import { findForkOf } from '../../../storage/repos/forks.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { nameKey } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type OpenRepository, openRepository, openRepositoryById } from '../../repos/access/permissions.ts'
+
+/** The head of a pull request as somebody spells it. */
+export interface HeadName {
+  /** Whose repository; empty for that of the base. */
+  readonly owner: string
+  /** Empty for the one that the owner has in common with the base: its fork, its parent, itself. */
+  readonly repository: string
+  readonly branch: string
+}
+
+/** Reads `branch`, `owner:branch` or `owner/repository:branch`. Names of branches have no colons (git-check-ref-format(1)). */
+export function parseHeadName(text: string): HeadName {
+  const colon = text.indexOf(':')
+  if (colon < 0) return { owner: '', repository: '', branch: text }
+  const [owner = '', ...repository] = text.slice(0, colon).split('/')
+  return { owner, repository: repository.join('/'), branch: text.slice(colon + 1) }
+}
+
+/**
+ * The repository that a head is in.
+ *
+ * @param base that of the base, which the caller has opened.
+ * @returns undefined when there is none, or none whose code the caller may read.
+ */
+export async function openHead(
+  app: App,
+  caller: Caller,
+  base: OpenRepository,
+  { owner, repository }: HeadName,
+): Promise<OpenRepository | undefined> {
+  if (owner === '') return base
+  try {
+    if (repository !== '') return await openRepository(app, caller, owner, repository, 'read')
+    const id = await findRelated(app, base, owner)
+    if (id === undefined) return undefined
+    return id === base.repository.id ? base : await openRepositoryById(app, caller, id, 'read')
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
+}
+
+/** The repository of an owner that a pull request can be about: the base, its fork, or its parent. */
+async function findRelated(app: App, base: OpenRepository, ownerName: string): Promise<number | undefined> {
+  const owner = await findOwnerByNameKey(app.db, nameKey(ownerName))
+  if (!owner) return undefined
+  const { id, parent_id: parentId } = base.repository
+  if (owner.id === base.owner.id) return id
+  const fork = await findForkOf(app.db, owner.id, id)
+  if (fork || parentId === null) return fork?.id
+  const parent = await findRepositoryById(app.db, parentId)
+  return parent?.owner_id === owner.id ? parentId : undefined
+}

@@ -1,0 +1,85 @@
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
+import { findUsersByIds } from '../../../storage/accounts/users.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { insertPullMessage, listWebhooksAbout, type OwnedWebhook } from '../../../storage/pulls/pull-messages.ts'
+import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
+import { accessOfUsers, suffices } from '../../repos/access/permissions.ts'
+import { queueMessage, webhooksWithRoom } from '../../webhooks/waiting-deliveries.ts'
+
+/** What webhooks are told of pull requests. */
+export type PullMessageType =
+  | 'pull_request.opened'
+  | 'pull_request.edited'
+  | 'pull_request.closed'
+  | 'pull_request.reopened'
+  | 'pull_request.merged'
+  | 'pull_request.retargeted'
+  | 'pull_request.synchronized'
+  | 'pull_request.auto_merge_scheduled'
+  | 'pull_request.auto_merge_cancelled'
+  | 'pull_request.review_requested'
+  | 'pull_request.reviewed'
+  | 'pull_request.commented'
+
+/** A pull request as far as messages tell of it as it was. */
+export type ToldPull = Pick<PullRequest, 'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'>
+
+/** Something that became of a pull request. */
+export interface PullNews {
+  readonly type: PullMessageType
+  /** Null for the server. */
+  readonly actorId: number | null
+  /** As it is from then on. */
+  readonly pull: ToldPull
+  /** Unix milliseconds. */
+  readonly timeMs: number
+}
+
+/**
+ * Queues what became of a pull request for the webhooks of those whom it concerns and who may read it, in the transaction in which it
+ * does. What is stored are facts that stay true; the pull request itself is read when the message is sent, by `messageBody`, so
+ * that nobody is sent what was taken back, or hidden from them, meanwhile, and the transaction has little to do.
+ *
+ * The caller gives `app.signals.deliveries` after the commit.
+ */
+export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs }: PullNews): Promise<void> {
+  const webhooks = await ofReaders(tx, pull, await listWebhooksAbout(tx, pull))
+  const webhookIds = await webhooksWithRoom(
+    tx,
+    webhooks.map(({ id }) => id),
+  )
+  if (webhookIds.length === 0) return
+  const message = await insertMessage(tx, {
+    event_type: type,
+    body: JSON.stringify({
+      type,
+      timestamp: new Date(timeMs).toISOString(),
+      number: pull.number,
+      base: pull.base_branch,
+      head_sha: pull.head_commit,
+    }),
+    create_time: timeMs,
+  })
+  await insertPullMessage(tx, { message_id: message.id, pull_request_id: pull.id, actor_id: actorId })
+  await queueMessage(tx, webhookIds, message, timeMs)
+}
+
+/** Those of some webhooks whose owners may read pull requests of a repository: who was once concerned may be archived or shut out. */
+async function ofReaders(
+  tx: Tx,
+  { repository_id }: ToldPull,
+  webhooks: readonly OwnedWebhook[],
+): Promise<OwnedWebhook[]> {
+  if (webhooks.length === 0) return []
+  const repository = await findRepositoryById(tx, repository_id)
+  const owner = repository && (await findOwnerById(tx, repository.owner_id))
+  if (!owner) return []
+  const users = await findUsersByIds(tx, [...new Set(webhooks.map(({ user_id }) => user_id))])
+  const access = await accessOfUsers(tx, [...users.values()], repository, owner)
+  return webhooks.filter(({ user_id }) => {
+    const units = users.get(user_id)?.state === 'NORMAL' ? access.get(user_id) : undefined
+    return units !== undefined && suffices(units.pulls, 'read') && suffices(units.code, 'read')
+  })
+}

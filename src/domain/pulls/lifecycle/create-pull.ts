@@ -1,0 +1,320 @@
+import { findMergeBase } from '../../../git/history/history.ts'
+import { readCommit } from '../../../git/objects/commits.ts'
+import { fetchCommit } from '../../../git/transfer/forks.ts'
+import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import { replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
+import { insertParticipants, markSeen } from '../../../storage/pulls/pull-participants.ts'
+import {
+  findPullRequestBetween,
+  insertPullRequest,
+  type NewPullRequest,
+  type PullRequest,
+} from '../../../storage/pulls/pull-requests.ts'
+import { findBranch } from '../../../storage/repos/branches.ts'
+import { findMilestone } from '../../../storage/repos/milestones.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { findGrants } from '../../../storage/repos/repository-grants.ts'
+import { isBlocked } from '../../accounts/users/blocks.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+  openRepositoryById,
+  suffices,
+} from '../../repos/access/permissions.ts'
+import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
+import { findAssignees } from '../listing/assignees.ts'
+import { checkBody, checkTitle, MAX_TITLE_CHARACTERS } from '../listing/pull-fields.ts'
+import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
+import { isWorkInProgress, type PullView } from '../listing/pull-views.ts'
+import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
+import { findReviewers, type Reviewers, requestReviews } from '../review/review-requests.ts'
+import { viewWritten } from './pull-records.ts'
+
+/** A pull request as somebody asks for it. */
+export interface PullDraft {
+  /** `branch`, `owner:branch` or `owner/repository:branch`. */
+  readonly head: string
+  /** Name of a branch. */
+  readonly base: string
+  /** Empty for the first line of the message of the head commit. */
+  readonly title: string
+  readonly body: string
+  /** A username, or empty. */
+  readonly assignee: string
+  /** Usernames; none of them counts when the first one is empty. */
+  readonly assignees: readonly string[]
+  /** 0 for none. */
+  readonly milestoneId: number
+  readonly labelIds: readonly number[]
+  /** Unix seconds. */
+  readonly dueTime: number | null
+  readonly reviewers: readonly string[]
+  readonly teamReviewers: readonly string[]
+  /** Undefined for what is usual in the repository. */
+  readonly allowMaintainerEdit: boolean | undefined
+}
+
+/** How often the head may move while it is looked at. */
+const MAX_ROUNDS = 5
+
+/** Everything about a new pull request that is known before its row is written. */
+interface Proposal {
+  readonly open: OpenRepository
+  readonly compared: ComparedBranches
+  readonly assigneeIds: readonly number[]
+  readonly reviewers: Reviewers
+}
+
+/**
+ * Opens a pull request, all of it or nothing. What is to be pulled is in the repository of the base when that is done.
+ *
+ * The objects come first, then the row in one transaction with all that hangs off it, and the ref at last: a crash before the row
+ * leaves objects that nothing leads to, and one behind it a row whose ref is made when somebody next looks (`pull-heads.ts`).
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED; INVALID_FIELD; what `compareBranches` throws;
+ *   PULL_REQUEST_EXISTS; MILESTONE_NOT_FOUND; what `findAssignees` throws; USER_BLOCKED; COLLABORATION_REQUIRED;
+ *   what `findReviewers` throws; PULL_REQUEST_ACCESS_LOST; REF_CHANGED; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function createPull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: PullDraft,
+): Promise<PullView> {
+  const open = await openBase(app, caller, ownerName, name)
+  checkDraft(draft)
+  const compared = await compareBranches(app, caller, open, draft.base, draft.head)
+  await checkNoOther(app, open, compared)
+  await checkMilestone(app, open, draft)
+  const assigneeIds = await findAssignees(app, caller, open, assigneesOf(draft))
+  if (await isBlocked(app, [open.owner.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
+  await checkBelongs(app, caller, open, compared)
+  const names = { users: draft.reviewers, teams: draft.teamReviewers }
+  const reviewers = await findReviewers(app, caller, open, caller.user.id, names)
+  const pull = await propose(app, caller, { open, compared, assigneeIds, reviewers }, draft)
+  return viewWritten(app, caller, open, pull)
+}
+
+/** To who may not read the code there is no repository to pull into. */
+async function openBase(app: App, caller: SignedIn, ownerName: string, name: string): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
+  if (!suffices(open.units.code, 'read')) throw new DomainError('REPOSITORY_NOT_FOUND')
+  checkNotArchived(open.repository)
+  return open
+}
+
+function checkDraft({ title, body, labelIds }: PullDraft): void {
+  checkTitle(title)
+  checkBody(body)
+  checkLabelCount(labelIds)
+}
+
+async function checkNoOther(app: App, open: OpenRepository, compared: ComparedBranches): Promise<void> {
+  const other = await findPullRequestBetween(app.db, coordinatesOf(open, compared))
+  if (other?.state === 'OPEN') throw pullExists(other)
+}
+
+function coordinatesOf({ repository }: OpenRepository, { baseBranch, head, headBranch }: ComparedBranches) {
+  return {
+    repository_id: repository.id,
+    base_branch: baseBranch,
+    head_repository_id: head.repository.id,
+    head_branch: headBranch,
+  }
+}
+
+/**
+ * The refusal of a second open pull request between two branches.
+ *
+ * @param headIsSeen whether the caller may read the repository that it is from.
+ */
+export function pullExists(pull: PullRequest, headIsSeen = true): DomainError {
+  return new DomainError('PULL_REQUEST_EXISTS', {
+    number: String(pull.number),
+    id: String(pull.id),
+    head_repo_id: String(headIsSeen ? (pull.head_repository_id ?? -1) : -1),
+    base_repo_id: String(pull.repository_id),
+    head_branch: pull.head_branch,
+    base_branch: pull.base_branch,
+  })
+}
+
+async function checkMilestone(app: App, { repository }: OpenRepository, { milestoneId }: PullDraft): Promise<void> {
+  if (milestoneId <= 0 || (await findMilestone(app.db, repository.id, milestoneId))) return
+  throw new DomainError('MILESTONE_NOT_FOUND')
+}
+
+/** `assignee` is one more of them. */
+function assigneesOf({ assignee, assignees }: PullDraft): string[] {
+  return [...(assignees[0] === '' ? [] : assignees), ...(assignee === '' ? [] : [assignee])]
+}
+
+/** Lets only those propose something who belong to the repository in some way, or may write to what they propose. */
+async function checkBelongs(
+  app: App,
+  caller: SignedIn,
+  { repository, units }: OpenRepository,
+  { head }: ComparedBranches,
+): Promise<void> {
+  const levels = [units.code, units.pulls, head.units.code]
+  if (levels.some((level) => suffices(level, 'write'))) return
+  // Whatever was given to somebody by name, or as a member of the organisation.
+  if ((await findGrants(app.db, caller.user.id, repository.id)).length > 0) return
+  throw new DomainError('COLLABORATION_REQUIRED')
+}
+
+/** Brings the commits to the base, and writes the row when the head has not moved meanwhile. */
+async function propose(app: App, caller: SignedIn, proposal: Proposal, draft: PullDraft): Promise<PullRequest> {
+  const { open, compared } = proposal
+  const labelOwners = await labelOwnersFor(app, caller, open)
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const facts = await gatherFacts(app, proposal, draft)
+    const owners = await ownersOf(app, caller, proposal, facts)
+    await checkStillOpen(app, caller, open)
+    try {
+      const pull = await changeWatched(app, async (tx) => {
+        if (!(await isCurrent(tx, open, compared, facts.head_commit))) return undefined
+        const stored = await insertPullRequest(tx, await rowOf(app, tx, caller, proposal, draft, facts))
+        await setPullLabels(tx, stored.id, labelOwners, draft.labelIds)
+        await replacePullAssignees(tx, stored.id, proposal.assigneeIds)
+        await insertParticipants(tx, stored.id, [...new Set([caller.user.id, ...proposal.assigneeIds])])
+        await requestReviews(app, tx, stored, proposal.reviewers)
+        await requestCodeOwners(app, tx, stored, owners)
+        await markSeen(tx, stored.id, caller.user.id)
+        await recordPullChange(app, tx, caller.user.id, stored, 'PULL_REQUEST_OPENED')
+        return stored
+      })
+      if (pull) return pull
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      // Somebody else was first; or was, and has closed theirs by now.
+      await checkNoOther(app, open, compared)
+    }
+  }
+  throw new DomainError('REF_CHANGED', { ref: `refs/heads/${compared.headBranch}` })
+}
+
+/** What Git says about what is proposed, once it is in the repository of the base. */
+type Facts = Pick<NewPullRequest, 'head_commit' | 'title'> & { readonly merge_base: string }
+
+async function gatherFacts(app: App, { open, compared }: Proposal, { title }: PullDraft): Promise<Facts> {
+  const { id } = open.repository
+  const { head, headBranch, baseBranch } = compared
+  const [tip, base] = await Promise.all([
+    findBranch(app.db, head.repository.id, headBranch),
+    findBranch(app.db, id, baseBranch),
+  ])
+  if (!tip || !base) throw new DomainError('REF_NOT_FOUND', { ref: tip ? baseBranch : headBranch })
+  if (head.repository.id !== id) await bring(app, id, head.repository.id, tip.commit_id)
+  return {
+    head_commit: tip.commit_id,
+    title: checkTitle(title) || (await subjectOf(app, id, tip.commit_id)) || headBranch.slice(0, MAX_TITLE_CHARACTERS),
+    merge_base: (await reading(findMergeBase(app.git, id, base.commit_id, tip.commit_id))) ?? '',
+  }
+}
+
+/** Who is asked for a review because of what is changed, once it is no work in progress any more. */
+async function ownersOf(
+  app: App,
+  caller: SignedIn,
+  { open, compared }: Proposal,
+  { title, merge_base, head_commit }: Facts,
+): Promise<Reviewers> {
+  if (isWorkInProgress(app, title) || merge_base === '') return { users: [], teams: [] }
+  const { baseBranch } = compared
+  return findCodeOwners(app, open, { posterId: caller.user.id, baseBranch, mergeBase: merge_base, head: head_commit })
+}
+
+async function bring(app: App, id: number, fromId: number, commitId: string): Promise<void> {
+  try {
+    await reading(fetchCommit(app.git, id, fromId, commitId))
+  } catch (error) {
+    const isGone = !(error instanceof DomainError) && (await findRepositoryById(app.db, fromId)) === undefined
+    throw isGone ? new DomainError('REF_NOT_FOUND') : error
+  }
+}
+
+/** The first line of the message of a commit, as much of it as a title takes. */
+async function subjectOf(app: App, id: number, commitId: string): Promise<string> {
+  const message = (await readCommit(app.git, id, commitId))?.message ?? ''
+  const [subject = ''] = message.trim().split('\n', 1)
+  return [...subject].slice(0, MAX_TITLE_CHARACTERS).join('').trim()
+}
+
+/** The objects of a fork may have taken their time. @throws PULL_REQUEST_ACCESS_LOST, REPOSITORY_NOT_FOUND */
+async function checkStillOpen(app: App, caller: SignedIn, { repository }: OpenRepository): Promise<void> {
+  try {
+    await openRepositoryById(app, caller, repository.id, 'read', 'pulls')
+  } catch (error) {
+    if (!(error instanceof DomainError) || !(await findRepositoryById(app.db, repository.id))) throw error
+    throw new DomainError('PULL_REQUEST_ACCESS_LOST', {
+      user_id: String(caller.user.id),
+      repository: repository.name,
+    })
+  }
+}
+
+/**
+ * Whether branches are still there, with the head where it was looked at: from here on the row follows it.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, REF_NOT_FOUND
+ */
+async function isCurrent(
+  tx: Tx,
+  open: OpenRepository,
+  { head, headBranch, baseBranch }: ComparedBranches,
+  commitId: string,
+): Promise<boolean> {
+  const repository = await findRepositoryById(tx, open.repository.id)
+  if (!repository) throw new DomainError('REPOSITORY_NOT_FOUND')
+  checkNotArchived(repository)
+  const tip = await findBranch(tx, head.repository.id, headBranch)
+  if (!tip || !(await findBranch(tx, repository.id, baseBranch))) {
+    throw new DomainError('REF_NOT_FOUND', { ref: tip ? baseBranch : headBranch })
+  }
+  return tip.commit_id === commitId
+}
+
+async function rowOf(
+  app: App,
+  tx: Tx,
+  caller: SignedIn,
+  { open, compared }: Proposal,
+  draft: PullDraft,
+  facts: Facts,
+): Promise<NewPullRequest> {
+  const { id, default_allow_maintainer_edit } = open.repository
+  const milestone = draft.milestoneId > 0 ? await findMilestone(tx, id, draft.milestoneId) : undefined
+  if (draft.milestoneId > 0 && !milestone) throw new DomainError('MILESTONE_NOT_FOUND')
+  const now = nowSeconds(app.clock)
+  return {
+    ...coordinatesOf(open, compared),
+    ...facts,
+    poster_id: caller.user.id,
+    state: 'OPEN',
+    head_ref_commit: null,
+    checked_base: null,
+    checked_head: null,
+    counted_base: null,
+    counted_head: null,
+    merge_commit: null,
+    merger_id: null,
+    merge_time: null,
+    milestone_id: milestone?.id ?? null,
+    due_time: draft.dueTime,
+    allow_maintainer_edit: Number(draft.allowMaintainerEdit ?? default_allow_maintainer_edit === 1),
+    // Those who take part have not seen it yet.
+    change_count: 1,
+    create_time: now,
+    update_time: now,
+    close_time: null,
+    body: draft.body,
+  }
+}

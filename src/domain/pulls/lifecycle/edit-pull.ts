@@ -1,0 +1,369 @@
+import { findMergeBase } from '../../../git/history/history.ts'
+import { isRefName } from '../../../git/refs/refs.ts'
+import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import { replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
+import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
+import {
+  findPullRequestBetween,
+  findPullRequestById,
+  type PullRequest,
+  type PullRequestChanges,
+  touchPull,
+  updatePullRequest,
+} from '../../../storage/pulls/pull-requests.ts'
+import { findBranch } from '../../../storage/repos/branches.ts'
+import type { LabelOwner } from '../../../storage/repos/labels.ts'
+import { findMilestone } from '../../../storage/repos/milestones.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { isBlocked } from '../../accounts/users/blocks.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { checkNotArchived, type OpenRepository, openRepositoryById, suffices } from '../../repos/access/permissions.ts'
+import { changeWatched, type PullEventType, recordPullChange } from '../../repos/events/repository-events.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { readBranch } from '../../repos/refs/ref-index.ts'
+import { oneAtATime } from '../heads/merge-locks.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
+import { findAssignees } from '../listing/assignees.ts'
+import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
+import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
+import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
+import { isWorkInProgress, type PullView } from '../listing/pull-views.ts'
+import { dropAutoMerge } from '../merging/dropped-merges.ts'
+import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
+import type { Reviewers } from '../review/review-requests.ts'
+import { compareReviewsSoon, isAvailable, mergeBaseOf, recomputeOfficial } from '../review/review-states.ts'
+import { pullExists } from './create-pull.ts'
+import { viewWritten } from './pull-records.ts'
+import { isPoster, type OpenPull, openPull } from './pull-requests.ts'
+
+/** Changes of a pull request; what is undefined, empty or 0 stays as it is. */
+export interface PullEdit {
+  readonly title: string
+  /** An empty one is one, too. */
+  readonly body: string | undefined
+  /** How often the body has changed as far as the caller knows. */
+  readonly contentVersion: number | undefined
+  /** RFC 3339: the end of that day in its time zone. */
+  readonly dueDate: string
+  readonly unsetDueDate: boolean
+  /** A username, beside those of `assignees`. */
+  readonly assignee: string
+  /** Usernames of all who are to be responsible. */
+  readonly assignees: readonly string[] | undefined
+  readonly milestoneId: number
+  /** All that it is to have. */
+  readonly labelIds: readonly number[] | undefined
+  /** `open` or `closed`. */
+  readonly state: string | undefined
+  /** Name of the branch that it is to go to. */
+  readonly base: string
+  readonly allowMaintainerEdit: boolean | undefined
+}
+
+/** An edit as far as it can be read without the pull request. */
+interface ReadEdit {
+  readonly title: string
+  /** Null takes it away. */
+  readonly dueTime: number | null | undefined
+  readonly state: 'OPEN' | 'CLOSED' | undefined
+  readonly assigneeIds: readonly number[] | undefined
+  readonly labels: { readonly owners: LabelOwner; readonly ids: readonly number[] } | undefined
+  readonly milestoneId: number
+  /** Where the new base leaves the head; undefined without one. */
+  readonly mergeBase: string | undefined
+  /** Who is asked for a review since it is ready. */
+  readonly owners: Reviewers
+}
+
+/**
+ * Changes a pull request, all that is asked for or nothing. Assignees, milestone and labels are for those who may write to pull
+ * requests: what others say about them is ignored.
+ *
+ * @throws what `openPull` throws for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED; INVALID_FIELD; what `findAssignees`
+ *   throws; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE;
+ *   RETARGET_OF_MERGED, NEW_BASE_NOT_FOUND, RETARGET_OF_CLOSED, PULL_REQUEST_WITHOUT_CHANGES; PULL_REQUEST_EXISTS;
+ *   MAINTAINER_EDIT_DENIED; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function editPull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  edit: PullEdit,
+): Promise<PullView> {
+  const reopen = () => openPull(app, caller, ownerName, name, number, 'poster or write')
+  const open = await reopen()
+  // A merge goes by its state and its base.
+  const setsCourse = Boolean(edit.state) || edit.base !== ''
+  const edited = setsCourse
+    ? await oneAtATime(app, open.pull.id, async () => change(app, caller, await reopen(), edit))
+    : await change(app, caller, open, edit)
+  if (edited.base_branch !== open.pull.base_branch) compareReviewsSoon(app, edited.id)
+  return viewWritten(app, caller, open, edited)
+}
+
+async function change(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit): Promise<PullRequest> {
+  checkVersion(edit, open.pull)
+  const read = await readEdit(app, caller, open, edit)
+  const headIsSeen = await seesHead(app, caller, open)
+  // What its owner has taken back, others do not open to get at what has come to the branch since.
+  if (read.state === 'OPEN' && open.pull.state === 'CLOSED' && !headIsSeen) throw branchGone(open.pull.head_branch)
+  try {
+    return await changeWatched(app, (tx) => apply(app, tx, caller, open, edit, read))
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw (await findRival(app, open.pull, edit, headIsSeen)) ?? error
+  }
+}
+
+/** @throws PULL_REQUEST_CHANGED */
+function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
+  if (contentVersion !== undefined && contentVersion !== content_version) throw new DomainError('PULL_REQUEST_CHANGED')
+}
+
+/** Reads and checks what can be told before the transaction, in the order in which it is applied. */
+async function readEdit(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit): Promise<ReadEdit> {
+  const writes = suffices(open.access, 'write')
+  if (!writes && (await isBlocked(app, [open.owner.id], caller.user.id))) throw new DomainError('USER_BLOCKED')
+  const title = checkTitle(edit.title)
+  checkBody(edit.body)
+  const dueTime = edit.unsetDueDate ? null : edit.dueDate === '' ? undefined : endOfDay(edit.dueDate)
+  const assigneeIds = writes ? await readAssignees(app, caller, open, edit) : undefined
+  const milestoneId = writes ? edit.milestoneId : 0
+  if (milestoneId > 0) await requireMilestone(app.db, open, milestoneId)
+  const ids = writes ? edit.labelIds : undefined
+  if (ids) checkLabelCount(ids)
+  const labels = ids && { owners: await labelOwnersFor(app, caller, open), ids }
+  const state = readState(edit, open.pull)
+  const mergeBase = await readBase(app, open, edit, state)
+  if (edit.allowMaintainerEdit !== undefined) await checkMayLetEdit(app, caller, open)
+  const owners = await readOwners(app, open, {
+    title: title || open.pull.title,
+    state: state ?? open.pull.state,
+    base_branch: edit.base || open.pull.base_branch,
+  })
+  return { title, dueTime, state, assigneeIds, labels, milestoneId, mergeBase, owners }
+}
+
+/** Whose code it is that a pull request changes which is ready from now on: it was work in progress, closed, or of another base. */
+async function readOwners(
+  app: App,
+  open: OpenPull,
+  after: Pick<PullRequest, 'title' | 'state' | 'base_branch'>,
+): Promise<Reviewers> {
+  const { pull } = open
+  const isReady = ({ title, state }: typeof after) => state === 'OPEN' && !isWorkInProgress(app, title)
+  const wasReady = isReady(pull) && after.base_branch === pull.base_branch
+  if (wasReady || !isReady(after) || !(await isAvailable(app, pull))) return { users: [], teams: [] }
+  const mergeBase = await mergeBaseOf(app, { ...pull, ...after }, pull.head_commit)
+  if (mergeBase === undefined) return { users: [], teams: [] }
+  const { poster_id: posterId, head_commit: head } = pull
+  return findCodeOwners(app, open, { posterId, baseBranch: after.base_branch, mergeBase, head })
+}
+
+async function readAssignees(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  { assignee, assignees }: PullEdit,
+): Promise<number[] | undefined> {
+  if (assignees === undefined && assignee === '') return undefined
+  const names = [...(assignees ?? []), assignee].filter((name) => name !== '')
+  return findAssignees(app, caller, open, names)
+}
+
+async function requireMilestone(db: App['db'], { repository }: OpenRepository, id: number): Promise<void> {
+  if (!(await findMilestone(db, repository.id, id))) throw new DomainError('MILESTONE_NOT_FOUND')
+}
+
+/** @throws PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE */
+function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | undefined {
+  if (!state) return undefined
+  if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
+  if (state === 'open') return 'OPEN'
+  if (state === 'closed') return 'CLOSED'
+  throw new DomainError('INVALID_PULL_REQUEST_STATE', { state: metadataText(state) })
+}
+
+/**
+ * Checks whether a pull request can go to another branch.
+ *
+ * @returns where the head leaves it, or an empty text; undefined when it stays.
+ */
+async function readBase(
+  app: App,
+  { repository, pull }: OpenPull,
+  { base }: PullEdit,
+  state: 'OPEN' | 'CLOSED' | undefined,
+): Promise<string | undefined> {
+  if (base === '' || base === pull.base_branch) return undefined
+  if (pull.state === 'MERGED') throw new DomainError('RETARGET_OF_MERGED')
+  const branch = isRefName(base) ? await readBranch(app, repository, base) : undefined
+  if (!branch) throw noBase(base)
+  if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
+  if (isOwnHead(pull, base)) throw new DomainError('PULL_REQUEST_WITHOUT_CHANGES')
+  const head = await prepareHead(app, pull)
+  return (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head))) ?? ''
+}
+
+function noBase(branch: string): DomainError {
+  return new DomainError('NEW_BASE_NOT_FOUND', { branch: metadataText(branch) })
+}
+
+function isOwnHead({ repository_id, head_repository_id, head_branch }: PullRequest, branch: string): boolean {
+  return head_repository_id === repository_id && head_branch === branch
+}
+
+/** Lets only the poster say whether others may push to the head, and only one who may. */
+async function checkMayLetEdit(app: App, caller: SignedIn, { pull }: OpenPull): Promise<void> {
+  const head = isPoster(caller, pull) ? await openHeadOf(app, caller, pull) : undefined
+  if (!head || !suffices(head.access, 'write')) throw new DomainError('MAINTAINER_EDIT_DENIED')
+}
+
+async function seesHead(app: App, caller: SignedIn, { pull }: OpenPull): Promise<boolean> {
+  return (await openHeadOf(app, caller, pull)) !== undefined
+}
+
+/** The repository that a pull request is from, if the caller may read it. */
+async function openHeadOf(
+  app: App,
+  caller: SignedIn,
+  { head_repository_id }: PullRequest,
+): Promise<OpenRepository | undefined> {
+  if (head_repository_id === null) return undefined
+  try {
+    return await openRepositoryById(app, caller, head_repository_id, 'read')
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
+}
+
+/** Applies an edit to the pull request as it is in this transaction. */
+async function apply(
+  app: App,
+  tx: Tx,
+  caller: SignedIn,
+  open: OpenPull,
+  edit: PullEdit,
+  read: ReadEdit,
+): Promise<PullRequest> {
+  const { id } = open.pull
+  const pull = await findPullRequestById(tx, id)
+  const repository = await findRepositoryById(tx, open.repository.id)
+  if (!pull || !repository) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  checkNotArchived(repository)
+  if (read.milestoneId > 0) await requireMilestone(tx, open, read.milestoneId)
+  const changes = differing(pull, {
+    ...(read.title !== '' && { title: read.title }),
+    ...changesOfBody(open.pull, pull, edit),
+    ...(read.dueTime !== undefined && { due_time: read.dueTime }),
+    ...(read.milestoneId > 0 && { milestone_id: read.milestoneId }),
+    ...(await changesOfState(app, tx, pull, read)),
+    ...(await changesOfBase(tx, pull, edit, read)),
+    ...(edit.allowMaintainerEdit !== undefined && { allow_maintainer_edit: Number(edit.allowMaintainerEdit) }),
+  })
+  if (read.assigneeIds) {
+    await replacePullAssignees(tx, id, read.assigneeIds)
+    await insertParticipants(tx, id, read.assigneeIds)
+  }
+  await requestCodeOwners(app, tx, pull, read.owners)
+  if (read.labels) await setPullLabels(tx, id, read.labels.owners, read.labels.ids)
+  const isChanged = Object.keys(changes).length > 0
+  if (!isChanged && !read.assigneeIds && !read.labels) return pull
+  if (isChanged) {
+    const edited = await updatePullRequest(tx, id, changes)
+    if (changes.base_branch !== undefined) await recomputeOfficial(tx, edited)
+    // Whoever ordered a merge did not mean one to another branch.
+    if (changes.state === 'CLOSED' || changes.base_branch !== undefined) {
+      await dropAutoMerge(app, tx, caller.user.id, id)
+    }
+  }
+  await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
+  const edited = (await findPullRequestById(tx, id)) ?? pull
+  for (const type of eventsOf(pull, edited)) await recordPullChange(app, tx, caller.user.id, edited, type)
+  return edited
+}
+
+/** Changes without those that make of something what it is. */
+function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
+  const before = new Map<string, unknown>(Object.entries(pull))
+  return Object.fromEntries(Object.entries(changes).filter(([column, value]) => before.get(column) !== value))
+}
+
+/** What those who watch are told of: of the course that it takes, or else that it is another. */
+function eventsOf(before: PullRequest, after: PullRequest): PullEventType[] {
+  const types: PullEventType[] = []
+  if (before.state !== after.state) types.push(after.state === 'OPEN' ? 'PULL_REQUEST_REOPENED' : 'PULL_REQUEST_CLOSED')
+  if (before.base_branch !== after.base_branch) types.push('PULL_REQUEST_RETARGETED')
+  return types.length > 0 ? types : ['PULL_REQUEST_EDITED']
+}
+
+/**
+ * @param seen the pull request as it was when the caller was let in.
+ * @throws PULL_REQUEST_CHANGED when somebody else has changed the body since.
+ */
+function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): PullRequestChanges {
+  checkVersion(edit, pull)
+  if (edit.body === undefined) return {}
+  if (pull.content_version !== seen.content_version) throw new DomainError('PULL_REQUEST_CHANGED')
+  return edit.body === pull.body ? {} : { body: edit.body, content_version: pull.content_version + 1 }
+}
+
+/** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
+async function changesOfState(
+  app: App,
+  tx: Tx,
+  pull: PullRequest,
+  { state, mergeBase }: ReadEdit,
+): Promise<PullRequestChanges> {
+  if (state === undefined) return {}
+  if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
+  if (pull.state === state) return {}
+  if (state === 'CLOSED') {
+    await checkCloseNotBlocked(tx, pull)
+    return { state, close_time: nowSeconds(app.clock) }
+  }
+  const { repository_id, base_branch, head_repository_id, head_branch } = pull
+  const head = head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
+  if (!head) throw branchGone(head_branch)
+  // One that is to go elsewhere need not find where it went before.
+  if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
+    throw branchGone(base_branch)
+  }
+  return { state, close_time: null, head_commit: head.commit_id }
+}
+
+function branchGone(branch: string): DomainError {
+  return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
+}
+
+/** @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when that has come to be so meanwhile. */
+async function changesOfBase(
+  tx: Tx,
+  pull: PullRequest,
+  { base }: PullEdit,
+  { mergeBase, state }: ReadEdit,
+): Promise<PullRequestChanges> {
+  if (mergeBase === undefined || base === pull.base_branch) return {}
+  if (pull.state === 'MERGED') throw new DomainError('RETARGET_OF_MERGED')
+  if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
+  if (!(await findBranch(tx, pull.repository_id, base))) throw noBase(base)
+  return { base_branch: base, merge_base: mergeBase }
+}
+
+/** The refusal because of the open pull request that asks for what this one was to ask for. */
+async function findRival(
+  app: App,
+  { repository_id, base_branch, head_repository_id, head_branch }: PullRequest,
+  { base }: PullEdit,
+  headIsSeen: boolean,
+): Promise<DomainError | undefined> {
+  if (head_repository_id === null) return undefined
+  const coordinates = { repository_id, base_branch: base || base_branch, head_repository_id, head_branch }
+  const rival = await findPullRequestBetween(app.db, coordinates)
+  return rival && pullExists(rival, headIsSeen)
+}

@@ -1,0 +1,27 @@
+import { findPullRequestById, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import type { OpenRepository } from '../../repos/access/permissions.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
+import { type PullView, viewPull } from '../listing/pull-views.ts'
+import { awaitCheck } from '../merging/mergeability.ts'
+
+/**
+ * A pull request that somebody has just made or changed, as they see it: with its ref made, and knowing whether it can be merged unless
+ * that takes long. Neither is what they asked for, and both are seen to later where they fail now.
+ */
+export async function viewWritten(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+  pull: PullRequest,
+): Promise<PullView> {
+  if (pull.state === 'OPEN') {
+    await prepareHead(app, pull).catch((err: unknown) => {
+      app.log.error({ err, pullRequest: pull.id }, 'the ref of a pull request could not be brought up to date')
+      app.signals.pullHeads.notify()
+    })
+    await awaitCheck(app, pull)
+  }
+  return viewPull(app, caller, open, (await findPullRequestById(app.db, pull.id)) ?? pull)
+}

@@ -1,0 +1,50 @@
+import { isBlocked } from '../../accounts/users/blocks.ts'
+import { findUserByUsername } from '../../accounts/users/owners.ts'
+import { nameKey } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+
+/** More people do not see to one thing. */
+const MAX_ASSIGNEES = 100
+
+/**
+ * Who is to be responsible for a pull request: active users who may read it.
+ *
+ * @param names in any case, the same one as often as one likes.
+ * @returns their numbers, each once.
+ * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when one of them has blocked the caller, or is
+ *   blocked by the owner.
+ */
+export async function findAssignees(
+  app: App,
+  caller: SignedIn,
+  open: Pick<OpenRepository, 'repository' | 'owner'>,
+  names: readonly string[],
+): Promise<number[]> {
+  if (names.length > MAX_ASSIGNEES) throw new DomainError('INVALID_FIELD', { field: 'assignees' })
+  const ids = new Set<number>()
+  for (const name of new Map(names.map((each) => [nameKey(each), each])).values()) {
+    ids.add(await findAssignee(app, caller, open, name))
+  }
+  return [...ids]
+}
+
+async function findAssignee(
+  app: App,
+  caller: SignedIn,
+  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
+  name: string,
+): Promise<number> {
+  const user = await findUserByUsername(app.db, name)
+  if (!user) throw new DomainError('ASSIGNEE_NOT_FOUND', { name: metadataText(name) })
+  const { id } = user
+  const { pulls } = await accessOfUser(app, user, repository, owner)
+  if (user.state !== 'NORMAL' || !suffices(pulls, 'read')) {
+    throw new DomainError('ASSIGNEE_NOT_ASSIGNABLE', { user_id: String(id), repository: repository.name })
+  }
+  const isUnwelcome = (await isBlocked(app, [id], caller.user.id)) || (await isBlocked(app, [owner.id], id))
+  if (isUnwelcome) throw new DomainError('USER_BLOCKED')
+  return id
+}

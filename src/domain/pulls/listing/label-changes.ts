@@ -1,0 +1,119 @@
+import { findLabelsFor, findLabelsNamed } from '../../../storage/pulls/pull-labels.ts'
+import { labelsOfPulls, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import type { Label } from '../../../storage/repos/labels.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
+import { reread } from '../review/review-changes.ts'
+import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
+import { isLabelHere } from './pull-views.ts'
+
+/** The labels of a pull request, by name, and where that is. */
+export interface LabelledPull {
+  readonly open: OpenPull
+  readonly labels: readonly Label[]
+}
+
+/** A label as a client names it: by its number, or by its name. */
+export type LabelReference = number | string
+
+/** @throws what `openPull` throws. */
+export async function listLabelsOfPull(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+): Promise<LabelledPull> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const labels = await labelsOfPulls(app.db, [open.pull.id])
+  return { open, labels: (labels.get(open.pull.id) ?? []).filter((label) => isLabelHere(label, open)) }
+}
+
+/**
+ * Gives a pull request labels, beside those that it has or in their place. Those that there are not are ignored, as they are where a
+ * pull request is edited.
+ *
+ * @throws what `openPull` throws for 'write'; INVALID_FIELD when there are too many.
+ */
+export async function labelPull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  references: readonly LabelReference[],
+  keeps: 'all others' | 'none',
+): Promise<LabelledPull> {
+  const open = await openPull(app, caller, ownerName, name, number, 'write')
+  checkLabelCount(references)
+  const given = await idsOf(app, caller, open, references)
+  return changeLabels(app, caller, open, (present) => [...(keeps === 'none' ? [] : present), ...given])
+}
+
+/**
+ * Takes a label from a pull request, should it have that.
+ *
+ * @throws what `openPull` throws for 'write'; LABEL_NOT_FOUND
+ */
+export async function unlabelPull(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  labelId: number,
+): Promise<void> {
+  const open = await openPull(app, caller, ownerName, name, number, 'write')
+  const owners = await labelOwnersFor(app, caller, open)
+  if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId)) throw new DomainError('LABEL_NOT_FOUND')
+  await changeLabels(app, caller, open, (present) => present.filter((id) => id !== labelId))
+}
+
+/** Ids of the labels that a client names, as far as there are such. */
+async function idsOf(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  references: readonly LabelReference[],
+): Promise<number[]> {
+  const owners = await labelOwnersFor(app, caller, open)
+  const numbers = references.filter((reference) => typeof reference === 'number')
+  const names = references.filter((reference) => typeof reference === 'string')
+  const numbered = await findLabelsFor(app.db, owners, numbers)
+  const named = await findLabelsNamed(app.db, owners, names)
+  return references.flatMap((reference) =>
+    typeof reference === 'string' ? (named.get(reference) ?? []) : numbered.has(reference) ? reference : [],
+  )
+}
+
+/** @param idsFrom which labels it is to have, from those that it has. */
+async function changeLabels(
+  app: App,
+  caller: SignedIn,
+  { repository, owner, ...open }: OpenPull,
+  idsFrom: (present: readonly number[]) => readonly number[],
+): Promise<LabelledPull> {
+  // Those that hide from the caller stay.
+  const owners = { repository_id: repository.id, organization_id: owner.kind === 'ORGANIZATION' ? owner.id : null }
+  const { id } = open.pull
+  const labels = await changeWatched(app, async (tx) => {
+    const pull = await reread(tx, open.pull)
+    const before = (await labelsOfPulls(tx, [id])).get(id) ?? []
+    const ids = idsFrom(before.map((label) => label.id))
+    checkLabelCount(ids)
+    await setPullLabels(tx, id, owners, ids)
+    const after = (await labelsOfPulls(tx, [id])).get(id) ?? []
+    if (isSame(before, after)) return after
+    await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
+    await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')
+    return after
+  })
+  return { open: { ...open, repository, owner }, labels }
+}
+
+function isSame(some: readonly Label[], others: readonly Label[]): boolean {
+  return some.length === others.length && some.every(({ id }, i) => id === others[i]?.id)
+}

@@ -1,0 +1,56 @@
+import { isRevision } from '../../../git/refs/refs.ts'
+import { findPullRequestByMergeCommit } from '../../../storage/pulls/pull-requests.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type CommitPage, type CommitParts, readPage } from '../../repos/reading/commits.ts'
+import { findCommitId } from '../../repos/reading/git-reading.ts'
+import { rangeOf } from '../changes/pull-ranges.ts'
+import { openPull, openPulls } from '../lifecycle/pull-requests.ts'
+import { findBringer } from '../merging/merge-follow-ups.ts'
+import { type PullView, viewPull } from './pull-views.ts'
+
+/**
+ * A page of the commits that a pull request brings, merges among them, newest first.
+ *
+ * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function listPullCommits(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  parts: CommitParts,
+  offset: number,
+  limit: number,
+): Promise<CommitPage> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const { base, head } = await rangeOf(app, open)
+  return readPage(app, caller, open, { from: head, without: base }, parts, offset, limit)
+}
+
+/**
+ * The pull request whose merge made a commit or, where none did, the first merged one that brought it: as one of its commits, also of
+ * those that a squash left out of the base, or as what a rebase made of one.
+ *
+ * @param sha id of the commit, or name of a branch or tag.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getPullOfCommit(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  sha: string,
+): Promise<PullView> {
+  const open = await openPulls(app, caller, ownerName, name)
+  const { repository } = open
+  const commitId = isRevision(sha) ? await findCommitId(app, repository, sha) : undefined
+  const pull =
+    commitId &&
+    ((await findPullRequestByMergeCommit(app.db, repository.id, commitId)) ??
+      (await findBringer(app, repository.id, commitId)))
+  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return viewPull(app, caller, open, pull)
+}

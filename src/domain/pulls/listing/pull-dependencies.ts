@@ -1,0 +1,142 @@
+import type { Db, Tx } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/pulls/pull-dependencies.ts'
+import { findPullRequest, type PullRequest, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
+import { reread } from '../review/review-changes.ts'
+import type { PullPage } from './pull-lists.ts'
+import { type PullView, viewPull, viewPulls } from './pull-views.ts'
+
+/**
+ * Pull requests that wait for others of the same repository: with one of those open they are neither closed by hand nor merged.
+ */
+
+/** More is a plan, and no order of merging. */
+const MAX_DEPENDENCIES = 100
+
+/** A pull request as clients name one that another is to wait for: without an owner, and without a repository, it is in the same. */
+export interface DependencyReference {
+  readonly owner: string
+  readonly repo: string
+  readonly number: number
+}
+
+/**
+ * What a pull request waits for, by number.
+ *
+ * @throws what `openPull` throws.
+ */
+export async function listDependencies(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  offset: number,
+  limit: number,
+): Promise<PullPage> {
+  const { pull, ...open } = await openPull(app, caller, ownerName, name, number, 'read')
+  const pulls = await rows.listDependencies(app.db, pull.id, offset, limit)
+  return { pulls: await viewPulls(app, caller, open, pulls), total: await rows.countDependencies(app.db, pull.id) }
+}
+
+/**
+ * Lets a pull request wait for another one; one that does already goes on doing so.
+ *
+ * @returns the one that waits.
+ * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other one; INVALID_DEPENDENCY
+ */
+export async function addDependency(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  reference: DependencyReference,
+): Promise<PullView> {
+  return change(app, caller, ownerName, name, number, reference, async (tx, { id }, other) => {
+    if (other.id === id || (await rows.dependsOn(tx, other.id, id))) throw new DomainError('INVALID_DEPENDENCY')
+    if (await rows.dependsOn(tx, id, other.id)) return false
+    if ((await rows.countDependencies(tx, id)) >= MAX_DEPENDENCIES) throw new DomainError('INVALID_DEPENDENCY')
+    await rows.insertDependency(tx, id, other.id)
+    return true
+  })
+}
+
+/**
+ * Lets a pull request not wait for another one any more, should it do so.
+ *
+ * @returns the one that waited.
+ * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other one.
+ */
+export async function removeDependency(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  reference: DependencyReference,
+): Promise<PullView> {
+  return change(app, caller, ownerName, name, number, reference, async (tx, { id }, other) => {
+    if (!(await rows.dependsOn(tx, id, other.id))) return false
+    await rows.deleteDependency(tx, id, other.id)
+    return true
+  })
+}
+
+/** @param work tells whether it changed something. */
+async function change(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  reference: DependencyReference,
+  work: (tx: Tx, pull: PullRequest, other: PullRequest) => Promise<boolean>,
+): Promise<PullView> {
+  const { pull: seen, ...open } = await openPull(app, caller, ownerName, name, number, 'write')
+  const otherId = await findOther(app, open, reference)
+  const changed = await changeWatched(app, async (tx) => {
+    const [pull, other] = [await reread(tx, seen), await reread(tx, { id: otherId })]
+    if (!(await work(tx, pull, other))) return pull
+    await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
+    await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')
+    return reread(tx, pull)
+  })
+  return viewPull(app, caller, open, changed)
+}
+
+/** The id of the other pull request. Of other repositories none is even looked for. */
+async function findOther(
+  { db }: App,
+  { repository, owner }: Omit<OpenPull, 'pull'>,
+  reference: DependencyReference,
+): Promise<number> {
+  const isHere =
+    (reference.owner || owner.name).toLowerCase() === owner.name.toLowerCase() &&
+    (reference.repo || repository.name).toLowerCase() === repository.name.toLowerCase()
+  const other = isHere ? await findPullRequest(db, repository.id, reference.number) : undefined
+  if (!other) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return other.id
+}
+
+/**
+ * Refuses to merge what waits for something that is open.
+ *
+ * @throws MERGE_BLOCKED
+ */
+export async function checkMergeNotBlocked(db: Db, { id }: PullRequest): Promise<void> {
+  if (await rows.isBlocked(db, id)) throw new DomainError('MERGE_BLOCKED')
+}
+
+/**
+ * Refuses to close what waits for something that is open.
+ *
+ * @throws CLOSE_BLOCKED
+ */
+export async function checkCloseNotBlocked(db: Db, { id }: PullRequest): Promise<void> {
+  if (await rows.isBlocked(db, id)) throw new DomainError('CLOSE_BLOCKED')
+}

@@ -1,0 +1,44 @@
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import { DomainError } from '../../core/errors.ts'
+import { NO_DATE_FROM_SECONDS } from '../../repos/planning/milestones.ts'
+
+/** As in compatible systems. */
+export const MAX_TITLE_CHARACTERS = 255
+
+/** As long a text as anybody reads. Lists carry fifty of them. */
+const MAX_BODY_CHARACTERS = 65_536
+
+/** RFC 3339, section 5.6: the day, and behind the time the zone. */
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
+/**
+ * A title as it is stored: on one line, and without null bytes, as it is to be the message of a commit.
+ *
+ * @throws INVALID_FIELD
+ */
+export function checkTitle(title: string): string {
+  checkLength('title', title, MAX_TITLE_CHARACTERS)
+  return title.replace(/[\0\r\n]+/g, ' ').trim()
+}
+
+/** @throws INVALID_FIELD */
+export function checkBody(body: string | undefined): void {
+  checkLength('body', body, MAX_BODY_CHARACTERS)
+}
+
+/**
+ * The end of the day that a date names in its own time zone, in Unix seconds; null for one that stands for none, as Go's zero time
+ * does, and the year 9999.
+ *
+ * @throws INVALID_FIELD
+ */
+export function endOfDay(text: string): number | null {
+  const [, day = '', zone = ''] = DATE_TIME.exec(text) ?? []
+  const midnight = new Date(`${day}T00:00:00Z`)
+  const end = new Date(`${day}T23:59:59${zone.toUpperCase()}`)
+  const isDate = !Number.isNaN(midnight.getTime()) && !Number.isNaN(end.getTime())
+  // A day that a month does not have is taken for one of the next month.
+  if (!isDate || !midnight.toISOString().startsWith(day)) throw new DomainError('INVALID_FIELD', { field: 'due_date' })
+  const seconds = end.getTime() / 1000
+  return seconds < 0 || seconds >= NO_DATE_FROM_SECONDS ? null : seconds
+}

@@ -1,0 +1,101 @@
+import {
+  countPulls,
+  isOnlyByState,
+  isPullSort,
+  type PullFilter,
+  pageOfPulls,
+} from '../../../storage/pulls/pull-lists.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { openPulls } from '../lifecycle/pull-requests.ts'
+import { type PullView, viewPulls } from './pull-views.ts'
+
+/** Far more than anybody looks for at a time. */
+const MAX_LABELS = 100
+
+/** Which pull requests to list, and how, in the words of clients. */
+export interface PullQuery {
+  /** Name of the base; empty for all. */
+  readonly baseBranch: string
+  /** `closed`, `open` or nothing for those that are open, anything else for all. */
+  readonly state: string
+  /** One of the orders of `PullSort`; anything else is the default. */
+  readonly sort: string
+  /** 0 for all. */
+  readonly milestoneId: number
+  /** Ids of labels, as texts, of which they have at least one; none for all. */
+  readonly labels: readonly string[]
+  /** Username; empty for all. */
+  readonly poster: string
+}
+
+/** A part of a list. */
+export interface PullPage {
+  readonly pulls: readonly PullView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * The pull requests of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, UNKNOWN_POSTER, INVALID_LABEL_ID, INVALID_FIELD
+ */
+export async function listPulls(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  query: PullQuery,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<PullPage> {
+  const open = await openPulls(app, caller, ownerName, name)
+  const { repository } = open
+  const filter = {
+    isOpen: readState(query.state),
+    baseBranch: query.baseBranch,
+    milestoneId: query.milestoneId === 0 ? undefined : query.milestoneId,
+    labelIds: readLabelIds(query.labels),
+    posterId: query.poster === '' ? undefined : await findPosterId(app, caller, repository, query.poster),
+  }
+  const sort = isPullSort(query.sort) ? query.sort : 'newest'
+  const total = isOnlyByState(filter) ? countOf(repository, filter) : await countPulls(app.db, repository.id, filter)
+  const found = await pageOfPulls(app.db, repository.id, filter, sort, page, total)
+  return { pulls: await viewPulls(app, caller, open, found), total }
+}
+
+function readState(text: string): boolean | undefined {
+  if (text === '' || text === 'open') return true
+  return text === 'closed' ? false : undefined
+}
+
+/** What triggers have counted. */
+function countOf({ pulls_count, open_pulls_count }: Repository, { isOpen }: Pick<PullFilter, 'isOpen'>): number {
+  if (isOpen === undefined) return pulls_count
+  return isOpen ? open_pulls_count : pulls_count - open_pulls_count
+}
+
+function readLabelIds(texts: readonly string[]): number[] {
+  if (texts.length > MAX_LABELS) throw new DomainError('INVALID_FIELD', { field: 'labels' })
+  return texts.map((text) => {
+    if (!/^[+-]?[0-9]+$/.test(text)) throw new DomainError('INVALID_LABEL_ID')
+    return Number(text)
+  })
+}
+
+/** Of those who hide, whoever has opened a pull request here is no secret. */
+async function findPosterId(app: App, caller: Caller, repository: Repository, name: string): Promise<number> {
+  const user = await findUserByUsername(app.db, name)
+  const isKnown =
+    user && ((await maySeeOwner(app, caller, userAsOwner(user))) || (await hasOpened(app, repository, user.id)))
+  if (isKnown) return user.id
+  throw new DomainError('UNKNOWN_POSTER', { name: metadataText(name) })
+}
+
+async function hasOpened(app: App, { id }: Repository, posterId: number): Promise<boolean> {
+  const all = { isOpen: undefined, baseBranch: '', milestoneId: undefined, labelIds: [], posterId }
+  return (await countPulls(app.db, id, all)) > 0
+}

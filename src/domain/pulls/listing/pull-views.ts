@@ -1,0 +1,186 @@
+import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { type AutoMerge, findAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import { unseenPulls } from '../../../storage/pulls/pull-participants.ts'
+import {
+  assigneesOfPulls,
+  labelsOfPulls,
+  type Mergeability,
+  type PullRequest,
+} from '../../../storage/pulls/pull-requests.ts'
+import { findBranches } from '../../../storage/repos/branches.ts'
+import type { Label } from '../../../storage/repos/labels.ts'
+import { findMilestonesByIds, type Milestone } from '../../../storage/repos/milestones.ts'
+import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
+import { GHOST } from '../../accounts/users/owners.ts'
+import type { App, Settings } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import type { TeamView } from '../../organizations/teams.ts'
+import { type OpenRepository, openRepositories, suffices } from '../../repos/access/permissions.ts'
+import { type RepositoryView, viewRepositories } from '../../repos/listing/repository-views.ts'
+import { countPull, type PullCounts } from '../changes/pull-counts.ts'
+import { headRefOf } from '../heads/pull-heads.ts'
+import { viewReviewRequests } from '../review/review-views.ts'
+
+export type { PullCounts } from '../changes/pull-counts.ts'
+
+/** A pull request as a caller sees it. */
+export interface PullView {
+  readonly pull: PullRequest
+  readonly poster: Owner
+  /** By name. */
+  readonly labels: readonly Label[]
+  readonly milestone: Milestone | undefined
+  readonly assignees: readonly Owner[]
+  readonly requestedReviewers: readonly Owner[]
+  /** Those that the caller may know of. */
+  readonly requestedTeams: readonly TeamView[]
+  /** Undefined while it is not merged. */
+  readonly merger: Owner | undefined
+  readonly isWorkInProgress: boolean
+  /** What is known about it at this moment. */
+  readonly mergeability: Mergeability
+  /** Of a view of one; undefined in lists, and where they cannot be counted. */
+  readonly counts: PullCounts | undefined
+  readonly base: PullSide & { readonly repository: RepositoryView }
+  readonly head: PullSide
+  /** The merge that waits until it is ready; undefined without one. */
+  readonly autoMerge: { readonly order: AutoMerge; readonly scheduler: Owner } | undefined
+  /** Whether the caller takes part in it and has not seen its last changes. */
+  readonly isUnread: boolean
+}
+
+/** One of the two branches of a pull request. */
+export interface PullSide {
+  /** Undefined when it is gone, and when the caller may not read it. */
+  readonly repository: RepositoryView | undefined
+  /** Name of the branch, or in full the ref that stands in for one that is gone or that the caller may not read. */
+  readonly ref: string
+  /** The commit that it holds; empty for a base that is gone. */
+  readonly commitId: string
+}
+
+/** Of an `App`: how titles of work in progress begin. */
+interface WorkInProgressRule {
+  readonly settings: Pick<Settings, 'wipPrefixes'>
+}
+
+/** Whether a title says that it is work in progress. */
+export function isWorkInProgress({ settings }: WorkInProgressRule, title: string): boolean {
+  const folded = title.toLowerCase()
+  return settings.wipPrefixes.some((prefix) => folded.startsWith(prefix.toLowerCase()))
+}
+
+/**
+ * What is known about merging a pull request at this moment: the last check tells nothing about other commits than those that it
+ * looked at.
+ *
+ * @param baseTip the commit that the base branch holds; undefined when it is gone.
+ */
+export function mergeabilityOf(pull: PullRequest, baseTip: string | undefined): Mergeability {
+  const isCurrent = pull.checked_base === baseTip && pull.checked_head === pull.head_commit
+  return isCurrent ? pull.mergeability : 'CHECKING'
+}
+
+/**
+ * Pull requests of a repository that a caller has opened, as the caller sees them, in as many queries as for one.
+ *
+ * Commits are what the rows about branches say, which whatever moves a branch keeps.
+ */
+export async function viewPulls(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+  pulls: readonly PullRequest[],
+): Promise<PullView[]> {
+  if (pulls.length === 0) return []
+  const { db } = app
+  const ids = pulls.map(({ id }) => id)
+  const labels = await labelsOfPulls(db, ids)
+  const assignees = await assigneesOfPulls(db, ids)
+  const milestones = await findMilestonesByIds(db, present(pulls.map(({ milestone_id }) => milestone_id)))
+  const autoMerges = await findAutoMerges(db, ids)
+  const people = pulls.flatMap(({ id, poster_id, merger_id }) => [poster_id, merger_id, ...(assignees.get(id) ?? [])])
+  const schedulers = [...autoMerges.values()].map(({ scheduler_id }) => scheduler_id)
+  const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
+  const requests = await viewReviewRequests(app, caller, open, ids)
+  const sidesOf = await viewSides(app, caller, open, pulls)
+  const unseen = caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
+  return pulls.map((pull) => {
+    const sides = sidesOf(pull)
+    const order = autoMerges.get(pull.id)
+    return {
+      pull,
+      poster: owners.get(pull.poster_id ?? 0) ?? GHOST,
+      labels: (labels.get(pull.id) ?? []).filter((label) => isLabelHere(label, open)),
+      milestone: milestones.get(pull.milestone_id ?? 0),
+      assignees: (assignees.get(pull.id) ?? []).map((id) => owners.get(id) ?? GHOST),
+      requestedReviewers: requests.get(pull.id)?.users ?? [],
+      requestedTeams: requests.get(pull.id)?.teams ?? [],
+      merger: pull.state === 'MERGED' ? (owners.get(pull.merger_id ?? 0) ?? GHOST) : undefined,
+      isWorkInProgress: isWorkInProgress(app, pull.title),
+      mergeability: mergeabilityOf(pull, sides.base.commitId),
+      counts: undefined,
+      ...sides,
+      autoMerge: order && { order, scheduler: owners.get(order.scheduler_id) ?? GHOST },
+      isUnread: unseen.has(pull.id),
+    }
+  })
+}
+
+/** One pull request of a repository that a caller has opened, as the caller sees it, with the numbers that lists leave out. */
+export async function viewPull(app: App, caller: Caller, open: OpenRepository, pull: PullRequest): Promise<PullView> {
+  const counts = await countPull(app, { ...open, pull })
+  const [view] = await viewPulls(app, caller, open, [pull])
+  if (!view) throw new Error('a pull request has no view')
+  return { ...view, counts }
+}
+
+/** Whether a label is not one that its repository had from an organisation which it has left. */
+export function isLabelHere(
+  { repository_id, organization_id }: Label,
+  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
+): boolean {
+  return repository_id === repository.id || organization_id === owner.id
+}
+
+/** What says of each pull request where its commits come from and where they are to go. */
+async function viewSides(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+  pulls: readonly PullRequest[],
+): Promise<(pull: PullRequest) => Pick<PullView, 'base' | 'head'>> {
+  const { id: baseId } = open.repository
+  const otherIds = present(pulls.map(({ head_repository_id }) => head_repository_id)).filter((id) => id !== baseId)
+  const others = await findRepositoriesByIds(app.db, otherIds)
+  const readable = await openRepositories(app, caller, [...others.values()])
+  const known = [open, ...readable.filter(({ access }) => suffices(access, 'read'))]
+  const views = await viewRepositories(app, caller, known)
+  const repositories = new Map(views.map((view) => [view.repository.id, view]))
+  const base = repositories.get(baseId)
+  if (!base) throw new Error('a repository that was opened has no view')
+
+  const sides = pulls.flatMap((pull): [number, string][] => {
+    const head = repositories.get(pull.head_repository_id ?? 0)
+    const ofBase: [number, string] = [baseId, pull.base_branch]
+    return head ? [ofBase, [head.repository.id, pull.head_branch]] : [ofBase]
+  })
+  const branches = await findBranches(app.db, sides)
+  const tips = new Map(branches.map(({ repository_id, name, commit_id }) => [`${repository_id}:${name}`, commit_id]))
+  return (pull) => {
+    const repository = repositories.get(pull.head_repository_id ?? 0)
+    const tip = repository && tips.get(`${repository.repository.id}:${pull.head_branch}`)
+    return {
+      base: { repository: base, ref: pull.base_branch, commitId: tips.get(`${baseId}:${pull.base_branch}`) ?? '' },
+      head:
+        tip === undefined
+          ? { repository, ref: headRefOf(pull), commitId: pull.head_commit }
+          : { repository, ref: pull.head_branch, commitId: tip },
+    }
+  }
+}
+
+/** Each of some ids once, without those that are null. */
+function present(ids: readonly (number | null)[]): number[] {
+  return [...new Set(ids)].filter((id) => id !== null)
+}

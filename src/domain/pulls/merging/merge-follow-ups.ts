@@ -1,0 +1,132 @@
+import { listBrought } from '../../../git/history/brought-commits.ts'
+import { type Tx, transaction } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
+import { findPullRequestById, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import type { App } from '../../app.ts'
+import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { oneAtATime } from '../heads/merge-locks.ts'
+import { deleteMergedHead } from './head-deletion.ts'
+import type { MergeResult } from './merge-attempts.ts'
+
+/**
+ * What follows from a merge: its head branch goes, if that is wanted, and the commits that it brought are listed, so that the pull
+ * request is found by each of them. Both take Git, so they are noted in the transaction that records the merge, and done after it: by
+ * the merge, or by a worker, whichever comes first. Each can be done twice, so a crash between any two steps loses nothing.
+ */
+
+/** Merges seen to at once, of which for one repository. */
+const MAX_UNDER_WAY = 2
+const MAX_UNDER_WAY_PER_REPOSITORY = 1
+
+/** Commits by which one merged pull request is found, the newest: each takes some 40 bytes of the database. */
+export const MAX_LISTED_COMMITS = 10_000
+
+/** Merged pull requests whose commits are listed before somebody is told that none has brought a commit. */
+const MAX_LISTED_ON_DEMAND = 20
+
+/** After a failure, twice as long after each. */
+const RETRY_MS = 15_000
+
+/** Failures after which it is given up: that makes four hours. */
+const MAX_TRIES = 10
+
+/**
+ * Notes what follows from a merge, in the transaction that records it.
+ *
+ * @param result of which `merger_id` is that of an account that is there.
+ */
+export async function noteFollowUp(app: App, tx: Tx, pull: PullRequest, result: MergeResult): Promise<void> {
+  const { base_commit, delete_head, merger_id, scopes, token_uuid } = result
+  const isDeleted = delete_head === 1
+  await rows.insertFollowUp(tx, {
+    pull_request_id: pull.id,
+    repository_id: pull.repository_id,
+    base_commit,
+    deleter_id: isDeleted ? merger_id : null,
+    scopes: isDeleted ? scopes : null,
+    token_uuid: isDeleted ? token_uuid : null,
+    due_time: app.clock.now(),
+  })
+}
+
+/** Deletes the branch of a pull request that has just been merged, if that is wanted. It never fails: what was merged is merged. */
+export async function deleteWantedHead(app: App, pullId: number): Promise<void> {
+  try {
+    const followUp = await rows.findFollowUp(app.db, pullId)
+    if (followUp && followUp.deleter_id !== null) await seeTo(app, pullId)
+  } catch (err) {
+    app.log.error({ err, pullRequest: pullId }, FAILURE)
+  }
+}
+
+/** Sees to what follows from merges, until it is stopped. */
+export async function startFollowUps(app: App): Promise<DueWorker> {
+  await transaction(app.db, (tx) => rows.wakeAllFollowUps(tx, app.clock.now()))
+  return startDueWork(app, followUps(app))
+}
+
+const FAILURE = 'what follows from a merge could not be done'
+
+function followUps(app: App): DueWork {
+  return {
+    failure: FAILURE,
+    maxUnderWay: MAX_UNDER_WAY,
+    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_REPOSITORY,
+    signal: app.signals.mergeFollowUps,
+    ...rows.followUpQueue(app.db),
+    run: (pullId) => seeTo(app, pullId),
+  }
+}
+
+async function seeTo(app: App, pullId: number): Promise<void> {
+  await oneAtATime(app, pullId, async () => {
+    const followUp = await rows.findFollowUp(app.db, pullId)
+    const pull = followUp && (await findPullRequestById(app.db, pullId))
+    if (!pull) return
+    try {
+      await deleteMergedHead(app, followUp, pull)
+      await listCommits(app, followUp, pull)
+    } catch (err) {
+      app.log.warn({ err, pullRequest: pullId, tries: followUp.tries + 1 }, FAILURE)
+      const dueTime = app.clock.now() + RETRY_MS * 2 ** followUp.tries
+      if (followUp.tries + 1 < MAX_TRIES) return transaction(app.db, (tx) => rows.restFollowUp(tx, pullId, dueTime))
+    }
+    await transaction(app.db, (tx) => rows.deleteFollowUp(tx, pullId))
+  })
+}
+
+async function listCommits(app: App, followUp: rows.MergeFollowUp, pull: PullRequest): Promise<void> {
+  const { base_commit, is_listed, repository_id } = followUp
+  const { head_commit, merge_base, merge_commit } = pull
+  if (is_listed === 1 || merge_commit === null) return
+  // Where it is not known what the base had, others may have come between the head and the commit by which the base has it.
+  const [tips, without] =
+    base_commit === null ? [[head_commit], merge_base] : [[head_commit, merge_commit], base_commit]
+  const brought =
+    without === '' ? [] : await reading(listBrought(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
+  await transaction(app.db, (tx) => rows.listMergedCommits(tx, followUp, [merge_commit, ...brought]))
+}
+
+/**
+ * The first merged pull request of a repository that has brought a commit.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function findBringer(app: App, repositoryId: number, commitId: string): Promise<PullRequest | undefined> {
+  let id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
+  if (id === undefined) {
+    for (const pullId of await rows.unlistedMerges(app.db, repositoryId, MAX_LISTED_ON_DEMAND))
+      await listNow(app, pullId)
+    id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
+  }
+  return id === undefined ? undefined : findPullRequestById(app.db, id)
+}
+
+async function listNow(app: App, pullId: number): Promise<void> {
+  await oneAtATime(app, pullId, async () => {
+    const followUp = await rows.findFollowUp(app.db, pullId)
+    const pull = followUp && (await findPullRequestById(app.db, pullId))
+    if (pull) await listCommits(app, followUp, pull)
+  })
+}

@@ -1,0 +1,120 @@
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
+import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import { listContextStates } from '../../../storage/repos/commit-statuses.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import { DomainError, type Reason } from '../../core/errors.ts'
+import { type FactSource, gatherFacts } from '../../repos/protection/branch-facts.ts'
+import type { BranchRule } from '../../repos/protection/protection-rules.ts'
+import { findUnverified } from '../../repos/reading/commit-verification.ts'
+import { countApprovals } from '../review/approvals.ts'
+import { judgeStatuses } from './required-statuses.ts'
+
+/** What is to be merged with what. All of it is in the repository of the base. */
+export interface MergeTips {
+  readonly pull: PullRequest
+  /** Ids of commits: what the base branch holds, what is to be merged to it, and where that left it. */
+  readonly base: string
+  readonly head: string
+  readonly mergeBase: string
+}
+
+/** Why a pull request is not ready to be merged. */
+export interface MergeProblem {
+  readonly reason: Extract<
+    Reason,
+    | 'STATUS_CHECKS_MISSING'
+    | 'APPROVALS_MISSING'
+    | 'CHANGES_REQUESTED'
+    | 'REVIEWS_MISSING'
+    | 'HEAD_BEHIND_BASE'
+    | 'PROTECTED_FILES_CHANGED'
+  >
+  /** In the words of compatible systems. */
+  readonly text: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** What Git may take to say which files a pull request changes. */
+const MAX_EXAMINATION_MS = 20_000
+
+/**
+ * The first thing that keeps a pull request from being merged by a rule for its base; undefined when it is ready.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeProblem(app: App, tips: MergeTips, rule: BranchRule): Promise<MergeProblem | undefined> {
+  const unmet = (await statusProblem(app, tips, rule)) ?? (await reviewProblem(app, tips, rule))
+  if (unmet) return unmet
+  if (rule.block_on_outdated_branch && tips.mergeBase !== tips.base) {
+    return { reason: 'HEAD_BEHIND_BASE', text: 'The head branch is behind the base branch' }
+  }
+  const path = await protectedPath(app, tips, rule)
+  if (path === undefined) return undefined
+  return { reason: 'PROTECTED_FILES_CHANGED', text: 'Changed protected files', metadata: { path } }
+}
+
+async function statusProblem(app: App, { pull, head }: MergeTips, rule: BranchRule): Promise<MergeProblem | undefined> {
+  if (!rule.enable_status_check) return undefined
+  const latest = await listContextStates(app.db, { repository_id: pull.repository_id, commit_id: head })
+  if (judgeStatuses(rule, latest) === 'success') return undefined
+  return { reason: 'STATUS_CHECKS_MISSING', text: 'Not all required status checks successful' }
+}
+
+async function reviewProblem(app: App, { pull, head }: MergeTips, rule: BranchRule): Promise<MergeProblem | undefined> {
+  const { required_approvals, block_on_rejected_reviews, block_on_official_review_requests } = rule
+  if (required_approvals === 0 && !block_on_rejected_reviews && !block_on_official_review_requests) return undefined
+  const repository = await findRepositoryById(app.db, pull.repository_id)
+  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
+  if (!owner) throw new DomainError('REPOSITORY_NOT_FOUND')
+  // What they say of another head than the one that is to be merged would be beside the point.
+  const reviewed = { ...pull, head_commit: head }
+  const { approvals, rejections, officialRequests } = await countApprovals(app, { repository, owner }, reviewed, rule)
+  if (approvals < required_approvals) {
+    return { reason: 'APPROVALS_MISSING', text: 'Does not have enough approvals' }
+  }
+  if (block_on_rejected_reviews && rejections > 0) {
+    return { reason: 'CHANGES_REQUESTED', text: 'There are requested changes' }
+  }
+  if (block_on_official_review_requests && officialRequests > 0) {
+    return { reason: 'REVIEWS_MISSING', text: 'There are official review requests' }
+  }
+  return undefined
+}
+
+/** One of the files that a pull request changes and a rule protects, in lower case. */
+async function protectedPath(
+  app: App,
+  { pull, head, mergeBase }: MergeTips,
+  rule: BranchRule,
+): Promise<string | undefined> {
+  if (rule.protected_file_patterns === '') return undefined
+  const needed = { ancestry: false, signatures: false, files: true }
+  const { files } = await gatherFacts(sourceFor(app, pull), rule, { from: mergeBase, to: head }, needed)
+  return files.protectedPath
+}
+
+/**
+ * The first commit that a merge would bring to the base and whose signature is missing or not known to be somebody's.
+ *
+ * @returns its id; undefined when there is none.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function unverifiedCommit(
+  app: App,
+  { pull, base, head }: MergeTips,
+  rule: BranchRule,
+): Promise<string | undefined> {
+  const needed = { ancestry: false, signatures: true, files: false }
+  return (await gatherFacts(sourceFor(app, pull), rule, { from: base, to: head }, needed)).unverifiedCommit
+}
+
+function sourceFor(app: App, { repository_id: repositoryId }: PullRequest): FactSource {
+  return {
+    repositories: app.git,
+    repositoryId,
+    quarantine: undefined,
+    deadline: performance.now() + MAX_EXAMINATION_MS,
+    findUnverified: (commits) => findUnverified(app, commits),
+  }
+}

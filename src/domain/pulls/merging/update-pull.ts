@@ -1,0 +1,137 @@
+import { independentCommits } from '../../../git/merging/merge.ts'
+import { readRef } from '../../../git/refs/refs.ts'
+import { fetchCommit } from '../../../git/transfer/forks.ts'
+import type { UpdateStyle } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkWritable, type OpenRepository, openRepositoryById, suffices } from '../../repos/access/permissions.ts'
+import { readBranchRules } from '../../repos/protection/branch-rules.ts'
+import { mayForcePush, mayPush } from '../../repos/protection/protection-rules.ts'
+import { gitIdentity } from '../../repos/reading/git-identity.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { pushUpdates } from '../../repos/refs/ref-updates.ts'
+import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
+import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
+import { maintainedBranches } from '../heads/maintainer-edits.ts'
+import { oneAtATime } from '../heads/merge-locks.ts'
+import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
+
+/**
+ * Brings what is new in the base of a pull request to its head, as a push of the caller to that.
+ *
+ * @param word `rebase`, or anything else for a merge.
+ * @returns whether there was anything new.
+ * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, PULL_REQUEST_UPDATE_DENIED; REPOSITORY_ARCHIVED and
+ *   REPOSITORY_IS_MIRROR of the head; MERGE_CONFLICT, REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE; what `pushUpdates` throws;
+ *   SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function updatePullHead(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  word: string,
+): Promise<boolean> {
+  const open = () => openPull(app, caller, ownerName, name, number, 'take part')
+  const style = word === 'rebase' ? 'rebase' : 'merge'
+  const { pull } = await open()
+  return oneAtATime(app, pull.id, async () => updateAlone(app, caller, await open(), style))
+}
+
+async function updateAlone(app: App, caller: SignedIn, open: OpenPull, style: UpdateStyle): Promise<boolean> {
+  const { repository: base, pull } = open
+  if (pull.state === 'MERGED') throw new DomainError('UPDATE_OF_MERGED')
+  if (pull.state === 'CLOSED') throw new DomainError('UPDATE_OF_CLOSED')
+  const head = await openHeadOf(app, caller, open)
+  const isAllowed = (style === 'merge' ? base.allow_merge_update : base.allow_rebase_update) === 1
+  if (!isAllowed || !(await mayUpdate(app, caller, head, pull.head_branch, style))) throw denied()
+  checkWritable(head.repository)
+  const { id } = head.repository
+  const ref = `refs/heads/${pull.head_branch}`
+  const [ours, theirs] = [
+    await readRef(app.git, id, ref),
+    await readRef(app.git, base.id, `refs/heads/${pull.base_branch}`),
+  ]
+  if (ours === undefined || theirs === undefined) throw denied()
+  const tips = await reading(independentCommits(app.git, id, [ours, theirs], { alsoFrom: base.id }))
+  if (ours === theirs || !tips.has(theirs)) return false
+  if (id !== base.id) await reading(fetchCommit(app.git, id, base.id, theirs))
+  const to = await makeUpdate(app, caller, open, id, { style, ours, theirs })
+  if (to === ours) return false
+  await pushUpdates(app, caller, id, [{ name: ref, from: ours, to }], {
+    pull: { trigger: 'pr-update-with-base', pull },
+  })
+  return true
+}
+
+/** The repository of the head, as far as the caller may know of it. */
+async function openHeadOf(app: App, caller: SignedIn, { repository, pull }: OpenPull): Promise<OpenRepository> {
+  const { head_repository_id: id } = pull
+  if (id === null) throw denied()
+  try {
+    return await openRepositoryById(app, caller, id, id === repository.id ? 'none' : 'read')
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    throw seesPublicDataOnly(caller) ? new DomainError('PULL_REQUEST_NOT_FOUND') : denied()
+  }
+}
+
+function denied(): DomainError {
+  return new DomainError('PULL_REQUEST_UPDATE_DENIED')
+}
+
+/** Whether a caller may push to a branch what an update makes of it: to rebase it loses commits. */
+async function mayUpdate(
+  app: App,
+  caller: SignedIn,
+  head: OpenRepository,
+  branch: string,
+  style: UpdateStyle,
+): Promise<boolean> {
+  const mayWrite = suffices(head.units.code, 'write')
+  if (!mayWrite && !(await maintainedBranches(app, caller, head, [branch])).has(branch)) return false
+  const units = mayWrite ? head.units : { code: 'write' as const }
+  const inForce = (await readBranchRules(app, head.repository.id, caller.user.id, units)).inForceFor(branch)
+  if (!inForce) return true
+  return (style === 'merge' ? mayPush : mayForcePush)(inForce.rule, inForce.pusher)
+}
+
+interface Update {
+  readonly style: UpdateStyle
+  /** Ids of the commits that head and base hold. */
+  readonly ours: string
+  readonly theirs: string
+}
+
+/** Makes the commits that an update takes, in the repository of the head. @returns the id of what the head is to hold. */
+async function makeUpdate(
+  app: App,
+  caller: SignedIn,
+  { pull }: OpenPull,
+  headId: number,
+  { style, ours, theirs }: Update,
+): Promise<string> {
+  const self = gitIdentity(app, caller)
+  try {
+    if (style === 'rebase') return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
+    const treeId = await mergeTrees(app, headId, ours, theirs, style)
+    const message = `Merge branch '${pull.base_branch}' into ${pull.head_branch}\n`
+    return await storeOwnCommit(app, headId, {
+      treeId,
+      parentIds: [ours, theirs],
+      author: self,
+      committer: self,
+      message,
+    })
+  } catch (error) {
+    throw conflictOf(error)
+  }
+}
+
+function conflictOf(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error
+  if (error.reason === 'MERGE_CONFLICT') return new DomainError('UPDATE_CONFLICT', error.metadata)
+  return error.reason === 'REBASE_CONFLICT' ? new DomainError('UPDATE_REBASE_CONFLICT', error.metadata) : error
+}

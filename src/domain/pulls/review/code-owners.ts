@@ -1,0 +1,116 @@
+import { diffPaths } from '../../../git/diffs/diff.ts'
+import { readCommit } from '../../../git/objects/commits.ts'
+import { readObject } from '../../../git/objects/objects.ts'
+import { findEntry } from '../../../git/objects/trees.ts'
+import type { User } from '../../../storage/accounts/users.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { findMembersOf } from '../../../storage/organizations/team-members.ts'
+import { findTeamByName, type Team } from '../../../storage/organizations/teams.ts'
+import { listReviewerIds, listReviewRequests, type Review } from '../../../storage/pulls/reviews.ts'
+import { findUserByUsername } from '../../accounts/users/owners.ts'
+import { nameKey } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import { teamNameKey } from '../../organizations/teams.ts'
+import type { OpenRepository } from '../../repos/access/permissions.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { readBranch } from '../../repos/refs/ref-index.ts'
+import type { PullRequest } from '../lifecycle/pull-requests.ts'
+import { ownersOf, parseCodeOwners } from './code-owner-rules.ts'
+import { teamReads } from './official-reviewers.ts'
+import { MAX_REVIEWERS, mayReview, type Reviewers, requestReviews } from './review-requests.ts'
+
+/** Where the file may be; the first one counts. */
+const PATHS = ['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS']
+
+/** Read of the file. */
+const MAX_FILE_BYTES = 64 * 1024
+
+/** Files of a pull request whose owners are looked for: who changes more changes something of everybody's. */
+const MAX_PATHS = 3_000
+
+/** Names looked up: several times those whom a pull request may wait for. */
+const MAX_NAMES = 500
+
+/** What a pull request is about. */
+export interface Proposed {
+  /** Null when the account is gone. */
+  readonly posterId: number | null
+  readonly baseBranch: string
+  /** Ids of commits of the repository of the base. */
+  readonly mergeBase: string
+  readonly head: string
+}
+
+/**
+ * Those who are to look at what a pull request changes, as its base branch says. Names of nobody who could, and of the poster, say
+ * nothing.
+ *
+ * @param open the repository of the base.
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function findCodeOwners(app: App, open: OpenRepository, proposed: Proposed): Promise<Reviewers> {
+  const { id } = open.repository
+  const rules = parseCodeOwners(await readFile(app, open, proposed.baseBranch))
+  if (rules.length === 0) return { users: [], teams: [] }
+  const window = { offset: 0, limit: MAX_PATHS }
+  const { files } = await reading(diffPaths(app.git, id, proposed.mergeBase, proposed.head, window))
+  const names = await ownersOf(
+    rules,
+    files.map(({ path }) => path),
+  )
+  const users = new Map<number, User>()
+  const teams = new Map<number, Team>()
+  for (const name of names.slice(0, MAX_NAMES)) {
+    if (name.includes('/')) {
+      const team = await findTeam(app, open, name)
+      if (team && (await teamReads(app.db, team, open.repository))) teams.set(team.id, team)
+    } else {
+      const user = await findUserByUsername(app.db, name)
+      if (user && user.id !== proposed.posterId && (await mayReview(app, user, open))) users.set(user.id, user)
+    }
+  }
+  return { users: [...users.values()], teams: [...teams.values()] }
+}
+
+/** @param name `organisation/team`. */
+async function findTeam(app: App, { owner }: OpenRepository, name: string): Promise<Team | undefined> {
+  const [organization = '', team = ''] = name.split('/')
+  const isOwner = owner.kind === 'ORGANIZATION' && nameKey(organization) === nameKey(owner.name)
+  return isOwner ? findTeamByName(app.db, owner.id, teamNameKey(team)) : undefined
+}
+
+/** What the file says; nothing when there is none. */
+async function readFile(app: App, { repository }: OpenRepository, branchName: string): Promise<string> {
+  const branch = await readBranch(app, repository, branchName)
+  const commit = branch && (await readCommit(app.git, repository.id, branch.commit_id))
+  if (!commit) return ''
+  for (const path of PATHS) {
+    const entry = await findEntry(app.git, repository.id, commit.treeId, path)
+    if (entry?.kind !== 'file') continue
+    const file = await reading(readObject(app.git, repository.id, entry.id, MAX_FILE_BYTES))
+    return file?.content.toString() ?? ''
+  }
+  return ''
+}
+
+/**
+ * Asks those who are to look at what a pull request changes for reviews, in the transaction of something that has it touched: as many
+ * of them as it may wait for. Who has reviewed it already, or for which team somebody else than the poster has, need not do so again.
+ */
+export async function requestCodeOwners(
+  app: App,
+  tx: Tx,
+  pull: PullRequest,
+  { users, teams }: Reviewers,
+): Promise<Review[]> {
+  if (users.length + teams.length === 0) return []
+  const reviewerIds = (await listReviewerIds(tx, pull.id)).filter((id) => id !== pull.poster_id)
+  const others = users.filter(({ id }) => !reviewerIds.includes(id))
+  const waiting: Team[] = []
+  for (const team of teams) {
+    if ((await findMembersOf(tx, [team.id], reviewerIds)).size === 0) waiting.push(team)
+  }
+  const places = MAX_REVIEWERS - (await listReviewRequests(tx, [pull.id])).length
+  const asked = { users: others.slice(0, places), teams: waiting.slice(0, Math.max(places - others.length, 0)) }
+  return requestReviews(app, tx, pull, asked)
+}

@@ -1,0 +1,147 @@
+import { diffTrees } from '../../../git/diffs/diff.ts'
+import { type FollowedFile, followLines } from '../../../git/diffs/line-moves.ts'
+import { readCommit } from '../../../git/objects/commits.ts'
+import { findEntries, type TreeEntry } from '../../../git/objects/trees.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { moveReviewComment, type ReviewComment } from '../../../storage/pulls/review-comments.ts'
+import type { App } from '../../app.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import { isAvailable } from './review-states.ts'
+
+/** Files looked into at a time; comments on more stay where they were. */
+const MAX_FILES = 100
+
+/** Commits whose difference from the head is looked into for where their files have moved; each may take a look into files. */
+const MAX_RENAME_LOOKS = 5
+
+/** Files of such a difference that are looked at. */
+const MAX_RENAMED = 10_000
+
+/** Where a comment is. */
+interface Place {
+  readonly path: string
+  readonly line: number
+}
+
+/** A file of a commit that comments are on. */
+interface CommentedFile {
+  readonly commitId: string
+  readonly path: string
+  readonly comments: ReviewComment[]
+}
+
+/**
+ * Comments with the lines that they are on in the head of the pull request, as long as that is open, and notes where those are. A file
+ * that has moved takes its comments along. A comment on a line that was changed stays where that was found last, as does one on the
+ * base, or on a file as a whole.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function followComments(
+  app: App,
+  { pull, repository }: OpenPull,
+  comments: readonly ReviewComment[],
+): Promise<ReviewComment[]> {
+  const isBehind = ({ side, line, commit_id }: ReviewComment) =>
+    side === 'new' && line > 0 && commit_id !== pull.head_commit
+  const files = pull.state === 'OPEN' ? byFile(comments.filter(isBehind)).slice(0, MAX_FILES) : []
+  if (files.length === 0 || !(await isAvailable(app, pull))) return [...comments]
+  const head = pull.head_commit
+  const places = await findPlaces(app, repository.id, files, head)
+  const moved = comments.flatMap((comment) => {
+    const place = places.get(comment.id)
+    return place === undefined ? [] : [{ ...comment, ...place, commit_id: head }]
+  })
+  if (moved.length === 0) return [...comments]
+  await transaction(app.db, async (tx) => {
+    for (const { id, path, line } of moved) await moveReviewComment(tx, id, { path, line, commit_id: head })
+  })
+  const byId = new Map(moved.map((comment) => [comment.id, comment]))
+  return comments.map((comment) => byId.get(comment.id) ?? comment)
+}
+
+function byFile(comments: readonly ReviewComment[]): CommentedFile[] {
+  const files = new Map<string, CommentedFile>()
+  for (const comment of comments) {
+    const { commit_id: commitId, path } = comment
+    const key = `${commitId} ${path}`
+    const file = files.get(key) ?? { commitId, path, comments: [] }
+    file.comments.push(comment)
+    files.set(key, file)
+  }
+  return [...files.values()]
+}
+
+/** Where comments are now, by the ids of the comments; those that are on none any more are left out. */
+async function findPlaces(
+  app: App,
+  repositoryId: number,
+  files: readonly CommentedFile[],
+  head: string,
+): Promise<ReadonlyMap<number, Place>> {
+  const moves = await findMoves(app, repositoryId, files, head)
+  const pathNow = ({ commitId, path }: CommentedFile) => moves.get(commitId)?.get(path) ?? path
+  const present = await entriesAt(app, repositoryId, head, files.map(pathNow))
+  const followed: { readonly file: CommentedFile; readonly now: FollowedFile }[] = []
+  for (const file of files) {
+    const before = (await entriesAt(app, repositoryId, file.commitId, [file.path])).get(file.path)
+    const after = present.get(pathNow(file))
+    if (before?.kind !== 'file' || after?.kind !== 'file') continue
+    const pair = { oldMode: before.mode, oldId: before.id, newMode: after.mode, newId: after.id }
+    followed.push({ file, now: { pair, lines: file.comments.map(({ line }) => line) } })
+  }
+  const lines = await reading(
+    followLines(
+      app.git,
+      repositoryId,
+      followed.map(({ now }) => now),
+    ),
+  )
+  const places = new Map<number, Place>()
+  for (const [i, { file }] of followed.entries()) {
+    for (const { id, line } of file.comments) {
+      const found = lines[i]?.get(line)
+      if (found !== undefined) places.set(id, { path: pathNow(file), line: found })
+    }
+  }
+  return places
+}
+
+/** Where files are in the head that are not there under their names any more: for each commit the new paths by the old ones. */
+async function findMoves(
+  app: App,
+  repositoryId: number,
+  files: readonly CommentedFile[],
+  head: string,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  const present = await entriesAt(
+    app,
+    repositoryId,
+    head,
+    files.map(({ path }) => path),
+  )
+  const commits = new Set(files.flatMap(({ commitId, path }) => (present.has(path) ? [] : commitId)))
+  const moves = new Map<string, ReadonlyMap<string, string>>()
+  for (const commitId of [...commits].slice(0, MAX_RENAME_LOOKS)) {
+    // It may have been collected, if the head was moved away from it.
+    if (!(await readCommit(app.git, repositoryId, commitId))) continue
+    const window = { offset: 0, limit: MAX_RENAMED }
+    const diff = await reading(diffTrees(app.git, repositoryId, commitId, head, { lines: false, window }))
+    const renamed = diff.files.flatMap(({ kind, path, oldPath }): [string, string][] =>
+      kind === 'renamed' && oldPath !== undefined ? [[oldPath, path]] : [],
+    )
+    moves.set(commitId, new Map(renamed))
+  }
+  return moves
+}
+
+async function entriesAt(
+  app: App,
+  repositoryId: number,
+  commitId: string,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, TreeEntry>> {
+  const commit = await readCommit(app.git, repositoryId, commitId)
+  return commit ? findEntries(app.git, repositoryId, commit.treeId, paths) : new Map()
+}

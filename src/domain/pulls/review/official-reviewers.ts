@@ -1,0 +1,74 @@
+import { findUsersByIds } from '../../../storage/accounts/users.ts'
+import type { Db } from '../../../storage/database/database.ts'
+import { findMembersOf } from '../../../storage/organizations/team-members.ts'
+import { findTeamsAt, type Team } from '../../../storage/organizations/teams.ts'
+import { findListed } from '../../../storage/repos/branch-protections.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import { unitLevels } from '../../organizations/team-rights.ts'
+import {
+  accessOfUsers,
+  type OpenRepository,
+  type RepositoryAccess,
+  suffices,
+  type Unit,
+} from '../../repos/access/permissions.ts'
+import type { BranchRule } from '../../repos/protection/protection-rules.ts'
+import type { Officials } from './review-rules.ts'
+
+/** A repository, and whose it is. */
+export type Home = Pick<OpenRepository, 'repository' | 'owner'>
+
+/**
+ * Of some users and teams those whose word about a pull request counts at this moment: who is on the list of the rule for its base or,
+ * without one, may write the code. Whoever may not read pull requests any more has no say.
+ *
+ * @param rule for the base of the pull request; undefined without one.
+ */
+export async function findOfficials(
+  db: Db,
+  { repository, owner }: Home,
+  rule: Pick<BranchRule, 'id' | 'enable_approvals_whitelist'> | undefined,
+  userIds: readonly number[],
+  teamIds: readonly number[],
+): Promise<Officials> {
+  const users = [...(await findUsersByIds(db, userIds)).values()].filter(({ state }) => state === 'NORMAL')
+  const access = await accessOfUsers(db, users, repository, owner)
+  const teams = await findTeamsAt(db, repository, teamIds)
+  if (!rule?.enable_approvals_whitelist) {
+    const writers = users.filter(({ id }) => suffices(access.get(id)?.code ?? 'none', 'write'))
+    return {
+      userIds: idsOf(writers),
+      teamIds: idsOf(teams.filter((team) => suffices(teamLevel(team, 'code'), 'write'))),
+    }
+  }
+  const listed = await findListed(db, repository.id)
+  const isApproval = ({ protection_id, list }: { protection_id: number; list: string }) =>
+    protection_id === rule.id && list === 'approvals'
+  const listedTeams = idsOf(listed.teams.filter(isApproval))
+  const named = new Set([
+    ...idsOf(listed.users.filter(isApproval)),
+    ...(await findMembersOf(db, [...listedTeams], userIds)),
+  ])
+  const readers = users.filter(({ id }) => suffices(access.get(id)?.pulls ?? 'none', 'read'))
+  return {
+    userIds: idsOf(readers.filter(({ id }) => named.has(id))),
+    teamIds: idsOf(teams.filter(({ id }) => listedTeams.has(id))),
+  }
+}
+
+/** What a team that has a repository may do to a part of it. */
+export function teamLevel(team: Pick<Team, 'permission' | 'units'>, unit: Unit): RepositoryAccess {
+  if (team.permission === 'admin' || team.permission === 'owner') return team.permission
+  return unitLevels(team)[`repo.${unit}`] ?? 'none'
+}
+
+function idsOf(items: readonly { readonly id: number }[]): ReadonlySet<number> {
+  return new Set(items.map(({ id }) => id))
+}
+
+/** Whether a team may read the pull requests of a repository of its organisation. */
+export async function teamReads(db: Db, team: Team, repository: Repository): Promise<boolean> {
+  if (repository.private === 0) return true
+  const [found] = await findTeamsAt(db, repository, [team.id])
+  return found !== undefined && suffices(teamLevel(found, 'pulls'), 'read')
+}

@@ -1,0 +1,177 @@
+import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import * as rows from '../../../storage/pulls/pull-comments.ts'
+import { GHOST } from '../../accounts/users/owners.ts'
+import type { App } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../repos/access/permissions.ts'
+import { type OpenPull, openPull, openPulls, type PullNeed } from '../lifecycle/pull-requests.ts'
+import { checkText } from './comment-lines.ts'
+import { changeReviews, checkNotBlocked } from './review-changes.ts'
+
+export type { CommentPeriod, PullComment } from '../../../storage/pulls/pull-comments.ts'
+
+/** A comment on a pull request as whoever may read that sees it. */
+export interface PullCommentView {
+  readonly open: OpenPull
+  readonly comment: rows.PullComment
+  readonly poster: Owner
+}
+
+/** A part of a list. */
+export interface PullCommentPage {
+  readonly comments: readonly PullCommentView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * What people say about a pull request as a whole, oldest first.
+ *
+ * @throws what `openPull` throws.
+ */
+export async function listPullComments(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  period: rows.CommentPeriod,
+  offset: number,
+  limit: number,
+): Promise<PullCommentPage> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const comments = await rows.listPullComments(app.db, open.pull.id, period, offset, limit)
+  const total = await rows.countPullComments(app.db, open.pull.id, period)
+  return { comments: await viewComments(app, open, comments), total }
+}
+
+/**
+ * One comment on a pull request.
+ *
+ * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND
+ */
+export async function getPullComment(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<PullCommentView> {
+  const { open, comment } = await openComment(app, caller, ownerName, name, id, 'read')
+  return viewComment(app, open, comment)
+}
+
+/**
+ * Comments on a pull request.
+ *
+ * @throws what `openPull` throws where one takes part; USER_BLOCKED, INVALID_FIELD
+ */
+export async function createPullComment(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  body: string,
+): Promise<PullCommentView> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  await checkNotBlocked(app, caller, open)
+  checkText('body', body)
+  const comment = await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', (tx, { id }, now) =>
+    rows.insertPullComment(tx, {
+      pull_request_id: id,
+      poster_id: caller.user.id,
+      create_time: now,
+      update_time: now,
+      body,
+    }),
+  )
+  return viewComment(app, open, comment)
+}
+
+/**
+ * Changes what a comment says, on behalf of who wrote it or may write to pull requests.
+ *
+ * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED, USER_BLOCKED, INVALID_FIELD
+ */
+export async function editPullComment(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  id: number,
+  body: string,
+): Promise<PullCommentView> {
+  const { open, comment } = await openComment(app, caller, ownerName, name, id, 'take part')
+  checkMayChange(caller, open, comment)
+  await checkNotBlocked(app, caller, open)
+  checkText('body', body)
+  if (body === comment.body) return viewComment(app, open, comment)
+  const edited = await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', async (tx, _, now) => {
+    const changed = await rows.updatePullComment(tx, id, { body, update_time: now })
+    if (!changed) throw missing()
+    return changed
+  })
+  return viewComment(app, open, edited)
+}
+
+/**
+ * Deletes a comment, on behalf of who wrote it or may write to pull requests.
+ *
+ * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED
+ */
+export async function deletePullComment(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<void> {
+  const { open, comment } = await openComment(app, caller, ownerName, name, id, 'take part')
+  checkMayChange(caller, open, comment)
+  await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', async (tx) => {
+    if (!(await rows.deletePullComment(tx, id))) throw missing()
+  })
+}
+
+/** A comment on any pull request of a repository, by its id, and that pull request. */
+async function openComment(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+  needed: PullNeed,
+): Promise<{ open: OpenPull; comment: rows.PullComment }> {
+  const { repository } = await openPulls(app, caller, ownerName, name)
+  const found = await rows.findPullComment(app.db, repository.id, id)
+  if (!found) throw missing()
+  const { number, ...comment } = found
+  return { open: await openPull(app, caller, ownerName, name, number, needed), comment }
+}
+
+/** @throws ISSUE_COMMENT_DENIED */
+function checkMayChange({ user }: SignedIn, { access }: OpenPull, { poster_id }: rows.PullComment): void {
+  if (poster_id !== user.id && !suffices(access, 'write')) throw new DomainError('ISSUE_COMMENT_DENIED')
+}
+
+function missing(): DomainError {
+  return new DomainError('ISSUE_COMMENT_NOT_FOUND')
+}
+
+async function viewComments(
+  app: App,
+  open: OpenPull,
+  comments: readonly rows.PullComment[],
+): Promise<PullCommentView[]> {
+  const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
+  const posters = await findOwnersByIds(app.db, [...ids])
+  return comments.map((comment) => ({ open, comment, poster: posters.get(comment.poster_id ?? 0) ?? GHOST }))
+}
+
+async function viewComment(app: App, open: OpenPull, comment: rows.PullComment): Promise<PullCommentView> {
+  const [view] = await viewComments(app, open, [comment])
+  if (!view) throw new Error('a comment has no view')
+  return view
+}

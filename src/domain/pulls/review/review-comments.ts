@@ -1,0 +1,242 @@
+import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import type { ReviewComment } from '../../../storage/pulls/review-comments.ts'
+import * as rows from '../../../storage/pulls/review-comments.ts'
+import { findReview } from '../../../storage/pulls/reviews.ts'
+import { GHOST } from '../../accounts/users/owners.ts'
+import type { App } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../repos/access/permissions.ts'
+import { isPoster, type OpenPull, openPull, openPulls, type PullRequest } from '../lifecycle/pull-requests.ts'
+import { type CommentDraft, checkText, insertComments, type PlacedComment, placeComments } from './comment-lines.ts'
+import { followComments } from './comment-places.ts'
+import { changeReviews, checkNotBlocked } from './review-changes.ts'
+import { reviewViewer } from './review-views.ts'
+import { reviewedCommit } from './reviewed-commits.ts'
+import { keepBack, type OpenReview, openReview } from './reviews.ts'
+
+export type { ReviewComment } from '../../../storage/pulls/review-comments.ts'
+
+/** A comment of a review as a caller who may see it sees it. */
+export interface ReviewCommentView {
+  readonly open: OpenPull
+  readonly comment: ReviewComment
+  readonly poster: Owner
+  /** Who has dealt with it; undefined while nobody has. */
+  readonly resolver: Owner | undefined
+}
+
+/** A part of a list. */
+export interface ReviewCommentPage {
+  readonly comments: readonly ReviewCommentView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * What a review says about lines, oldest first.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function listReviewComments(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  offset: number,
+  limit: number,
+): Promise<ReviewCommentPage> {
+  const open = await openReview(app, caller, ownerName, name, number, id, 'read')
+  const comments = await followComments(app, open, await rows.listReviewComments(app.db, id, offset, limit))
+  return { comments: await viewComments(app, open, comments), total: open.review.comments_count }
+}
+
+/**
+ * One comment of a review.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getReviewComment(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  commentId: number,
+): Promise<ReviewCommentView> {
+  const open = await openReview(app, caller, ownerName, name, number, id, 'read')
+  const [comment] = await followComments(app, open, [await findIn(app, open, commentId)])
+  if (!comment) throw missing()
+  return viewComment(app, open, comment)
+}
+
+/**
+ * Adds a comment to a review, on behalf of its reviewer.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD, INVALID_REVIEW_LINE,
+ *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function createReviewComment(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  draft: CommentDraft,
+): Promise<ReviewCommentView> {
+  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  await checkNotBlocked(app, caller, open)
+  const { review } = open
+  if (review.reviewer_id !== caller.user.id || review.state === 'REQUEST_REVIEW') throw denied()
+  const commit = await reviewedCommit(app, open.pull, '')
+  const comments = await placeComments(app, open.repository.id, commit, [draft])
+  return addComments(app, caller, open, comments)
+}
+
+/**
+ * Answers a comment, in the review that it belongs to.
+ *
+ * @throws what `openPull` throws; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, INVALID_FIELD, TOO_MANY_REVIEW_COMMENTS
+ */
+export async function replyToReviewComment(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  commentId: number,
+  body: string,
+): Promise<ReviewCommentView> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const { comment, review } = await findComment(app, caller, open, commentId)
+  await checkNotBlocked(app, caller, open)
+  checkText('body', body)
+  const { path, side, line, commit_id, original_commit_id, diff_hunk } = comment
+  const reply = { path, side, line, commit_id, original_commit_id, diff_hunk, body }
+  return addComments(app, caller, { ...open, review }, [reply])
+}
+
+/**
+ * Deletes a comment of a review, on behalf of who wrote it, or may write to pull requests.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
+ */
+export async function deleteReviewComment(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  commentId: number,
+): Promise<void> {
+  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  const comment = await findIn(app, open, commentId)
+  if (comment.poster_id !== caller.user.id && !suffices(open.access, 'write')) throw denied()
+  await changeComments(app, caller, open, async (tx) => {
+    if (!(await rows.deleteReviewComment(tx, commentId))) throw missing()
+  })
+}
+
+/**
+ * Says whether a comment of a review has been dealt with, on behalf of who wrote it, opened the pull request, or may write to pull
+ * requests. Who was the first to say so stays it.
+ *
+ * @throws what `openPulls` throws; REPOSITORY_ARCHIVED, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
+ */
+export async function setResolved(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  commentId: number,
+  isResolved: boolean,
+): Promise<void> {
+  const { repository } = await openPulls(app, caller, ownerName, name)
+  const number = await rows.findNumberOfComment(app.db, repository.id, commentId)
+  if (number === undefined) throw missing()
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const { comment, review } = await findComment(app, caller, open, commentId)
+  const may = comment.poster_id === caller.user.id || isPoster(caller, open.pull) || suffices(open.access, 'write')
+  if (!may) throw denied()
+  await changeComments(app, caller, { ...open, review }, async (tx) => {
+    const present = await rows.findReviewComment(tx, commentId)
+    if (!present) throw missing()
+    await rows.setResolver(tx, commentId, isResolved ? (present.resolver_id ?? caller.user.id) : null)
+  })
+}
+
+async function addComments(
+  app: App,
+  caller: SignedIn,
+  open: OpenReview,
+  comments: readonly PlacedComment[],
+): Promise<ReviewCommentView> {
+  const [comment] = await changeComments(app, caller, open, (tx, _, now) =>
+    insertComments(tx, caller, open.review.id, comments, now),
+  )
+  if (!comment) throw missing()
+  return viewComment(app, open, comment)
+}
+
+/** Changes what a review says: nobody else's business while it is pending. */
+function changeComments<T>(
+  app: App,
+  caller: SignedIn,
+  open: OpenReview,
+  work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
+): Promise<T> {
+  return open.review.state === 'PENDING'
+    ? keepBack(app, open, work)
+    : changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', work)
+}
+
+/** A comment of a review. */
+async function findIn(app: App, { review }: OpenReview, commentId: number): Promise<ReviewComment> {
+  const comment = await rows.findReviewComment(app.db, commentId)
+  if (comment?.review_id !== review.id) throw missing()
+  return comment
+}
+
+/** A comment of any review of a pull request that the caller may see. */
+async function findComment(app: App, caller: Caller, open: OpenPull, commentId: number) {
+  const comment = await rows.findReviewComment(app.db, commentId)
+  const viewer = await reviewViewer(app, caller, open)
+  const review = comment && (await findReview(app.db, open.pull.id, viewer, comment.review_id))
+  if (!review) throw missing()
+  return { comment, review }
+}
+
+function missing(): DomainError {
+  return new DomainError('REVIEW_COMMENT_NOT_FOUND')
+}
+
+function denied(): DomainError {
+  return new DomainError('REVIEW_COMMENT_DENIED')
+}
+
+async function viewComments(
+  app: App,
+  open: OpenPull,
+  comments: readonly ReviewComment[],
+): Promise<ReviewCommentView[]> {
+  const ids = comments.flatMap(({ poster_id, resolver_id }) => [poster_id ?? [], resolver_id ?? []].flat())
+  const people = await findOwnersByIds(app.db, [...new Set(ids)])
+  return comments.map((comment) => ({
+    open,
+    comment,
+    poster: people.get(comment.poster_id ?? 0) ?? GHOST,
+    resolver: people.get(comment.resolver_id ?? 0),
+  }))
+}
+
+async function viewComment(app: App, open: OpenPull, comment: ReviewComment): Promise<ReviewCommentView> {
+  const [view] = await viewComments(app, open, [comment])
+  if (!view) throw new Error('a comment has no view')
+  return view
+}

@@ -1,0 +1,87 @@
+import * as rows from '../../../storage/pulls/reviews.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../repos/access/permissions.ts'
+import { openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
+import { MAX_TEXT_CHARACTERS } from './comment-lines.ts'
+import { changeReviews } from './review-changes.ts'
+import { isVote } from './review-rules.ts'
+import { type ReviewView, viewReview } from './review-views.ts'
+import { findReview, type OpenReview, present } from './reviews.ts'
+
+export interface Dismissal {
+  /** Why; may be empty. */
+  readonly message: string
+  /** Whether to dismiss what the same person has said before, too. */
+  readonly priors: boolean
+}
+
+/**
+ * Declares that an approval or a rejection does not count, on behalf of who administers the repository.
+ *
+ * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
+ */
+export async function dismissReview(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  { message, priors }: Dismissal,
+): Promise<ReviewView> {
+  const open = await openDismissible(app, caller, ownerName, name, number, id)
+  checkLength('message', message, MAX_TEXT_CHARACTERS)
+  const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
+    checkOpen(pull)
+    const changes = { dismissal_message: message, update_time: now }
+    const { reviewer_id } = open.review
+    if (priors && reviewer_id !== null) await rows.dismissVotes(tx, pull.id, reviewer_id, open.review, changes)
+    return present(await rows.updateReview(tx, id, { ...changes, dismissed: 1 }))
+  })
+  return viewReview(app, caller, open, review)
+}
+
+/**
+ * Takes a dismissal back.
+ *
+ * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED
+ */
+export async function undismissReview(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+): Promise<ReviewView> {
+  const open = await openDismissible(app, caller, ownerName, name, number, id)
+  const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
+    checkOpen(pull)
+    return present(await rows.updateReview(tx, id, { dismissed: 0, dismissal_message: '', update_time: now }))
+  })
+  return viewReview(app, caller, open, review)
+}
+
+async function openDismissible(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+): Promise<OpenReview> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  // Who may not is not told what there is.
+  if (!suffices(open.units.code, 'admin')) throw new DomainError('REVIEW_DISMISSAL_DENIED')
+  const review = await findReview(app, caller, open, id)
+  if (!isVote(review)) throw new DomainError('REVIEW_NOT_DISMISSIBLE')
+  checkOpen(open.pull)
+  return { ...open, review }
+}
+
+function checkOpen({ state }: PullRequest): void {
+  if (state !== 'OPEN') throw new DomainError('REVIEW_DISMISSAL_CLOSED')
+}

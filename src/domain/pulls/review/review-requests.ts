@@ -1,0 +1,209 @@
+import type { User } from '../../../storage/accounts/users.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { listTeams, type Team } from '../../../storage/organizations/teams.ts'
+import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
+import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import * as rows from '../../../storage/pulls/reviews.ts'
+import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { teamNameKey } from '../../organizations/teams.ts'
+import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+import { isPoster, type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
+import { findOfficials, teamReads } from './official-reviewers.ts'
+import { changeReviews, checkNotBlocked } from './review-changes.ts'
+import { findRule, homeOf, restoreVotes } from './review-states.ts'
+import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
+
+/** Whom a pull request waits for at most, and whom one request may name: more would all wait for each other. */
+export const MAX_REVIEWERS = 100
+
+/** Who is to review. */
+export interface Reviewers {
+  readonly users: readonly User[]
+  readonly teams: readonly Team[]
+}
+
+/** The same, by names. */
+export interface ReviewerNames {
+  /** In any case of their letters, as are those of the teams. */
+  readonly users: readonly string[]
+  readonly teams: readonly string[]
+}
+
+/**
+ * Asks people and teams to review a pull request, on behalf of who opened it, or may write to pull requests.
+ *
+ * @throws what `openPull` throws; USER_BLOCKED, REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND, INVALID_REVIEWER,
+ *   TOO_MANY_REVIEWERS
+ */
+export async function requestReviewers(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  names: ReviewerNames,
+): Promise<ReviewView[]> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  await checkNotBlocked(app, caller, open)
+  if (!maySelect(caller, open)) throw new DomainError('REVIEW_REQUEST_DENIED')
+  checkOpen(open.pull)
+  const reviewers = await findReviewers(app, caller, open, open.pull.poster_id, names)
+  if (reviewers.users.length + reviewers.teams.length === 0) return []
+  const requests = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEW_REQUESTED', async (tx, pull) => {
+    checkOpen(pull)
+    return requestReviews(app, tx, pull, reviewers)
+  })
+  return viewReviews(app, caller, open, requests)
+}
+
+/**
+ * Takes back that people and teams are asked for reviews, on behalf of who may ask, or of the only one who is to be asked no more.
+ * What they said before counts again.
+ *
+ * @throws what `openPull` throws; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND, TOO_MANY_REVIEWERS
+ */
+export async function withdrawReviewRequests(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  names: ReviewerNames,
+): Promise<void> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const named = await findNamed(app, caller, open, names)
+  const areOnlyOwn = named.teams.length === 0 && named.users.every(({ id }) => id === caller.user.id)
+  if (!areOnlyOwn && !maySelect(caller, open)) throw new DomainError('REVIEW_REQUEST_DENIED')
+  checkOpen(open.pull)
+  const requests = await rows.listReviewRequests(app.db, [open.pull.id])
+  const users = named.users.filter(({ id }) => requests.some(({ reviewer_id }) => reviewer_id === id))
+  const teams = named.teams.filter(({ id }) => requests.some(({ team_id }) => team_id === id))
+  if (users.length + teams.length === 0) return
+  await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEW_REQUESTED', async (tx, pull) => {
+    checkOpen(pull)
+    for (const { id: userId } of users) await rows.deleteReviewRequest(tx, pull.id, { userId })
+    for (const { id: teamId } of teams) await rows.deleteReviewRequest(tx, pull.id, { teamId })
+    await restoreVotes(
+      tx,
+      pull,
+      users.map(({ id }) => id),
+    )
+  })
+}
+
+function maySelect(caller: SignedIn, { pull, access }: OpenPull): boolean {
+  return isPoster(caller, pull) || suffices(access, 'write')
+}
+
+function checkOpen({ state }: PullRequest): void {
+  if (state !== 'OPEN') throw new DomainError('REVIEW_REQUEST_CLOSED')
+}
+
+/**
+ * Those whom somebody wants to review a pull request, each once.
+ *
+ * @param open the repository of its base.
+ * @param posterId who opened it; null when the account is gone.
+ * @throws REVIEWER_NOT_FOUND for whom, or which team, the caller may not know of; INVALID_REVIEWER for who may not read pull requests,
+ *   and for who opened this one; TOO_MANY_REVIEWERS
+ */
+export async function findReviewers(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  posterId: number | null,
+  names: ReviewerNames,
+): Promise<Reviewers> {
+  const named = await findNamed(app, caller, open, names)
+  const { repository, owner } = open
+  for (const user of named.users) {
+    const isFit = user.id !== posterId && (await mayReview(app, user, open))
+    if (!isFit) throw new DomainError('INVALID_REVIEWER', { name: user.username })
+  }
+  for (const team of named.teams) {
+    const isFit = owner.id === team.organization_id && (await teamReads(app.db, team, repository))
+    if (!isFit) throw new DomainError('INVALID_REVIEWER', { name: team.name })
+  }
+  return named
+}
+
+/** Whether somebody can be asked for a review. */
+export async function mayReview(app: App, user: User, { repository, owner }: OpenRepository): Promise<boolean> {
+  const { code, pulls } = await accessOfUser(app, user, repository, owner)
+  return user.state === 'NORMAL' && suffices(pulls, 'read') && suffices(code, 'read')
+}
+
+async function findNamed(app: App, caller: SignedIn, open: OpenRepository, names: ReviewerNames): Promise<Reviewers> {
+  if (names.users.length + names.teams.length > MAX_REVIEWERS) throw tooMany()
+  const users = new Map<number, User>()
+  for (const name of names.users) {
+    const user = await findUserByUsername(app.db, name)
+    if (!user || !(await isKnown(app, caller, open, user))) throw notFound('user', name)
+    users.set(user.id, user)
+  }
+  const teams = new Map<number, Team>()
+  const seen = names.teams.length === 0 ? undefined : await seenTeams(app, caller, open)
+  for (const name of names.teams) {
+    const [team] = seen ? await listTeams(app.db, { ...seen.filter, nameKey: teamNameKey(name) }, 0, 1) : []
+    if (!team) throw notFound('team', name)
+    teams.set(team.id, team)
+  }
+  return { users: [...users.values()], teams: [...teams.values()] }
+}
+
+/** Whether a caller may know of a user: of one who hides too, where that one takes part. */
+async function isKnown(app: App, caller: SignedIn, open: OpenRepository, user: User): Promise<boolean> {
+  return (await maySeeOwner(app, caller, userAsOwner(user))) || mayReview(app, user, open)
+}
+
+function notFound(kind: 'user' | 'team', name: string): DomainError {
+  return new DomainError('REVIEWER_NOT_FOUND', { kind, name: metadataText(name) })
+}
+
+function tooMany(): DomainError {
+  return new DomainError('TOO_MANY_REVIEWERS', { limit: String(MAX_REVIEWERS) })
+}
+
+/**
+ * Lets a pull request wait for reviews, in the transaction of something that has it touched. What people said before counts no more
+ * once they are asked again. Who is asked already is asked once.
+ *
+ * @returns what they are asked for.
+ * @throws TOO_MANY_REVIEWERS
+ */
+export async function requestReviews(
+  app: App,
+  tx: Tx,
+  pull: PullRequest,
+  reviewers: Reviewers,
+): Promise<rows.Review[]> {
+  const { users, teams } = reviewers
+  if (users.length + teams.length === 0) return []
+  const present = await rows.listReviewRequests(tx, [pull.id])
+  const userIds = users.map(({ id }) => id)
+  const teamIds = teams.map(({ id }) => id)
+  const officials = await findOfficials(tx, await homeOf(tx, pull), await findRule(tx, pull), userIds, teamIds)
+  const now = nowSeconds(app.clock)
+  const request = { pull_request_id: pull.id, state: 'REQUEST_REVIEW', commit_id: pull.head_commit, body: '' } as const
+  const times = { compared_head: '', create_time: now, update_time: now }
+  const asked: rows.Review[] = []
+  const ask = async (whom: Pick<rows.Review, 'reviewer_id' | 'team_id'>, isOfficial: boolean) => {
+    const official = Number(isOfficial)
+    const known = present.find((r) => r.reviewer_id === whom.reviewer_id && r.team_id === whom.team_id)
+    if (known) await rows.setOfficialRequest(tx, known.id, isOfficial)
+    asked.push(
+      known ? { ...known, official } : await rows.insertReview(tx, { ...request, ...times, ...whom, official }),
+    )
+  }
+  for (const id of userIds) {
+    await rows.clearOfficialVotes(tx, pull.id, id)
+    await ask({ reviewer_id: id, team_id: null }, officials.userIds.has(id))
+  }
+  for (const id of teamIds) await ask({ reviewer_id: null, team_id: id }, officials.teamIds.has(id))
+  if (new Set([...present, ...asked].map(({ id }) => id)).size > MAX_REVIEWERS) throw tooMany()
+  await insertParticipants(tx, pull.id, userIds)
+  return asked
+}

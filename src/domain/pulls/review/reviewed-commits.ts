@@ -1,0 +1,46 @@
+import { independentCommits } from '../../../git/merging/merge.ts'
+import { inspectObject, isObjectId } from '../../../git/objects/objects.ts'
+import type { App } from '../../app.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { prepareHead } from '../heads/pull-heads.ts'
+import type { PullRequest } from '../lifecycle/pull-requests.ts'
+import { mergeBaseOf } from './review-states.ts'
+
+/** What a review is about. */
+export interface ReviewedCommit {
+  readonly id: string
+  /** Where it left the base; undefined when the base is gone, or has nothing in common with it. */
+  readonly mergeBase: string | undefined
+}
+
+/**
+ * The commit of a pull request that a reviewer names: its head, or another one that would come with it.
+ *
+ * @param text an id in full; the head when empty.
+ * @throws REVIEW_COMMIT_UNKNOWN when it is not one of them, or not any more; REF_NOT_FOUND when the head is nowhere; SERVER_BUSY,
+ *   GIT_TIMEOUT
+ */
+export async function reviewedCommit(app: App, pull: PullRequest, text: string): Promise<ReviewedCommit> {
+  const head = await prepareHead(app, pull)
+  const id = text === '' ? head : text.toLowerCase()
+  if (id !== head && !(await isCommitBehind(app, pull, id, head))) throw unknownCommit(text)
+  const mergeBase = pull.state === 'MERGED' ? pull.merge_base : await mergeBaseOf(app, pull, id)
+  const isOfBase = mergeBase !== undefined && (id === mergeBase || (await leadsTo(app, pull, id, mergeBase)))
+  if (id !== head && isOfBase) throw unknownCommit(text)
+  return { id, mergeBase }
+}
+
+function unknownCommit(text: string): DomainError {
+  return new DomainError('REVIEW_COMMIT_UNKNOWN', { sha: metadataText(text) })
+}
+
+async function isCommitBehind(app: App, pull: PullRequest, id: string, head: string): Promise<boolean> {
+  const found = isObjectId(id) ? await reading(inspectObject(app.git, pull.repository_id, id)) : undefined
+  return found?.type === 'commit' && (await leadsTo(app, pull, id, head))
+}
+
+/** Whether another commit has all of a commit. */
+async function leadsTo(app: App, { repository_id }: PullRequest, from: string, to: string): Promise<boolean> {
+  return !(await reading(independentCommits(app.git, repository_id, [from, to]))).has(from)
+}

@@ -1,0 +1,279 @@
+import { type Tx, transaction } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/pulls/reviews.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { isPoster, type OpenPull, openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
+import { type CommentDraft, insertComments, MAX_TEXT_CHARACTERS, placeComments } from './comment-lines.ts'
+import { findOfficials } from './official-reviewers.ts'
+import { changeReviews, checkNotBlocked, reread } from './review-changes.ts'
+import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
+import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
+import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
+import { type ReviewedCommit, reviewedCommit } from './reviewed-commits.ts'
+
+export interface ReviewDraft {
+  /** As `readEvent` takes it. */
+  readonly event: string
+  readonly body: string
+  /** Id of the commit that was looked at; empty for the head. */
+  readonly commitId: string
+  readonly comments: readonly CommentDraft[]
+}
+
+/** A review that a caller may see, and where it is. */
+export interface OpenReview extends OpenPull {
+  readonly review: rows.Review
+}
+
+/** A part of a list. */
+export interface ReviewPage {
+  readonly reviews: readonly ReviewView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * The reviews of a pull request that a caller may see, and those that somebody is asked for, oldest first.
+ *
+ * @throws what `openPull` throws; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function listReviews(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  offset: number,
+  limit: number,
+): Promise<ReviewPage> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  await compareReviews(app, open.pull)
+  const viewer = await reviewViewer(app, caller, open)
+  const reviews = await rows.listReviews(app.db, open.pull.id, viewer, offset, limit)
+  return {
+    reviews: await viewReviews(app, caller, open, reviews),
+    total: await rows.countReviews(app.db, open.pull.id, viewer),
+  }
+}
+
+/**
+ * One review that a caller may see.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getReview(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+): Promise<ReviewView> {
+  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  await compareReviews(app, open.pull)
+  return viewReview(app, caller, open, await findReview(app, caller, open, id))
+}
+
+/**
+ * A review that a caller may see.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND
+ */
+export async function openReview(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  needed: 'read' | 'take part',
+): Promise<OpenReview> {
+  const open = await openPull(app, caller, ownerName, name, number, needed)
+  return { ...open, review: await findReview(app, caller, open, id) }
+}
+
+/** @throws REVIEW_NOT_FOUND when there is none that the caller may see. */
+export async function findReview(app: App, caller: Caller, open: OpenPull, id: number): Promise<rows.Review> {
+  const review = await rows.findReview(app.db, open.pull.id, await reviewViewer(app, caller, open), id)
+  if (!review) throw new DomainError('REVIEW_NOT_FOUND')
+  return review
+}
+
+/**
+ * Reviews a pull request, on behalf of whoever may read it. What the caller has begun to say of it before is a part of it.
+ *
+ * @throws what `openPull` throws; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
+ *   REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY,
+ *   GIT_TIMEOUT
+ */
+export async function createReview(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  draft: ReviewDraft,
+): Promise<ReviewView> {
+  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  await checkNotBlocked(app, caller, open)
+  const event = readEvent(draft.event)
+  const { body } = draft
+  checkLength('body', body, MAX_TEXT_CHARACTERS)
+  const begun = await rows.findPendingReview(app.db, open.pull.id, caller.user.id)
+  check(caller, open.pull, event, body, (begun?.comments_count ?? 0) + draft.comments.length)
+  const commit = await reviewedCommit(app, open.pull, draft.commitId)
+  const comments = await placeComments(app, open.repository.id, commit, draft.comments)
+
+  const write = async (tx: Tx, pull: PullRequest, now: number) => {
+    const { id } = await putPending(tx, caller, pull, aboutCommit(open.pull, pull, commit), body, now)
+    await insertComments(tx, caller, id, comments, now)
+    const pending = present(await rows.findReviewById(tx, id))
+    check(caller, pull, event, body, pending.comments_count)
+    return event === 'PENDING' ? pending : submit(tx, caller, pull, pending, event, body, now)
+  }
+  const review =
+    event === 'PENDING'
+      ? await keepBack(app, open, write)
+      : await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', write)
+  return viewReview(app, caller, open, review)
+}
+
+/**
+ * Submits a review that is pending, as one of the commit that it was begun for: what came since, nobody says to have seen.
+ *
+ * @param body empty for the one that it has.
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING, INVALID_FIELD,
+ *   OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
+ */
+export async function submitReview(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+  { event: text, body }: Pick<ReviewDraft, 'event' | 'body'>,
+): Promise<ReviewView> {
+  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  await checkNotBlocked(app, caller, open)
+  checkPending(open.review)
+  checkLength('body', body, MAX_TEXT_CHARACTERS)
+  const event = readEvent(text)
+  const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
+    const pending = present(await rows.findReviewById(tx, id))
+    checkPending(pending)
+    const said = body.trim() === '' ? pending.body : body
+    check(caller, pull, event, said, pending.comments_count)
+    if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
+    return submit(tx, caller, pull, pending, event, said, now)
+  })
+  return viewReview(app, caller, open, review)
+}
+
+/**
+ * Deletes a review with its comments, on behalf of its reviewer, or of an administrator of the site. What the reviewer said before it
+ * counts no more than it did.
+ *
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
+ */
+export async function deleteReview(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  number: number,
+  id: number,
+): Promise<void> {
+  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  const isOwn = open.review.reviewer_id === caller.user.id
+  if (!isOwn && !actsAsAdministrator(caller, 'write')) throw new DomainError('REVIEW_DELETION_DENIED')
+  const remove = async (tx: Tx, pull: PullRequest, now: number) => {
+    const { state, reviewer_id, ...review } = present(await rows.findReviewById(tx, id))
+    await rows.deleteReview(tx, id)
+    if (reviewer_id === null) return
+    if (state === 'REQUEST_REVIEW') await restoreVotes(tx, pull, [reviewer_id])
+    // Nor does it when the pull request goes to another base.
+    if (isVote({ state })) await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
+  }
+  if (open.review.state === 'PENDING') await keepBack(app, open, remove)
+  else await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', remove)
+}
+
+/** Makes a change that is nobody else's business. */
+export function keepBack<T>(
+  app: App,
+  { pull }: OpenPull,
+  work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
+): Promise<T> {
+  return transaction(app.db, async (tx) => work(tx, await reread(tx, pull), nowSeconds(app.clock)))
+}
+
+function check(caller: SignedIn, pull: PullRequest, event: ReviewEvent, body: string, comments: number): void {
+  checkReview({ event, body, hasComments: comments > 0, isOwn: isPoster(caller, pull), state: pull.state })
+}
+
+function checkPending({ state }: rows.Review): void {
+  if (state !== 'PENDING') throw new DomainError('REVIEW_NOT_PENDING')
+}
+
+/**
+ * What a row keeps of what is reviewed.
+ *
+ * @param before the pull request as it was when the commit was looked up.
+ */
+function aboutCommit(before: PullRequest, { base_branch, head_commit }: PullRequest, commit: ReviewedCommit) {
+  const isOfHead = commit.id === head_commit && before.base_branch === base_branch
+  return {
+    commit_id: commit.id,
+    merge_base: commit.mergeBase ?? '',
+    compared_head: isOfHead ? commit.id : '',
+    compared_base: commit.mergeBase ?? '',
+    stale: 0,
+  }
+}
+
+/** Begins a review, or goes on with the one that the caller has begun. */
+async function putPending(
+  tx: Tx,
+  { user }: SignedIn,
+  { id }: PullRequest,
+  about: ReturnType<typeof aboutCommit>,
+  body: string,
+  now: number,
+): Promise<rows.Review> {
+  const changes = { ...about, body, create_time: now, update_time: now }
+  const begun = await rows.findPendingReview(tx, id, user.id)
+  if (begun) return present(await rows.updateReview(tx, begun.id, changes))
+  const key = { pull_request_id: id, reviewer_id: user.id, team_id: null, state: 'PENDING', official: 0 } as const
+  return rows.insertReview(tx, { ...key, ...changes })
+}
+
+/** Makes a review that is pending one for everybody: the latest word of its reviewer, and an answer to whoever asked for it. */
+async function submit(
+  tx: Tx,
+  { user }: SignedIn,
+  pull: PullRequest,
+  { id }: rows.Review,
+  event: Exclude<ReviewEvent, 'PENDING'>,
+  body: string,
+  now: number,
+): Promise<rows.Review> {
+  let official = 0
+  if (isVote({ state: event })) {
+    await rows.clearOfficialVotes(tx, pull.id, user.id)
+    const officials = await findOfficials(tx, await homeOf(tx, pull), await findRule(tx, pull), [user.id], [])
+    official = Number(officials.userIds.has(user.id))
+  }
+  // Nobody answers for a team what they have asked it themselves.
+  if (user.id !== pull.poster_id) await rows.deleteAnsweredRequests(tx, pull.id, user.id)
+  const changes = { state: event, official, body, create_time: now, update_time: now }
+  return present(await rows.updateReview(tx, id, changes))
+}
+
+/** @throws REVIEW_NOT_FOUND when it is gone. */
+export function present(review: rows.Review | undefined): rows.Review {
+  if (!review) throw new DomainError('REVIEW_NOT_FOUND')
+  return review
+}

@@ -1,0 +1,129 @@
+import { blockExists } from '../../../storage/accounts/user-blocks.ts'
+import type { User } from '../../../storage/accounts/users.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import * as rows from '../../../storage/repos/collaborators.ts'
+import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
+import type { App } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { accessOfUser, checkNotArchived, openRepository, type RepositoryAccess, suffices } from './permissions.ts'
+
+const LEVELS = ['read', 'write', 'admin'] as const
+
+/**
+ * Who was given access to a repository by name.
+ *
+ * @throws what `openRepository` throws.
+ */
+export async function listCollaborators(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  offset: number,
+  limit: number,
+): Promise<NumberedUserPage> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'none')
+  return {
+    users: await rows.listCollaborators(app.db, repository.id, offset, limit),
+    total: await rows.countCollaborators(app.db, repository.id),
+  }
+}
+
+/** @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user was given nothing by name. */
+export async function checkCollaborator(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  username: string,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'none')
+  const user = await requireUser(app, username)
+  const found = await rows.findCollaborator(app.db, repository.id, user.id)
+  if (!found) throw new DomainError('COLLABORATOR_NOT_FOUND', { username: user.username })
+}
+
+/**
+ * Gives a user access to a repository, in place of what the user was given before.
+ *
+ * @param permission `read`, `write` or `admin`; empty for `write`.
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR, USER_BLOCKED
+ */
+export async function addCollaborator(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  username: string,
+  permission: string,
+): Promise<void> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const level = LEVELS.find((known) => known === (permission || 'write'))
+  if (!level) throw new DomainError('INVALID_COLLABORATOR', { permission: permission.slice(0, 64) })
+  const user = await requireUser(app, username)
+  if (user.id === owner.id) throw new DomainError('INVALID_COLLABORATOR', { username: user.username })
+  await transaction(app.db, async (tx) => {
+    const isBlocked = (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
+    if (isBlocked) throw new DomainError('USER_BLOCKED')
+    await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })
+    // They may be who ordered a merge, or whose approval it waits for.
+    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+  })
+  app.signals.autoMerges.notify()
+}
+
+/** @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER */
+export async function removeCollaborator(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  username: string,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const user = await requireUser(app, username)
+  await transaction(app.db, async (tx) => {
+    await rows.deleteCollaborator(tx, repository.id, user.id)
+    // Those that they have ordered are none any more.
+    await wakeAutoMerges(tx, app.clock.now(), repository.id)
+  })
+  app.signals.autoMerges.notify()
+}
+
+/** What a user may do to a repository. */
+export interface UserPermission {
+  readonly user: User
+  /** Of the code. */
+  readonly access: RepositoryAccess
+}
+
+/**
+ * What a user may do to a repository: for the user's own eyes, and for those who administer it.
+ *
+ * @throws what `openRepository` throws; REPOSITORY_ACCESS_DENIED, USER_NOT_FOUND
+ */
+export async function getPermission(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  username: string,
+): Promise<UserPermission> {
+  const { repository, owner, access } = await openRepository(app, caller, ownerName, name, 'none')
+  const user = await findUserByUsername(app.db, username)
+  const isOwn = user?.id === caller.user.id
+  if (!isOwn && !suffices(access, 'admin')) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed: 'admin' })
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, 64) })
+  const { code } = await accessOfUser(app, user, repository, owner)
+  return { user, access: code }
+}
+
+async function requireUser(app: App, username: string): Promise<User> {
+  const user = await findUserByUsername(app.db, username)
+  if (!user) throw new DomainError('UNKNOWN_USER', { username: username.slice(0, 64) })
+  return user
+}

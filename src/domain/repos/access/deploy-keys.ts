@@ -1,0 +1,113 @@
+import { findKeyByFingerprint, insertPublicKey, type KeyPage } from '../../../storage/accounts/public-keys.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/repos/deploy-keys.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { checkKeyTitle, type PublicKeyDraft } from '../../accounts/keys/public-keys.ts'
+import { readSshKey } from '../../accounts/keys/ssh-keys.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
+
+export type DeployKey = rows.DeployKey
+
+/** More than anybody has machines that deploy. */
+const MAX_KEYS = 100
+
+/** A key of a repository, with the repository. */
+export interface DeployKeyView extends OpenRepository {
+  readonly key: DeployKey
+}
+
+/** A part of a repository's keys, with the repository. */
+export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
+
+/**
+ * A part of the keys of a repository, in the order in which they were added.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
+ */
+export async function listDeployKeys(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  filter: rows.DeployKeyFilter,
+  offset: number,
+  limit: number,
+): Promise<DeployKeyPage> {
+  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  return { ...open, ...(await rows.listDeployKeys(app.db, open.repository.id, filter, offset, limit)) }
+}
+
+/**
+ * One key of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, KEY_NOT_FOUND
+ */
+export async function getDeployKey(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: bigint,
+): Promise<DeployKeyView> {
+  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const key = await rows.findDeployKey(app.db, open.repository.id, Number(id))
+  if (!key) throw new DomainError('KEY_NOT_FOUND')
+  return { ...open, key }
+}
+
+/**
+ * Adds an SSH key to a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_SSH_KEY,
+ *   INVALID_FIELD, SSH_KEY_IN_USE, DEPLOY_KEY_EXISTS, DEPLOY_KEY_TITLE_TAKEN, TOO_MANY_KEYS
+ */
+export async function addDeployKey(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  draft: PublicKeyDraft,
+): Promise<DeployKeyView> {
+  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(open.repository)
+  const title = checkKeyTitle(draft.title)
+  const { line, lineWithoutComment, fingerprint } = readSshKey(draft.key)
+  const repository_id = open.repository.id
+  const create_time = nowSeconds(app.clock)
+  const key = await transaction(app.db, async (tx) => {
+    if (!(await findRepositoryById(tx, repository_id))) throw new DomainError('REPOSITORY_NOT_FOUND')
+    const known = await findKeyByFingerprint(tx, fingerprint)
+    if (known && known.user_id !== null) throw new DomainError('SSH_KEY_IN_USE')
+    if (known && (await rows.hasDeployKey(tx, repository_id, known.id))) throw new DomainError('DEPLOY_KEY_EXISTS')
+    if (await rows.hasDeployKeyTitle(tx, repository_id, title)) throw new DomainError('DEPLOY_KEY_TITLE_TAKEN')
+    if ((await rows.countDeployKeys(tx, repository_id)) >= MAX_KEYS) {
+      throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
+    }
+    // Other repositories may share it, and what this one says about it is not for them.
+    const shared = { user_id: null, fingerprint, title: '', line: lineWithoutComment, read_only: 0, create_time }
+    const { id: key_id } = known ?? (await insertPublicKey(tx, shared))
+    const added = { repository_id, key_id, title, line, read_only: draft.readOnly ? 1 : 0, create_time }
+    return { ...added, id: await rows.insertDeployKey(tx, added), fingerprint }
+  })
+  return { ...open, key }
+}
+
+/**
+ * Takes an SSH key from a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, KEY_NOT_FOUND
+ */
+export async function deleteDeployKey(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: bigint,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  if (!(await rows.deleteDeployKey(app.db, repository.id, Number(id)))) throw new DomainError('KEY_NOT_FOUND')
+}

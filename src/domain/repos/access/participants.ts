@@ -1,0 +1,66 @@
+import type { User } from '../../../storage/accounts/users.ts'
+import { listParticipants } from '../../../storage/repos/collaborators.ts'
+import { findUserByUsername } from '../../accounts/users/owners.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { accessOfUser, accessOfUsers, openRepository, suffices, type UnitAccess } from './permissions.ts'
+
+/** Users in one list: clients show them in a menu. */
+const MAX_LISTED = 1000
+
+/**
+ * The users whom clients offer as assignees: those who may write pull requests.
+ *
+ * @throws what `openRepository` throws
+ */
+export function listAssignees(app: App, caller: Caller, ownerName: string, name: string): Promise<User[]> {
+  return participantsWith(app, caller, ownerName, name, ({ pulls }) => suffices(pulls, 'write'))
+}
+
+/**
+ * The users whom clients offer as reviewers: those who may read code and pull requests.
+ *
+ * @throws what `openRepository` throws
+ */
+export function listReviewers(app: App, caller: Caller, ownerName: string, name: string): Promise<User[]> {
+  const mayReview = ({ code, pulls }: UnitAccess) => suffices(code, 'read') && suffices(pulls, 'read')
+  return participantsWith(app, caller, ownerName, name, mayReview)
+}
+
+async function participantsWith(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  isFit: (access: UnitAccess) => boolean,
+): Promise<User[]> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'none')
+  const users = await listParticipants(app.db, repository, MAX_LISTED)
+  const access = await accessOfUsers(app.db, users, repository, owner)
+  return users.filter(({ id }) => {
+    const units = access.get(id)
+    return units !== undefined && isFit(units)
+  })
+}
+
+/**
+ * Checks that a user can be assigned to pull requests.
+ *
+ * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user cannot be assigned
+ */
+export async function checkAssignee(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  username: string,
+): Promise<void> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'none')
+  const user = await findUserByUsername(app.db, username)
+  if (!user) throw new DomainError('UNKNOWN_USER', { username: metadataText(username) })
+  const { pulls } = await accessOfUser(app, user, repository, owner)
+  if (user.state !== 'NORMAL' || !suffices(pulls, 'read')) {
+    throw new DomainError('COLLABORATOR_NOT_FOUND', { username: user.username })
+  }
+}

@@ -1,0 +1,295 @@
+import {
+  findFormerOwner,
+  findOwnerById,
+  findOwnerByNameKey,
+  findOwnersByIds,
+  type Owner,
+} from '../../../storage/accounts/owners.ts'
+import type { User } from '../../../storage/accounts/users.ts'
+import type { Db } from '../../../storage/database/database.ts'
+import {
+  findRenamedRepository,
+  findRepository,
+  findRepositoryById,
+  type Repository,
+} from '../../../storage/repos/repositories.ts'
+import {
+  findGrants,
+  findGrantsOn,
+  findGrantsTo,
+  type RepositoryGrant,
+} from '../../../storage/repos/repository-grants.ts'
+import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
+import { nameKey } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { repositoryNameKey } from './names.ts'
+
+/** What a caller may do to a repository, each level including those before it. */
+export const LEVELS = ['none', 'read', 'write', 'admin', 'owner'] as const
+export type RepositoryAccess = (typeof LEVELS)[number]
+
+/** A part of a repository that teams may be let into by itself. */
+export type Unit = keyof typeof TEAM_UNITS
+const UNITS: readonly Unit[] = ['code', 'issues', 'pulls', 'releases']
+
+/** A level for each part. To administer or to own is always about the whole. */
+export type UnitAccess = Readonly<Record<Unit, RepositoryAccess>>
+
+/** A repository that a caller may at least read a part of. */
+export interface OpenRepository {
+  readonly repository: Repository
+  readonly owner: Owner
+  /** The level of the part that was asked for. */
+  readonly access: RepositoryAccess
+  readonly units: UnitAccess
+}
+
+/** Whether a level is enough for what needs another one. */
+export function suffices(access: RepositoryAccess, needed: RepositoryAccess): boolean {
+  return LEVELS.indexOf(access) >= LEVELS.indexOf(needed)
+}
+
+/** Whether any part may be read. To who may read none, the repository does not exist. */
+function readsAny(units: UnitAccess): boolean {
+  return UNITS.some((unit) => units[unit] !== 'none')
+}
+
+/** What a caller brings to the question which repositories they may read; lists take it as a condition of their query. */
+export function repositoryReader(app: App, caller: Caller): RepositoryReader {
+  if (caller.kind === 'anonymous') return { ...STRANGER, shutOut: app.settings.privateInstance }
+  const levels = ['write', 'read'] as const
+  return {
+    ...STRANGER,
+    userId: caller.user.id,
+    restricted: caller.user.restricted === 1,
+    publicOnly: seesPublicDataOnly(caller),
+    administrator: levels.find((level) => actsAsAdministrator(caller, level)) ?? 'none',
+  }
+}
+
+const STRANGER: RepositoryReader = {
+  userId: undefined,
+  shutOut: false,
+  restricted: false,
+  publicOnly: false,
+  administrator: 'none',
+}
+
+/**
+ * What somebody may do to a repository. The one rule: whatever serves repositories, over the API or by Git, goes by it, and
+ * `readableBy` in storage says the same of the rows of a list.
+ *
+ * It does not depend on what the repository is: archived, a mirror, or without one of its parts.
+ *
+ * @param grants what the reader was given on it, and the teams of its owner that the reader is in.
+ */
+export function decideAccess(
+  reader: RepositoryReader,
+  repository: Pick<Repository, 'owner_id' | 'private'>,
+  owner: Pick<Owner, 'visibility'>,
+  grants: readonly RepositoryGrant[],
+): UnitAccess {
+  const isPublic = repository.private === 0
+  if (reader.shutOut) return everywhere('none')
+  if (reader.publicOnly && !(isPublic && owner.visibility === 'public')) return everywhere('none')
+  if (isAlmighty(reader, repository)) return everywhere('owner')
+  const isMember = grants.some(({ kind }) => kind === 'team')
+  const isOpen = isPublic && !reader.restricted && sees(reader, owner, isMember)
+  const atLeast = isOpen || reader.administrator === 'read' ? 'read' : 'none'
+  const levelOf = (unit: Unit) => highest([atLeast, ...grants.map((grant) => grantedLevel(grant, unit))])
+  return { code: levelOf('code'), issues: levelOf('issues'), pulls: levelOf('pulls'), releases: levelOf('releases') }
+}
+
+/** Whom nobody needs to have given anything. */
+function isAlmighty({ userId, administrator }: RepositoryReader, { owner_id }: Pick<Repository, 'owner_id'>): boolean {
+  return userId === owner_id || administrator === 'write'
+}
+
+/** Whether somebody may know of an owner who hides from some. */
+function sees({ userId }: RepositoryReader, { visibility }: Pick<Owner, 'visibility'>, isMember: boolean): boolean {
+  if (visibility === 'public' || isMember) return true
+  return visibility === 'limited' && userId !== undefined
+}
+
+function grantedLevel(grant: RepositoryGrant, unit: Unit): RepositoryAccess {
+  if (grant.kind === 'collaborator') return grant.level
+  if (!grant.applies) return 'none'
+  if (grant.permission === 'owner' || grant.permission === 'admin') return grant.permission
+  const level = LEVELS.find((known) => known === grant.units[TEAM_UNITS[unit]]) ?? 'none'
+  // A team that administers a part of it does not administer the repository.
+  return suffices(level, 'write') ? 'write' : level
+}
+
+function highest(levels: readonly RepositoryAccess[]): RepositoryAccess {
+  return levels.reduce((best, level) => (suffices(best, level) ? best : level))
+}
+
+function everywhere(level: RepositoryAccess): UnitAccess {
+  return { code: level, issues: level, pulls: level, releases: level }
+}
+
+/** What a user may do to a repository, whatever credential the user comes with. */
+export async function accessOfUser(app: App, user: User, repository: Repository, owner: Owner): Promise<UnitAccess> {
+  return inUse(repository, await rightsOf(app, readerOf(user), repository, owner))
+}
+
+/** The same for several users, by their ids, in one look. */
+export async function accessOfUsers(
+  db: Db,
+  users: readonly User[],
+  repository: Repository,
+  owner: Owner,
+): Promise<ReadonlyMap<number, UnitAccess>> {
+  const ids = users.map(({ id }) => id)
+  const grants = await findGrantsTo(db, ids, repository.id)
+  const accessOf = (user: User) => decideAccess(readerOf(user), repository, owner, grants.get(user.id) ?? [])
+  return new Map(users.map((user) => [user.id, inUse(repository, accessOf(user))]))
+}
+
+function readerOf({ id: userId, restricted, role }: User): RepositoryReader {
+  const administrator = role === 'ADMIN' ? 'write' : 'none'
+  return { ...STRANGER, userId, restricted: restricted === 1, administrator }
+}
+
+/** Rights without those to parts that are switched off. */
+function inUse({ has_issues, has_pull_requests, has_releases }: Repository, rights: UnitAccess): UnitAccess {
+  return {
+    code: rights.code,
+    issues: has_issues === 1 ? rights.issues : 'none',
+    pulls: has_pull_requests === 1 ? rights.pulls : 'none',
+    releases: has_releases === 1 ? rights.releases : 'none',
+  }
+}
+
+async function rightsOf(app: App, reader: RepositoryReader, repository: Repository, owner: Owner): Promise<UnitAccess> {
+  // The owner's own calls, and those of strangers, need no look at what was given to whom.
+  const needsGrants = reader.userId !== undefined && !isAlmighty(reader, repository)
+  const grants = needsGrants ? await findGrants(app.db, reader.userId, repository.id) : []
+  return decideAccess(reader, repository, owner, grants)
+}
+
+/**
+ * The repository that a caller names, for something that needs a level of access to a part of it.
+ *
+ * @param ownerName, name in any case.
+ * @param needed `none` for whoever may read any part.
+ * @throws REPOSITORY_NOT_FOUND when there is none, or none that the caller may know of; REPOSITORY_MOVED and
+ *   REPOSITORY_OWNER_RENAMED under the same condition; REPOSITORY_ACCESS_DENIED when the caller may read it and no more;
+ *   REPOSITORY_UNIT_CLOSED when the part is switched off, or the caller may read others only. That there are pull requests is not
+ *   even told.
+ */
+export async function openRepository(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  needed: RepositoryAccess,
+  unit: Unit = 'code',
+): Promise<OpenRepository> {
+  const [ownerKey, key] = [nameKey(ownerName), repositoryNameKey(name)]
+  const owner = await findOwnerByNameKey(app.db, ownerKey)
+  const repository = owner && (await findRepository(app.db, owner.id, key))
+  if (!repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)
+  return open(app, caller, repository, owner, needed, unit)
+}
+
+/**
+ * The repository with a number, for something that needs a level of access to a part of it.
+ *
+ * @throws as `openRepository`, save that numbers never move.
+ */
+export async function openRepositoryById(
+  app: App,
+  caller: Caller,
+  id: number,
+  needed: RepositoryAccess,
+  unit: Unit = 'code',
+): Promise<OpenRepository> {
+  const repository = await findRepositoryById(app.db, id)
+  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
+  if (!owner) throw missing()
+  return open(app, caller, repository, owner, needed, unit)
+}
+
+/**
+ * Of the repositories of a list those that a caller may read a part of, in the same order.
+ *
+ * For lists whose query has left out what `readableBy` leaves out, and for what is embedded elsewhere.
+ */
+export async function openRepositories(
+  app: App,
+  caller: Caller,
+  repositories: readonly Repository[],
+  unit: Unit = 'code',
+): Promise<OpenRepository[]> {
+  const reader = repositoryReader(app, caller)
+  const owners = await findOwnersByIds(app.db, [...new Set(repositories.map(({ owner_id }) => owner_id))])
+  const others = repositories.filter((repository) => !isAlmighty(reader, repository)).map(({ id }) => id)
+  const grants = reader.userId === undefined ? undefined : await findGrantsOn(app.db, reader.userId, others)
+  return repositories.flatMap((repository) => {
+    const owner = owners.get(repository.owner_id)
+    if (!owner) return []
+    const rights = decideAccess(reader, repository, owner, grants?.get(repository.id) ?? [])
+    const units = inUse(repository, rights)
+    return readsAny(rights) ? [{ repository, owner, access: units[unit], units }] : []
+  })
+}
+
+async function open(
+  app: App,
+  caller: Caller,
+  repository: Repository,
+  owner: Owner,
+  needed: RepositoryAccess,
+  unit: Unit,
+): Promise<OpenRepository> {
+  const rights = await rightsOf(app, repositoryReader(app, caller), repository, owner)
+  const units = inUse(repository, rights)
+  const access = units[unit]
+  if (!readsAny(rights) || (unit === 'pulls' && access === 'none')) throw missing()
+  if (suffices(access, needed)) return { repository, owner, access, units }
+  throw needed === 'read'
+    ? new DomainError('REPOSITORY_UNIT_CLOSED', { unit })
+    : new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+}
+
+/** @param owner whoever has the name now; undefined when nobody has. */
+async function movedOrMissing(
+  app: App,
+  caller: Caller,
+  owner: Owner | undefined,
+  ownerKey: string,
+  key: string,
+): Promise<DomainError> {
+  const searched = owner ?? (await findFormerOwner(app.db, ownerKey))
+  if (!searched) return missing()
+  const named = owner ? undefined : await findRepository(app.db, searched.id, key)
+  const repository = named ?? (await findRenamedRepository(app.db, searched.id, key))
+  const present = repository && (await findOwnerById(app.db, repository.owner_id))
+  if (!present) return missing()
+  const rights = await rightsOf(app, repositoryReader(app, caller), repository, present)
+  if (!readsAny(rights)) return missing()
+  const names = { owner: present.name, name: repository.name, former: `${ownerKey}/${key}` }
+  return new DomainError(owner ? 'REPOSITORY_MOVED' : 'REPOSITORY_OWNER_RENAMED', names)
+}
+
+function missing(): DomainError {
+  return new DomainError('REPOSITORY_NOT_FOUND')
+}
+
+/** @throws REPOSITORY_ARCHIVED */
+export function checkNotArchived({ archive_time }: Repository): void {
+  if (archive_time !== null) throw new DomainError('REPOSITORY_ARCHIVED')
+}
+
+/**
+ * Lets nothing write to the branches, tags and files of a repository that is kept as it is here, or elsewhere.
+ *
+ * @throws REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
+ */
+export function checkWritable(repository: Repository): void {
+  checkNotArchived(repository)
+  if (repository.mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')
+}

@@ -1,0 +1,36 @@
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+  type RepositoryAccess,
+  suffices,
+} from './permissions.ts'
+
+/**
+ * The repository that a caller names, for what its issues and its pull requests share: to read or write one of them is enough. With
+ * both of them switched off it has none of that.
+ *
+ * @param needed `write` asks that the repository is not archived, too.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ */
+export async function openForPlanning(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  needed: 'read' | 'write',
+): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'none', 'issues')
+  const { repository, units } = open
+  const levels: readonly RepositoryAccess[] = [
+    repository.has_issues === 1 ? units.issues : 'none',
+    repository.has_pull_requests === 1 ? units.pulls : 'none',
+  ]
+  if (!levels.some((level) => suffices(level, 'read'))) throw new DomainError('REPOSITORY_NOT_FOUND')
+  if (!levels.some((level) => suffices(level, needed))) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+  if (needed === 'write') checkNotArchived(repository)
+  return open
+}

@@ -1,0 +1,41 @@
+import type { Release } from '../../../storage/repos/releases.ts'
+import type { App } from '../../app.ts'
+import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
+
+/** Whether a caller may know of the drafts of a repository. */
+export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'units'>): boolean {
+  return caller.kind === 'user' && holdsScope(caller, 'write:repository') && suffices(units.releases, 'write')
+}
+
+/**
+ * The repository whose releases somebody writes.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ */
+export async function openForWriting(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'write', 'releases')
+  checkNotArchived(open.repository)
+  return open
+}
+
+/**
+ * A release as far as a caller may know of it.
+ *
+ * @throws RELEASE_NOT_FOUND
+ */
+export function visibleRelease(
+  caller: Caller,
+  open: Pick<OpenRepository, 'units'>,
+  release: Release | undefined,
+): Release {
+  const isHidden = release === undefined || release.tag_only === 1 || (release.draft === 1 && !seesDrafts(caller, open))
+  if (isHidden) throw new DomainError('RELEASE_NOT_FOUND')
+  return release
+}

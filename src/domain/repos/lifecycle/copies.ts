@@ -1,0 +1,92 @@
+import { discardDraft, publishDraft, repositoryExists } from '../../../git/repositories/repositories.ts'
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
+import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
+import { repositoriesWithPendingRefUpdates } from '../../../storage/repos/branches.ts'
+import { findForkOf } from '../../../storage/repos/forks.ts'
+import {
+  deleteRepository,
+  findRepositoryById,
+  insertRepository,
+  type NewRepository,
+} from '../../../storage/repos/repositories.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+import { repositoryNameKey } from '../access/names.ts'
+import { noteUpdatesIn } from '../refs/pending-ref-updates.ts'
+import { recordAllRefs } from '../refs/ref-updates.ts'
+import { removeRepository } from './repositories.ts'
+
+/**
+ * Repositories that begin as copies of others. The folder is made in whole before there is a row, so that nobody ever sees half of
+ * one, and a copy that takes an hour holds no name meanwhile.
+ */
+
+/** What makes a copy the repository that it is. */
+export type Copy = Pick<
+  NewRepository,
+  'owner_id' | 'name' | 'description' | 'private' | 'default_branch' | 'parent_id' | 'mirror' | 'original_url'
+>
+
+/**
+ * Makes a repository of a draft, or nothing at all. The draft is gone afterwards either way.
+ *
+ * @param describe says what it is, from rows as they are at that moment.
+ * @param addRows stores what hangs off it.
+ * @returns its number.
+ * @throws FORK_EXISTS, REPOSITORY_EXISTS, and what the two throw.
+ */
+export async function publishCopy(
+  app: App,
+  draft: string,
+  describe: (tx: Tx) => Promise<Copy>,
+  addRows: (tx: Tx, id: number) => Promise<void>,
+): Promise<number> {
+  let copy: Copy | undefined
+  const inserted = await transaction(app.db, async (tx) => {
+    copy = await describe(tx)
+    const id = await insertRepository(tx, rowOf(app, copy))
+    await addRows(tx, id)
+    return { id, note: await noteUpdatesIn(app, tx, id) }
+  }).catch(async (error: unknown) => {
+    await discardDraft(draft)
+    throw copy && isUniqueViolation(error) ? await whyTaken(app, copy) : error
+  })
+  const { id, note } = inserted
+  try {
+    await publishDraft(app.git, draft, id)
+    await recordAllRefs(app, id, note)
+    return id
+  } catch (error) {
+    await removeRepository(app, id)
+    throw error
+  }
+}
+
+function rowOf(app: App, copy: Copy): NewRepository {
+  const now = nowSeconds(app.clock)
+  const times = { archive_time: null, create_time: now, update_time: now }
+  return { ...copy, ...times, name_key: repositoryNameKey(copy.name), website: '' }
+}
+
+/** Finds out which of the two things there is already. */
+async function whyTaken(app: App, { owner_id, parent_id, name }: Copy): Promise<DomainError> {
+  const fork = parent_id && (await findForkOf(app.db, owner_id, parent_id))
+  if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
+  const owner = await findOwnerById(app.db, owner_id)
+  return new DomainError('FORK_EXISTS', { owner: owner?.name ?? '' })
+}
+
+/**
+ * Removes the rows of copies whose folders a crash came before: nobody has been told of them. When the server starts, before
+ * missing folders are made anew for those who have.
+ */
+export async function forgetUnpublishedCopies(app: App): Promise<void> {
+  for (const id of await repositoriesWithPendingRefUpdates(app.db)) {
+    const repository = await findRepositoryById(app.db, id)
+    const isCopy = repository && (repository.parent_id !== null || repository.original_url !== '')
+    // With a branch it was there once: then its folder is missing for another reason.
+    if (!isCopy || repository.branch_count > 0 || (await repositoryExists(app.git, id))) continue
+    await transaction(app.db, (tx) => deleteRepository(tx, id))
+    app.log.warn({ repository: id }, 'a copy that a crash left without a folder was removed')
+  }
+}

@@ -1,0 +1,158 @@
+import { storeBlob } from '../../../git/objects/object-writes.ts'
+import { editTree } from '../../../git/objects/tree-edits.ts'
+import * as git from '../../../git/repositories/repositories.ts'
+import { type Owner, organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { putCollaborator } from '../../../storage/repos/collaborators.ts'
+import * as rows from '../../../storage/repos/repositories.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { checkSeesPrivate, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openOrganization } from '../../organizations/access.ts'
+import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
+import type { RepositoryView } from '../listing/repository-views.ts'
+import { gitIdentity } from '../reading/git-identity.ts'
+import { forgetNote, noteUpdatesIn } from '../refs/pending-ref-updates.ts'
+import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
+import { storeOwnCommit } from '../writing/server-commits.ts'
+import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
+import { checkBranchName, checkText } from './repository-fields.ts'
+
+/** Default branch of a repository whose creator names none. */
+export const DEFAULT_BRANCH = 'main'
+
+/** The one template of a README. */
+const DEFAULT_README = 'Default'
+
+/** The one hash of object names that libgit2 has repositories for. */
+const OBJECT_FORMAT = 'sha1'
+
+/** A repository as somebody asks for it; empty texts leave the choice to us. */
+export interface RepositoryDraft {
+  readonly name: string
+  readonly description: string
+  readonly private: boolean
+  readonly template: boolean
+  /** Whether to begin with a commit that has a README. */
+  readonly autoInit: boolean
+  readonly defaultBranch: string
+  readonly objectFormatName: string
+  /** Names of templates for the first commit. */
+  readonly readme: string
+  readonly gitignores: string
+  readonly license: string
+  readonly issueLabels: string
+}
+
+/** Where somebody makes a repository. */
+export interface NewRepositoryPlace {
+  readonly owner: Owner
+  /** Whether who makes it has to be made its administrator by name, for being none otherwise. */
+  readonly makesAdministrator: boolean
+}
+
+/**
+ * Where a caller makes a repository: among the caller's own, or in an organisation.
+ *
+ * @param organization its name; empty for the caller's own.
+ * @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN
+ */
+export async function openForNewRepository(
+  app: App,
+  caller: SignedIn,
+  organization: string,
+): Promise<NewRepositoryPlace> {
+  if (organization === '') return { owner: userAsOwner(caller.user), makesAdministrator: false }
+  const open = await openOrganization(app, caller, organization, 'create-repository')
+  return { owner: organizationAsOwner(open.organization), makesAdministrator: !open.isOwner }
+}
+
+/** Gives who made a repository, or brought it there, what they need to go on with it. */
+export async function admitMaker(tx: Tx, place: NewRepositoryPlace, userId: number, repositoryId: number) {
+  if (!place.makesAdministrator) return
+  await putCollaborator(tx, { repository_id: repositoryId, user_id: userId, level: 'admin' })
+}
+
+/**
+ * Makes a repository.
+ *
+ * @param organization whose it shall be; empty for the caller's own.
+ * @throws what `openForNewRepository` throws; INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
+ *   UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND, REPOSITORY_EXISTS
+ */
+export async function createRepository(
+  app: App,
+  caller: SignedIn,
+  organization: string,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
+  const place = await openForNewRepository(app, caller, organization)
+  if (draft.private) checkSeesPrivate(caller)
+  const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
+  checkDraft(draft, defaultBranch)
+  const now = nowSeconds(app.clock)
+  const { id, note } = await withUniqueName(app, draft.name, async (tx) => {
+    const inserted = await rows.insertRepository(tx, {
+      owner_id: place.owner.id,
+      name: draft.name,
+      name_key: repositoryNameKey(draft.name),
+      description: draft.description,
+      website: '',
+      private: draft.private ? 1 : 0,
+      template: draft.template ? 1 : 0,
+      archive_time: null,
+      default_branch: defaultBranch,
+      default_merge_style: app.settings.defaultMergeStyle,
+      create_time: now,
+      update_time: now,
+    })
+    await admitMaker(tx, place, caller.user.id, inserted)
+    // A crash before the folder is there leaves word of it.
+    return { id: inserted, note: await noteUpdatesIn(app, tx, inserted) }
+  })
+  try {
+    await git.createRepository(app.git, id, defaultBranch)
+    if (draft.autoInit) await makeFirstCommit(app, caller, id, draft, defaultBranch)
+    await recordUpdates(app, id, note, [])
+  } catch (error) {
+    await removeRepository(app, id)
+    throw error
+  } finally {
+    forgetNote(app, note)
+  }
+  return getRepositoryById(app, caller, id)
+}
+
+function checkDraft(draft: RepositoryDraft, defaultBranch: string): void {
+  checkRepositoryName(draft.name)
+  checkText('description', draft.description)
+  checkBranchName(defaultBranch)
+  if (draft.objectFormatName !== '' && draft.objectFormatName !== OBJECT_FORMAT) {
+    throw new DomainError('UNSUPPORTED_OBJECT_FORMAT', { format: draft.objectFormatName.slice(0, 100) })
+  }
+  if (draft.autoInit) checkTemplates(draft)
+}
+
+function checkTemplates({ readme, gitignores, license, issueLabels }: RepositoryDraft): void {
+  const unknown = { readme: readme === DEFAULT_README ? '' : readme, gitignores, license, issue_labels: issueLabels }
+  for (const [field, name] of Object.entries(unknown)) {
+    if (name !== '') throw new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', { field, name: name.slice(0, 100) })
+  }
+}
+
+const REGULAR_FILE = 0o100644
+
+/** Makes a commit with a README, on the default branch. */
+async function makeFirstCommit(app: App, caller: SignedIn, id: number, draft: RepositoryDraft, branch: string) {
+  const text = `# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`
+  const file = { blobId: await storeBlob(app.git, id, Buffer.from(text)), mode: REGULAR_FILE }
+  const self = gitIdentity(app, caller)
+  const commit = await storeOwnCommit(app, id, {
+    treeId: await editTree(app.git, id, undefined, [{ path: 'README.md', file }]),
+    parentIds: [],
+    author: self,
+    committer: self,
+    message: 'Initial commit\n',
+  })
+  await applyUpdates(app, id, [{ name: `refs/heads/${branch}`, from: undefined, to: commit }])
+}

@@ -1,0 +1,121 @@
+import { draftFork } from '../../../git/transfer/forks.ts'
+import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/repos/forks.ts'
+import { findRepository, findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
+import { isBlocked } from '../../accounts/users/blocks.ts'
+import type { App } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
+import { type OpenRepository, openRepositories, openRepository, repositoryReader } from '../access/permissions.ts'
+import { type RepositoryView, viewRepositories } from '../listing/repository-views.ts'
+import { type Copy, publishCopy } from './copies.ts'
+import { admitMaker, openForNewRepository } from './create-repository.ts'
+import { getRepositoryById } from './repositories.ts'
+
+/** A fork as somebody asks for it; empty texts leave the choice to us. */
+export interface ForkDraft {
+  /** Name of the organisation that it shall belong to; empty for the caller. */
+  readonly organization: string
+  /** Empty for the name of the parent. */
+  readonly name: string
+}
+
+/**
+ * Forks a repository. An owner has one fork of it at most, and none of its own.
+ *
+ * A fork is as private as its parent is when it is made: also where the parent is open, but its owner is not known to everybody.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, USER_BLOCKED, ORGANIZATION_NOT_FOUND,
+ *   ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, FORK_EXISTS, REPOSITORY_EXISTS
+ */
+export async function createFork(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: ForkDraft,
+): Promise<RepositoryView> {
+  const parent = await openRepository(app, caller, ownerName, name, 'read')
+  if (await isBlocked(app, [parent.owner.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
+  const place = await openForNewRepository(app, caller, draft.organization)
+  const forkName = checkRepositoryName(draft.name || parent.repository.name)
+  await checkNoFork(app, place.owner, parent)
+  // What is taken when the copy is ready is found out then; this saves the copy.
+  if (await findRepository(app.db, place.owner.id, repositoryNameKey(forkName))) {
+    throw new DomainError('REPOSITORY_EXISTS', { name: forkName })
+  }
+  const folder = await draftFork(app.git, parent.repository.id).catch(async (error: unknown) => {
+    const isGone = (await findRepositoryById(app.db, parent.repository.id)) === undefined
+    throw isGone ? new DomainError('REPOSITORY_NOT_FOUND') : error
+  })
+  const id = await publishCopy(
+    app,
+    folder,
+    (tx) => describe(tx, parent.repository.id, place.owner, forkName),
+    (tx, fork) => admitMaker(tx, place, caller.user.id, fork),
+  )
+  return getRepositoryById(app, caller, id)
+}
+
+async function checkNoFork(app: App, owner: Owner, parent: OpenRepository): Promise<void> {
+  const { id } = parent.repository
+  const existing = owner.id === parent.owner.id ? parent.repository : await rows.findForkOf(app.db, owner.id, id)
+  if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name })
+}
+
+/** The parent may have gone, or gone private, while its objects were shared. */
+async function describe(tx: Tx, parentId: number, owner: Owner, name: string): Promise<Copy> {
+  const parent = await findRepositoryById(tx, parentId)
+  const parentOwner = parent && (await findOwnerById(tx, parent.owner_id))
+  if (!parentOwner) throw new DomainError('REPOSITORY_NOT_FOUND')
+  const { description, default_branch } = parent
+  const isPrivate = isHidden(parent, parentOwner) ? 1 : 0
+  return { owner_id: owner.id, name, description, default_branch, private: isPrivate, parent_id: parentId }
+}
+
+function isHidden(repository: Repository, owner: Owner): boolean {
+  return repository.private === 1 || owner.visibility !== 'public'
+}
+
+/**
+ * Checks that a repository may be opened to all: what it was forked from must not be hidden. In the transaction that opens it, since
+ * the parent may be on its way to be hidden, and its forks with it.
+ *
+ * @throws PARENT_PRIVATE
+ */
+export async function checkMayBePublic(tx: Tx, { parent_id }: Repository): Promise<void> {
+  const parent = parent_id === null ? undefined : await findRepositoryById(tx, parent_id)
+  const owner = parent && (await findOwnerById(tx, parent.owner_id))
+  if (owner && isHidden(parent, owner)) throw new DomainError('PARENT_PRIVATE')
+}
+
+/** A part of the forks of a repository. */
+export interface ForkPage {
+  readonly forks: readonly RepositoryView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * The forks of a repository that a caller may read, oldest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
+ */
+export async function listForks(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  offset: number,
+  limit: number,
+): Promise<ForkPage> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'read')
+  const reader = repositoryReader(app, caller)
+  const found = await rows.listForks(app.db, repository.id, reader, offset, limit)
+  return {
+    forks: await viewRepositories(app, caller, await openRepositories(app, caller, found)),
+    total: await rows.countForks(app.db, repository.id, reader),
+  }
+}

@@ -1,0 +1,162 @@
+import { createDraft, discardDraft } from '../../../git/repositories/repositories.ts'
+import { finishCopy } from '../../../git/transfer/mirrors.ts'
+import { findOwnerById, findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
+import { insertMirror, type Mirror } from '../../../storage/repos/mirrors.ts'
+import { findRepository } from '../../../storage/repos/repositories.ts'
+import { maySeeOwner } from '../../accounts/users/owners.ts'
+import { nameKey } from '../../accounts/users/user-fields.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
+import type { RepositoryView } from '../listing/repository-views.ts'
+import { publishCopy } from './copies.ts'
+import { admitMaker, DEFAULT_BRANCH, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
+import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
+import { nextSyncTime } from './mirrors.ts'
+import { getRepositoryById } from './repositories.ts'
+import { checkText } from './repository-fields.ts'
+import {
+  FetchError,
+  reachUpstream,
+  readUpstream,
+  sealCredentials,
+  type Upstream,
+  type UpstreamDraft,
+} from './upstreams.ts'
+
+/** A copy as somebody asks for it. */
+export interface MigrationDraft {
+  readonly upstream: UpstreamDraft
+  /** Empty for whom `ownerId` says. */
+  readonly ownerName: string
+  /** 0 for the caller. */
+  readonly ownerId: number
+  readonly name: string
+  readonly description: string
+  readonly private: boolean
+  /** Whether it shall follow what it was copied from. */
+  readonly mirror: boolean
+  /** Empty for the usual one. */
+  readonly mirrorInterval: string
+}
+
+/**
+ * Copies a repository from another server, once or to follow it. What fails leaves nothing behind.
+ *
+ * @param until gives it up: nobody waits for it any more.
+ * @throws INVALID_CLONE_ADDRESS, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_MIRROR_INTERVAL, UNKNOWN_USER, PERMISSION_DENIED,
+ *   ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
+ */
+export async function migrateRepository(
+  app: App,
+  caller: SignedIn,
+  draft: MigrationDraft,
+  until: AbortSignal,
+): Promise<RepositoryView> {
+  const place = await openPlace(app, caller, draft)
+  const upstream = readUpstream(draft.upstream)
+  checkRepositoryName(draft.name)
+  checkText('description', draft.description)
+  const intervalSeconds = draft.mirrorInterval ? parseMirrorInterval(draft.mirrorInterval) : DEFAULT_INTERVAL_SECONDS
+  if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
+    throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
+  }
+  const leave = app.copies.take(caller.user.id)
+  const copying = copy(app, caller, place, draft, { upstream, intervalSeconds, until }).finally(leave)
+  // Whether or not the client waits, the server does before it closes the database.
+  app.background.run('migration', () => copying.catch(() => {}))
+  const id = await copying.catch((error: unknown) => {
+    throw error instanceof FetchError ? new DomainError('CLONE_FAILED', { cause: error.message }) : error
+  })
+  app.signals.mirrors.notify()
+  return getRepositoryById(app, caller, id)
+}
+
+/** Where the caller may put a repository: others' are for administrators, and organisations for those whom they let. */
+async function openPlace(app: App, caller: SignedIn, draft: MigrationDraft): Promise<NewRepositoryPlace> {
+  const { ownerName, ownerId } = draft
+  if (ownerName === '' && ownerId === 0) return openForNewRepository(app, caller, '')
+  const owner = ownerName ? await findOwnerByNameKey(app.db, nameKey(ownerName)) : await findOwnerById(app.db, ownerId)
+  if (!owner || !(await maySeeOwner(app, caller, owner))) throw unknownOwner(draft)
+  if (owner.kind === 'ORGANIZATION') return openForNewRepository(app, caller, owner.name)
+  const isAllowed = owner.id === caller.user.id || actsAsAdministrator(caller, 'write')
+  if (!isAllowed) throw new DomainError('PERMISSION_DENIED')
+  return { owner, makesAdministrator: false }
+}
+
+function unknownOwner({ ownerName, ownerId }: MigrationDraft): DomainError {
+  return new DomainError('UNKNOWN_USER', { username: (ownerName || String(ownerId)).slice(0, 64) })
+}
+
+/** What was read of a draft. */
+interface Migration {
+  readonly upstream: Upstream
+  readonly intervalSeconds: number
+  /** Fires when nobody waits any more. */
+  readonly until: AbortSignal
+}
+
+/** @returns the number of the copy. */
+async function copy(
+  app: App,
+  caller: SignedIn,
+  place: NewRepositoryPlace,
+  draft: MigrationDraft,
+  { upstream, intervalSeconds, until }: Migration,
+): Promise<number> {
+  const folder = await createDraft(app.git, DEFAULT_BRANCH)
+  const defaultBranch = await fetchAll(app, folder, upstream, until)
+  const { name, description, mirror } = draft
+  return publishCopy(
+    app,
+    folder,
+    async (tx) => {
+      // It may have been deleted in the hour that a copy may take.
+      if (!(await findOwnerById(tx, place.owner.id))) throw unknownOwner(draft)
+      return {
+        owner_id: place.owner.id,
+        name,
+        description,
+        private: draft.private ? 1 : 0,
+        default_branch: defaultBranch,
+        mirror: mirror ? 1 : 0,
+        original_url: upstream.url.href,
+      }
+    },
+    async (tx, id) => {
+      await admitMaker(tx, place, caller.user.id, id)
+      if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
+    },
+  )
+}
+
+/** @returns the default branch. What fails takes the draft with it. */
+async function fetchAll(app: App, draft: string, upstream: Upstream, until: AbortSignal): Promise<string> {
+  try {
+    const named = await reachUpstream(app, upstream, until, async (reached) => {
+      await reached.fetchInto(draft, false)
+      return reached.readDefaultBranch(draft)
+    })
+    await finishCopy(draft, named)
+    return named ?? DEFAULT_BRANCH
+  } catch (error) {
+    await discardDraft(draft)
+    throw error
+  }
+}
+
+function newMirror(app: App, repositoryId: number, upstream: Upstream, intervalSeconds: number): Mirror {
+  const now = nowSeconds(app.clock)
+  return {
+    repository_id: repositoryId,
+    url: upstream.url.href,
+    credentials: sealCredentials(app, upstream),
+    interval_seconds: intervalSeconds,
+    prune: 1,
+    next_sync_time: nextSyncTime(app, intervalSeconds),
+    last_sync_time: now,
+    change_time: now,
+    error: '',
+  }
+}

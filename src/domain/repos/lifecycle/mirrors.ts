@@ -1,0 +1,126 @@
+import { discardDraft } from '../../../git/repositories/repositories.ts'
+import { compareRefs, draftSync, releaseObjects, tidyPacks } from '../../../git/transfer/mirrors.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/repos/mirrors.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
+import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import { applyUpdates } from '../refs/ref-updates.ts'
+import { parseMirrorInterval } from './mirror-intervals.ts'
+import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
+
+/** Fetches under way at once. Each holds two processes, and as much of the disk as the largest push. */
+const MAX_UNDER_WAY = 4
+
+/** Of which for the mirrors of one account. */
+const MAX_UNDER_WAY_PER_OWNER = 2
+
+/**
+ * Makes a mirror follow its original soon. Once is as good as several times.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_NOT_MIRROR
+ */
+export async function requestMirrorSync(app: App, caller: Caller, ownerName: string, name: string): Promise<void> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'write')
+  checkNotArchived(repository)
+  if (repository.mirror === 0) throw new DomainError('REPOSITORY_NOT_MIRROR')
+  await transaction(app.db, (tx) => rows.requestSync(tx, repository.id, app.clock.now()))
+  app.signals.mirrors.notify()
+}
+
+/**
+ * What an edit makes of the row of a mirror. Whoever stores it gives the signal for mirrors afterwards.
+ *
+ * @param interval as somebody writes it; undefined or empty leaves it as it is.
+ * @param prune whether what is deleted there is deleted here; undefined leaves it as it is.
+ * @throws INVALID_MIRROR_INTERVAL
+ */
+export function mirrorChanges(app: App, interval: string | undefined, prune: boolean | undefined): rows.MirrorChanges {
+  const changes: rows.MirrorChanges = {}
+  if (interval) {
+    changes.interval_seconds = parseMirrorInterval(interval)
+    changes.next_sync_time = nextSyncTime(app, changes.interval_seconds)
+  }
+  if (prune !== undefined) changes.prune = prune ? 1 : 0
+  return changes
+}
+
+/** When a mirror is due that is as its original is now, in Unix milliseconds; null when somebody has to ask. */
+export function nextSyncTime(app: App, intervalSeconds: number): number | null {
+  return intervalSeconds === 0 ? null : app.clock.now() + intervalSeconds * 1000
+}
+
+/** Makes mirrors follow as they fall due, until it is stopped. */
+export function startMirrors(app: App): DueWorker {
+  return startDueWork(app, synchronisations(app))
+}
+
+function synchronisations(app: App): DueWork {
+  return {
+    failure: 'a mirror could not be synchronised',
+    maxUnderWay: MAX_UNDER_WAY,
+    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    signal: app.signals.mirrors,
+    ...rows.mirrorQueue(app.db),
+    run: (id, until) => syncMirror(app, id, until),
+  }
+}
+
+/**
+ * Makes a mirror follow its original and records what came of it. A process that dies before that does it again after its next
+ * start.
+ */
+async function syncMirror(app: App, repositoryId: number, until: AbortSignal): Promise<void> {
+  const mirror = await rows.findMirror(app.db, repositoryId)
+  if (!mirror) return
+  const result = await follow(app, mirror, until)
+  if (until.aborted) return
+  await transaction(app.db, (tx) => rows.recordSync(tx, mirror, result, nextSyncTime(app, mirror.interval_seconds)))
+}
+
+async function follow(app: App, mirror: rows.Mirror, until: AbortSignal): Promise<rows.SyncResult> {
+  const { repository_id: id, change_time } = mirror
+  try {
+    const repository = await findRepositoryById(app.db, id)
+    // What is archived stays as it is.
+    if (repository?.archive_time !== null) return { error: mirror.error }
+    const isChanged = await fetchChanges(app, mirror, until)
+    const now = nowSeconds(app.clock)
+    return { error: '', last_sync_time: now, change_time: isChanged ? now : change_time }
+  } catch (error) {
+    if (error instanceof FetchError) return { error: error.message }
+    const isDeleted = (await findRepositoryById(app.db, id)) === undefined
+    if (!isDeleted && !until.aborted)
+      app.log.error({ err: error, repository: id }, 'a mirror could not be synchronised')
+    return { error: 'the server failed' }
+  }
+}
+
+/**
+ * Fetches what is new in quarantine, then moves the refs through the door.
+ *
+ * @returns whether there was anything new.
+ */
+async function fetchChanges(app: App, mirror: rows.Mirror, until: AbortSignal): Promise<boolean> {
+  const { repository_id: id } = mirror
+  const upstream = { url: new URL(mirror.url), credentials: openCredentials(app, mirror.credentials) }
+  const draft = await draftSync(app.git, id)
+  try {
+    await reachUpstream(app, upstream, until, (reached) => reached.fetchInto(draft, mirror.prune === 1))
+    const updates = await compareRefs(app.git, id, draft)
+    if (updates.length === 0) return false
+    await releaseObjects(app.git, id, draft)
+    // What goes makes room for what comes: a branch `a` for a branch `a/b`.
+    const gone = updates.filter(({ to }) => to === undefined)
+    const kept = updates.filter(({ to }) => to !== undefined)
+    if (gone.length > 0) await applyUpdates(app, id, gone)
+    if (kept.length > 0) await applyUpdates(app, id, kept)
+    await tidyPacks(app.git, id)
+    return true
+  } finally {
+    await discardDraft(draft)
+  }
+}

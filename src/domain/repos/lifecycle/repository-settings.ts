@@ -1,0 +1,186 @@
+import { setDefaultBranch } from '../../../git/refs/refs.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { findBranch } from '../../../storage/repos/branches.ts'
+import { updateMirror } from '../../../storage/repos/mirrors.ts'
+import * as rows from '../../../storage/repos/repositories.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { type Caller, checkSeesPrivate } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
+import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import { recordRepositoryChange, wakeWatchers } from '../events/repository-events.ts'
+import type { RepositoryView } from '../listing/repository-views.ts'
+import { forgetNote, noteUpdatesIn } from '../refs/pending-ref-updates.ts'
+import { recordUpdates } from '../refs/ref-updates.ts'
+import { MERGE_STYLES, UPDATE_STYLES } from '../writing/merge-styles.ts'
+import { checkMayBePublic } from './forks.ts'
+import { mirrorChanges } from './mirrors.ts'
+import { getRepositoryById, withUniqueName } from './repositories.ts'
+import { checkBranchName, checkText, invalidDefaultBranch } from './repository-fields.ts'
+
+/** Settings that are on or off. */
+const SWITCHES = ['template', 'has_issues', 'has_pull_requests', 'has_releases'] as const
+
+/** The same about pull requests. They stay as they are while these are not in use. */
+const PULL_SWITCHES = [
+  'ignore_whitespace_conflicts',
+  'allow_merge_commits',
+  'allow_rebase',
+  'allow_rebase_explicit',
+  'allow_squash_merge',
+  'allow_fast_forward_only_merge',
+  'allow_merge_update',
+  'allow_rebase_update',
+  'allow_manual_merge',
+  'autodetect_manual_merge',
+  'default_delete_branch_after_merge',
+  'default_allow_maintainer_edit',
+] as const
+
+export type RepositorySwitch = (typeof SWITCHES)[number] | (typeof PULL_SWITCHES)[number]
+
+/** Changes of a repository; what is undefined stays. So does a name, branch or style that is empty. */
+export interface RepositoryEdit {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly website?: string | undefined
+  readonly private?: boolean | undefined
+  readonly archived?: boolean | undefined
+  readonly defaultBranch?: string | undefined
+  readonly switches: Readonly<Partial<Record<RepositorySwitch, boolean | undefined>>>
+  readonly defaultMergeStyle?: string | undefined
+  readonly defaultUpdateStyle?: string | undefined
+  /** Empty for the default branch. */
+  readonly defaultTargetBranch?: string | undefined
+  readonly mirrorInterval?: string | undefined
+  readonly enablePrune?: boolean | undefined
+}
+
+/**
+ * Changes a repository: everything that is asked for, or nothing. Of an archived one only that it is archived can be changed, and
+ * with it the rest.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, PUBLIC_ONLY_TOKEN,
+ *   INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH, INVALID_MERGE_STYLE, INVALID_MIRROR_INTERVAL, PARENT_PRIVATE, REPOSITORY_EXISTS
+ */
+export async function editRepository(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  edit: RepositoryEdit,
+): Promise<RepositoryView> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  if (edit.archived !== false) checkNotArchived(repository)
+  if (edit.private) checkSeesPrivate(caller)
+  const newName = edit.name || repository.name
+  const defaultBranch = edit.defaultBranch || repository.default_branch
+  const movesHead = defaultBranch !== repository.default_branch
+  await checkEdit(app, repository, edit)
+  const changes = changesOf(edit, repository, nowSeconds(app.clock))
+  const mirror = mirrorChanges(app, edit.mirrorInterval, edit.enablePrune)
+  const note = await withUniqueName(app, newName, async (tx) => {
+    const present = await rows.findRepositoryById(tx, repository.id)
+    if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
+    if (changes.private === 0 && present.private === 1) await checkMayBePublic(tx, present)
+    if (newName !== repository.name) {
+      // The owner is the one of this moment: somebody may be giving it away.
+      const to = { owner_id: present.owner_id, name: newName, name_key: repositoryNameKey(newName) }
+      await rows.moveRepository(tx, present, to)
+    }
+    await rows.updateRepository(tx, repository.id, changes)
+    if (changes.private === 1) await rows.makeForksPrivate(tx, repository.id)
+    if (repository.mirror === 1) await updateMirror(tx, repository.id, mirror)
+    await recordEvents(app, tx, caller, present, newName, changes)
+    return movesHead ? noteUpdatesIn(app, tx, repository.id) : undefined
+  })
+  wakeWatchers(app)
+  if (repository.mirror === 1) app.signals.mirrors.notify()
+  if (note !== undefined) {
+    try {
+      await setDefaultBranch(app.git, repository.id, defaultBranch)
+      await recordUpdates(app, repository.id, note, [])
+    } finally {
+      forgetNote(app, note)
+    }
+  }
+  return getRepositoryById(app, caller, repository.id)
+}
+
+/** What those who watch are told: each thing that is not as it was. */
+async function recordEvents(
+  app: App,
+  tx: Tx,
+  caller: Caller,
+  present: rows.Repository,
+  newName: string,
+  changes: rows.RepositoryChanges,
+): Promise<void> {
+  const { update_time: _now, archive_time = present.archive_time, ...settings } = changes
+  const isEdited = Object.entries(settings).some(
+    ([column, value]) => present[column as keyof typeof settings] !== value,
+  )
+  const types = [
+    isEdited && 'REPOSITORY_EDITED',
+    newName !== present.name && 'REPOSITORY_RENAMED',
+    archive_time !== null && present.archive_time === null && 'REPOSITORY_ARCHIVED',
+    archive_time === null && present.archive_time !== null && 'REPOSITORY_UNARCHIVED',
+  ] as const
+  for (const type of types) if (type) await recordRepositoryChange(app, tx, caller, present.id, type)
+}
+
+async function checkEdit(app: App, repository: rows.Repository, edit: RepositoryEdit): Promise<void> {
+  if (edit.name && edit.name !== repository.name) checkRepositoryName(edit.name)
+  checkText('description', edit.description)
+  checkText('website', edit.website)
+  const { defaultBranch, defaultTargetBranch } = edit
+  if (defaultBranch && defaultBranch !== repository.default_branch)
+    await checkCanBeDefault(app, repository, defaultBranch)
+  if (defaultTargetBranch && !(await findBranch(app.db, repository.id, defaultTargetBranch))) {
+    throw new DomainError('INVALID_FIELD', { field: 'default_target_branch' })
+  }
+}
+
+/** Any branch that there is; in an empty repository any that there can be. */
+async function checkCanBeDefault(app: App, { id, branch_count }: rows.Repository, branch: string): Promise<void> {
+  if (branch_count === 0) checkBranchName(branch)
+  else if (!(await findBranch(app.db, id, branch))) throw invalidDefaultBranch(branch)
+}
+
+/** @throws INVALID_MERGE_STYLE */
+function readStyle<Style extends string>(
+  field: string,
+  text: string | undefined,
+  styles: readonly Style[],
+): Style | undefined {
+  if (!text) return undefined
+  const style = styles.find((known) => known === text)
+  if (!style) throw new DomainError('INVALID_MERGE_STYLE', { field, style: text.slice(0, 100) })
+  return style
+}
+
+function changesOf(edit: RepositoryEdit, repository: rows.Repository, now: number): rows.RepositoryChanges {
+  const changes: rows.RepositoryChanges = { update_time: now }
+  if (edit.description !== undefined) changes.description = edit.description
+  if (edit.website !== undefined) changes.website = edit.website
+  if (edit.private !== undefined) changes.private = edit.private ? 1 : 0
+  if (edit.archived !== undefined) changes.archive_time = edit.archived ? (repository.archive_time ?? now) : null
+  const usesPulls = edit.switches.has_pull_requests ?? repository.has_pull_requests === 1
+  for (const name of usesPulls ? [...SWITCHES, ...PULL_SWITCHES] : SWITCHES) {
+    const on = edit.switches[name]
+    if (on !== undefined) changes[name] = on ? 1 : 0
+  }
+  const pullDefaults = pullDefaultsOf(edit)
+  return usesPulls ? { ...changes, ...pullDefaults } : changes
+}
+
+/** @throws INVALID_MERGE_STYLE */
+function pullDefaultsOf(edit: RepositoryEdit): rows.RepositoryChanges {
+  const changes: rows.RepositoryChanges = {}
+  const mergeStyle = readStyle('default_merge_style', edit.defaultMergeStyle, MERGE_STYLES)
+  const updateStyle = readStyle('default_update_style', edit.defaultUpdateStyle, UPDATE_STYLES)
+  if (mergeStyle) changes.default_merge_style = mergeStyle
+  if (updateStyle) changes.default_update_style = updateStyle
+  if (edit.defaultTargetBranch !== undefined) changes.default_target_branch = edit.defaultTargetBranch
+  return changes
+}

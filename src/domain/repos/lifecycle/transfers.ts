@@ -1,0 +1,211 @@
+import type { Owner } from '../../../storage/accounts/owners.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
+import { deleteTeamsOfRepository, findTeamById, insertTeamRepository } from '../../../storage/organizations/teams.ts'
+import { deleteCollaborator, findCollaborator, putCollaborator } from '../../../storage/repos/collaborators.ts'
+import { findForkOf } from '../../../storage/repos/forks.ts'
+import {
+  findRepositoryById,
+  moveRepository,
+  type Repository,
+  updateRepository,
+} from '../../../storage/repos/repositories.ts'
+import * as rows from '../../../storage/repos/repository-transfers.ts'
+import { isBlocked } from '../../accounts/users/blocks.ts'
+import { getOwner } from '../../accounts/users/owners.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { accessOfUser, checkNotArchived, type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import { changeWatched, recordRepositoryChange } from '../events/repository-events.ts'
+import type { RepositoryView } from '../listing/repository-views.ts'
+import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
+import { getRepositoryById } from './repositories.ts'
+
+/** To whom somebody gives a repository. */
+export interface TransferDraft {
+  readonly newOwner: string
+  /** Numbers of teams of the new owner that are to have it. */
+  readonly teamIds: readonly number[]
+}
+
+/**
+ * Gives a repository to another owner: at once where the caller may make repositories, and to another user when that one accepts.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, USER_NOT_FOUND,
+ *   ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING, REPOSITORY_EXISTS, FORK_EXISTS, USER_BLOCKED
+ */
+export async function transferRepository(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: TransferDraft,
+): Promise<RepositoryView> {
+  const opened = await openRepository(app, caller, ownerName, name, 'owner')
+  checkNotArchived(opened.repository)
+  const recipient = await getOwner(app, caller, draft.newOwner)
+  if (recipient.id === opened.owner.id) throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
+  if (await isBlocked(app, [recipient.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
+  const place = await openPlace(app, caller, recipient)
+  // However often a request names one, it costs one look and one row.
+  const teamIds = new Set(draft.teamIds)
+  await checkTeams(app, recipient, teamIds)
+  if (place) await handOver(app, caller, opened.repository, place, teamIds)
+  else await offer(app, caller, opened, recipient)
+  return getRepositoryById(app, caller, opened.repository.id)
+}
+
+/**
+ * Takes a repository that is offered.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_EXISTS,
+ *   FORK_EXISTS
+ */
+export async function acceptTransfer(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<RepositoryView> {
+  const { repository, owner, transfer } = await openOffered(app, caller, ownerName, name, 'recipient')
+  checkNotArchived(repository)
+  const doer = await findUserById(app.db, transfer.doer_id)
+  // Who no longer owns it cannot have it given away any more, to a friend perhaps.
+  const isGood = doer && suffices((await accessOfUser(app, doer, repository, owner)).code, 'owner')
+  if (!isGood) throw new DomainError('TRANSFER_NOT_FOUND')
+  const place = await openForNewRepository(app, caller, '')
+  await handOver(app, caller, repository, place, new Set(), 'offered')
+  return getRepositoryById(app, caller, repository.id)
+}
+
+/**
+ * Ends an offer: by whom it was made to, or by the owner who takes it back.
+ *
+ * @returns the repository as the caller saw it until then.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED
+ */
+export async function rejectTransfer(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<RepositoryView> {
+  const { repository, transfer } = await openOffered(app, caller, ownerName, name, 'either side')
+  const view = await getRepositoryById(app, caller, repository.id)
+  await transaction(app.db, async (tx) => {
+    if (!(await rows.deleteTransfer(tx, repository.id))) throw new DomainError('TRANSFER_NOT_FOUND')
+    if (transfer.made_reader === 1) await endLook(tx, transfer)
+  })
+  return { ...view, transfer: undefined }
+}
+
+/** Takes back what a recipient was given in order to look, unless it has become more since. */
+async function endLook(tx: Tx, { repository_id, recipient_id }: rows.RepositoryTransfer): Promise<void> {
+  const given = await findCollaborator(tx, repository_id, recipient_id)
+  if (given?.level === 'read') await deleteCollaborator(tx, repository_id, recipient_id)
+}
+
+/** Where the caller may put what belongs to a recipient from now on; undefined where the recipient has to be asked. */
+async function openPlace(app: App, caller: SignedIn, recipient: Owner): Promise<NewRepositoryPlace | undefined> {
+  if (recipient.kind === 'ORGANIZATION') return openForNewRepository(app, caller, recipient.name)
+  const needsNoConsent = recipient.id === caller.user.id || actsAsAdministrator(caller, 'write')
+  return needsNoConsent ? { owner: recipient, makesAdministrator: false } : undefined
+}
+
+async function checkTeams(app: App, recipient: Owner, teamIds: ReadonlySet<number>): Promise<void> {
+  for (const id of teamIds) {
+    const team = await findTeamById(app.db, id)
+    if (team?.organization_id !== recipient.id)
+      throw new DomainError('TRANSFER_TEAM_NOT_FOUND', { team_id: String(id) })
+  }
+}
+
+/** An offer, and the repository that it is about, for a caller who has a say in it. */
+async function openOffered(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  forWhom: 'recipient' | 'either side',
+): Promise<OpenRepository & { readonly transfer: rows.RepositoryTransfer }> {
+  const opened = await openRepository(app, caller, ownerName, name, 'none')
+  const transfer = await rows.findTransfer(app.db, opened.repository.id)
+  if (!transfer) throw new DomainError('TRANSFER_NOT_FOUND')
+  const isRecipient = transfer.recipient_id === caller.user.id
+  const isOwner = forWhom === 'either side' && suffices(opened.access, 'owner')
+  if (!isRecipient && !isOwner) throw new DomainError('TRANSFER_DENIED')
+  return { ...opened, transfer }
+}
+
+/** Offers a repository to a user, who can look at it from then on. */
+async function offer(app: App, caller: SignedIn, opened: OpenRepository, recipient: Owner): Promise<void> {
+  const { repository, owner } = opened
+  const user = await findUserById(app.db, recipient.id)
+  if (!user) throw new DomainError('USER_NOT_FOUND', { name: recipient.name })
+  const { code } = await accessOfUser(app, user, repository, owner)
+  const makesReader = code === 'none'
+  try {
+    await transaction(app.db, async (tx) => {
+      await requireOwner(tx, repository)
+      await rows.insertTransfer(tx, {
+        repository_id: repository.id,
+        doer_id: caller.user.id,
+        recipient_id: user.id,
+        made_reader: makesReader ? 1 : 0,
+        create_time: nowSeconds(app.clock),
+      })
+      if (makesReader) await putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level: 'read' })
+    })
+  } catch (error) {
+    throw isUniqueViolation(error) ? new DomainError('TRANSFER_PENDING') : error
+  }
+}
+
+/**
+ * Makes a repository another owner's, and of the teams that are to have it. What its former owner let others do by teams ends.
+ *
+ * @param asOffered `offered` when that takes an offer, which has to be there still.
+ */
+async function handOver(
+  app: App,
+  caller: SignedIn,
+  repository: Repository,
+  place: NewRepositoryPlace,
+  teamIds: ReadonlySet<number>,
+  asOffered?: 'offered',
+): Promise<void> {
+  const { id } = repository
+  try {
+    await changeWatched(app, async (tx) => {
+      const present = await requireOwner(tx, repository)
+      const wasOffered = await rows.deleteTransfer(tx, id)
+      if (asOffered && !wasOffered) throw new DomainError('TRANSFER_NOT_FOUND')
+      if (!asOffered && wasOffered) throw new DomainError('TRANSFER_PENDING')
+      const { name, name_key } = present
+      await moveRepository(tx, present, { owner_id: place.owner.id, name, name_key })
+      await updateRepository(tx, id, { update_time: nowSeconds(app.clock) })
+      await recordRepositoryChange(app, tx, caller, id, 'REPOSITORY_TRANSFERRED')
+      await deleteTeamsOfRepository(tx, id)
+      await deleteCollaborator(tx, id, place.owner.id)
+      for (const teamId of teamIds) await insertTeamRepository(tx, teamId, id)
+      await admitMaker(tx, place, caller.user.id, id)
+    })
+  } catch (error) {
+    throw isUniqueViolation(error) ? await whyTaken(app, repository, place.owner) : error
+  }
+}
+
+/** The repository as it is now, if nobody else has given it away meanwhile. */
+async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repository> {
+  const present = await findRepositoryById(tx, id)
+  if (present?.owner_id !== owner_id) throw new DomainError('REPOSITORY_NOT_FOUND')
+  return present
+}
+
+/** Which of the two things the new owner has already. */
+async function whyTaken(app: App, { parent_id, name }: Repository, owner: Owner): Promise<DomainError> {
+  const fork = parent_id === null ? undefined : await findForkOf(app.db, owner.id, parent_id)
+  if (fork) return new DomainError('FORK_EXISTS', { owner: owner.name })
+  return new DomainError('REPOSITORY_EXISTS', { name })
+}

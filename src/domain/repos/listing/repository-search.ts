@@ -1,0 +1,186 @@
+import * as rows from '../../../storage/repos/repository-search.ts'
+import { getOwner } from '../../accounts/users/owners.ts'
+import type { App } from '../../app.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openOrganization } from '../../organizations/access.ts'
+import { openRepositories, repositoryReader } from '../access/permissions.ts'
+import { type RepositoryPage, viewRepositories } from './repository-views.ts'
+
+/** Longest text that is looked for: more than any name has. */
+const MAX_TEXT_CHARACTERS = 256
+
+/** What somebody looks for. What is undefined, empty, 0 or false does not narrow the search. */
+export interface RepositoryQuery {
+  readonly q: string
+  readonly topic: boolean
+  readonly includeDesc: boolean
+  /** Number of an account, as are the next two. */
+  readonly uid: number
+  readonly priorityOwnerId: number
+  readonly starredBy: number
+  readonly exclusive: boolean
+  readonly teamId: number
+  /** False leaves private ones out. */
+  readonly private?: boolean | undefined
+  readonly isPrivate?: boolean | undefined
+  readonly template?: boolean | undefined
+  readonly archived?: boolean | undefined
+  readonly mode: string
+  readonly sort: string
+  readonly order: string
+}
+
+/** What a page of a list begins with, and its size. */
+interface Page {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Columns by the words that compatible systems have for them. Sizes are all of Git's; nobody can star anything. */
+const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Map([
+  ['', 'name_key'],
+  ['alpha', 'name_key'],
+  ['created', 'create_time'],
+  ['updated', 'update_time'],
+  ['size', 'size_kib'],
+  ['git_size', 'size_kib'],
+  ['lfs_size', 'id'],
+  ['stars', 'id'],
+  ['forks', 'forks_count'],
+  ['id', 'id'],
+])
+
+const MODES: ReadonlyMap<string, Pick<rows.RepositorySearch, 'fork' | 'mirror'>> = new Map([
+  ['', {}],
+  ['source', { fork: false, mirror: false }],
+  ['fork', { fork: true }],
+  ['mirror', { mirror: true }],
+  ['collaborative', { mirror: false }],
+])
+
+const BY_NAME: rows.RepositoryOrder = { column: 'name_key', direction: 'asc' }
+
+/**
+ * The repositories that a caller may read and that fit a query.
+ *
+ * @throws INVALID_REPOSITORY_SEARCH
+ */
+export async function searchRepositories(
+  app: App,
+  caller: Caller,
+  query: RepositoryQuery,
+  page: Page,
+): Promise<RepositoryPage> {
+  const order = readOrder(query)
+  const narrowed = readSearch(caller, query)
+  const contradictsItself = query.private === false && query.isPrivate === true
+  // Nobody can star anything.
+  if (query.starredBy !== 0 || contradictsItself) return { repositories: [], total: 0 }
+  return list(app, caller, narrowed, order, page)
+}
+
+/** All repositories that a caller has a part in, by name. */
+export function listMyRepositories(app: App, caller: SignedIn, page: Page): Promise<RepositoryPage> {
+  const participant = { id: caller.user.id, asOwner: true, withHiddenMemberships: true }
+  return list(app, caller, { participant }, BY_NAME, page)
+}
+
+/**
+ * The repositories of a user or organisation that a caller may read, by name.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function listRepositoriesOf(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  page: Page,
+): Promise<RepositoryPage> {
+  const owner = await getOwner(app, caller, ownerName)
+  return list(app, caller, { ownerId: owner.id }, BY_NAME, page)
+}
+
+/**
+ * The repositories of an organisation that a caller may read, by name.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ */
+export async function listOrganizationRepositories(
+  app: App,
+  caller: Caller,
+  name: string,
+  page: Page,
+): Promise<RepositoryPage> {
+  const { organization } = await openOrganization(app, caller, name, 'visible')
+  return list(app, caller, { ownerId: organization.id }, BY_NAME, page)
+}
+
+async function list(
+  app: App,
+  caller: Caller,
+  narrowed: Omit<rows.RepositorySearch, 'reader'>,
+  order: rows.RepositoryOrder,
+  { offset, limit }: Page,
+): Promise<RepositoryPage> {
+  const search = { ...narrowed, reader: repositoryReader(app, caller) }
+  const found = await rows.searchRepositories(app.db, search, order, offset, limit)
+  const opened = await openRepositories(app, caller, found)
+  return {
+    repositories: await viewRepositories(app, caller, opened),
+    total: await rows.countRepositories(app.db, search),
+  }
+}
+
+function readOrder({ sort, order, priorityOwnerId }: RepositoryQuery): rows.RepositoryOrder {
+  const column = SORT_COLUMNS.get(sort)
+  if (!column) throw invalidSearch('sort', sort)
+  const direction = sort === '' || order === '' ? 'asc' : order
+  if (direction !== 'asc' && direction !== 'desc') throw invalidSearch('order', order)
+  return { column, direction, firstOwnerId: priorityOwnerId || undefined }
+}
+
+function readSearch(caller: Caller, query: RepositoryQuery): Omit<rows.RepositorySearch, 'reader'> {
+  const mode = MODES.get(query.mode)
+  if (!mode) throw invalidSearch('mode', query.mode)
+  const { uid, teamId, template, archived, isPrivate } = query
+  const alone = query.exclusive && query.mode !== 'collaborative'
+  const knowsAll = actsAsAdministrator(caller, 'read') || (caller.kind === 'user' && caller.user.id === uid)
+  const participant = { id: uid, asOwner: query.mode !== 'collaborative', withHiddenMemberships: knowsAll }
+  return {
+    ...mode,
+    template,
+    archived,
+    private: query.private === false ? false : isPrivate,
+    ownerId: uid !== 0 && alone ? uid : undefined,
+    participant: uid !== 0 && !alone ? participant : undefined,
+    teamId: teamId || undefined,
+    ...(query.topic ? { topics: readTopics(query) } : { text: readText(query) }),
+  }
+}
+
+/** Several topics have commas between them. */
+function readTopics({ q }: RepositoryQuery): string[] | undefined {
+  const text = searched(q)
+  return text === '' ? undefined : text.split(',').map((topic) => topic.trim())
+}
+
+/** A name of a repository has no slash: with one in it, the text is the end of an owner's name and the beginning of another. */
+function readText({ q, includeDesc }: RepositoryQuery): rows.SearchedText | undefined {
+  const text = searched(q)
+  if (text === '') return undefined
+  const slash = text.indexOf('/')
+  return {
+    name: text.slice(slash + 1),
+    ownerEnding: slash < 0 ? undefined : text.slice(0, slash),
+    description: includeDesc ? text : undefined,
+  }
+}
+
+function searched(q: string): string {
+  return q.trim().toLowerCase().slice(0, MAX_TEXT_CHARACTERS)
+}
+
+function invalidSearch(field: string, value: string): DomainError {
+  return new DomainError('INVALID_REPOSITORY_SEARCH', { field, value: value.slice(0, 100) })
+}

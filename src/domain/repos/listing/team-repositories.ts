@@ -1,0 +1,204 @@
+import { transaction } from '../../../storage/database/database.ts'
+import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
+import * as rows from '../../../storage/organizations/teams.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkOrganizationNeed, type OpenOrganization, standingIn, teamViewer } from '../../organizations/access.ts'
+import { openTeam, type Team, type TeamPage, type TeamView, teamNameKey } from '../../organizations/teams.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepositories,
+  openRepository,
+  repositoryReader,
+  suffices,
+} from '../access/permissions.ts'
+import { type RepositoryView, viewRepositories, viewRepository } from './repository-views.ts'
+
+/**
+ * The repositories of a team that a caller may read, by name.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ */
+export async function listTeamRepositories(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  offset: number,
+  limit: number,
+): Promise<{ repositories: RepositoryView[]; total: number }> {
+  const { team } = await openTeam(app, caller, id, 'visible')
+  const reader = repositoryReader(app, caller)
+  const found = await rows.listTeamRepositories(app.db, team, reader, offset, limit)
+  const repositories = await viewRepositories(app, caller, await openRepositories(app, caller, found))
+  return { repositories, total: await rows.countTeamRepositories(app.db, team, reader) }
+}
+
+/**
+ * One repository of a team.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
+ */
+export async function getTeamRepository(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  owner: string,
+  name: string,
+): Promise<RepositoryView> {
+  const { team } = await openTeam(app, caller, id, 'visible')
+  const open = await openOwnedBy(app, caller, team, owner, name)
+  if (!(await has(app, team, open.repository))) throw new DomainError('REPOSITORY_NOT_FOUND')
+  return viewRepository(app, caller, open)
+}
+
+/**
+ * Gives a team a repository of its organisation. One that it has, it keeps.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
+ */
+export async function addTeamRepository(app: App, caller: SignedIn, id: number, owner: string, name: string) {
+  const { team } = await openTeam(app, caller, id, 'owner')
+  const { repository } = await openOwnedBy(app, caller, team, owner, name)
+  await transaction(app.db, (tx) => rows.insertTeamRepository(tx, team.id, repository.id))
+}
+
+/**
+ * Takes a repository from a team.
+ *
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TEAM_NOT_ADDED
+ */
+export async function removeTeamRepository(app: App, caller: SignedIn, id: number, owner: string, name: string) {
+  const { team } = await openTeam(app, caller, id, 'owner')
+  const { repository } = await openOwnedBy(app, caller, team, owner, name)
+  await remove(app, team, repository)
+}
+
+/**
+ * The teams with access to a repository that a caller may know of, by name.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION
+ */
+export async function listRepositoryTeams(
+  app: App,
+  caller: SignedIn,
+  owner: string,
+  name: string,
+  offset: number,
+  limit: number,
+): Promise<TeamPage> {
+  const { organization, filter } = await openForTeams(app, caller, owner, name, 'none')
+  const found = await rows.listTeams(app.db, filter, offset, limit)
+  return { teams: found.map((team) => ({ team, organization })), total: await rows.countTeams(app.db, filter) }
+}
+
+/**
+ * One team with access to a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION, TEAM_NOT_FOUND
+ */
+export async function getRepositoryTeam(
+  app: App,
+  caller: SignedIn,
+  owner: string,
+  name: string,
+  teamName: string,
+): Promise<TeamView> {
+  const { organization, filter } = await openForTeams(app, caller, owner, name, 'none')
+  return { team: await findTeam(app, filter, teamName), organization }
+}
+
+/**
+ * Gives a repository to a team, by those who administer it, if the organisation leaves this to them, and by owners.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED,
+ *   ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND, TEAM_ALREADY_ADDED
+ */
+export async function addRepositoryTeam(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {
+  const { repository, team } = await openForTeamChange(app, caller, owner, name, teamName)
+  const isNew =
+    team.includes_all_repositories === 0 &&
+    (await transaction(app.db, (tx) => rows.insertTeamRepository(tx, team.id, repository.id)))
+  if (!isNew) throw new DomainError('TEAM_ALREADY_ADDED', { team: team.name })
+}
+
+/**
+ * Takes a repository from a team, by those who may give it to one.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED,
+ *   ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND, TEAM_NOT_ADDED
+ */
+export async function removeRepositoryTeam(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {
+  const { repository, team } = await openForTeamChange(app, caller, owner, name, teamName)
+  await remove(app, team, repository)
+}
+
+/** A repository of the organisation that a team is of. */
+async function openOwnedBy(app: App, caller: SignedIn, team: Team, owner: string, name: string) {
+  const open = await openRepository(app, caller, owner, name, 'none')
+  if (open.repository.owner_id !== team.organization_id) throw new DomainError('REPOSITORY_NOT_FOUND')
+  return open
+}
+
+async function has(app: App, team: Team, repository: Repository): Promise<boolean> {
+  return team.includes_all_repositories === 1 || rows.hasRepository(app.db, team.id, repository.id)
+}
+
+/** @throws TEAM_NOT_ADDED */
+async function remove(app: App, team: Team, repository: Repository): Promise<void> {
+  // Of a team that includes all, there is nothing to take away.
+  const had =
+    team.includes_all_repositories === 0 &&
+    (await transaction(app.db, (tx) => rows.deleteTeamRepository(tx, team.id, repository.id)))
+  if (!had) throw new DomainError('TEAM_NOT_ADDED', { team: team.name })
+}
+
+/** A repository of an organisation, and those of its teams that have it and that the caller may know of. */
+interface ForTeams extends OpenRepository, OpenOrganization {
+  readonly filter: rows.TeamFilter
+}
+
+async function openForTeams(
+  app: App,
+  caller: SignedIn,
+  owner: string,
+  name: string,
+  needed: 'none' | 'admin',
+): Promise<ForTeams> {
+  const open = await openRepository(app, caller, owner, name, needed)
+  const organization = await findOrganizationById(app.db, open.owner.id)
+  if (!organization) throw new DomainError('NOT_OWNED_BY_ORGANIZATION')
+  // Not whether the caller may know of it: whoever reads a repository knows its owner.
+  const standing = await standingIn(app, caller, organization)
+  const viewer = teamViewerAt(caller, open, standing)
+  return { ...open, ...standing, filter: { organizationId: organization.id, viewer, repositoryId: open.repository.id } }
+}
+
+/** Whose eyes a list of teams of the organisation that owns a repository, in connection with that, for a caller is for. */
+export function teamViewerAt(
+  caller: Caller,
+  { units }: Pick<OpenRepository, 'units'>,
+  standing: OpenOrganization,
+): rows.TeamViewer {
+  // Who administers a repository may know who else has access to it.
+  const knowsAll = suffices(units.code, 'admin') && !seesPublicDataOnly(caller)
+  return knowsAll ? 'everything' : teamViewer(caller, standing)
+}
+
+async function openForTeamChange(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {
+  const open = await openForTeams(app, caller, owner, name, 'admin')
+  checkNotArchived(open.repository)
+  if (open.organization.repo_admin_change_team_access === 0) checkOrganizationNeed(open, 'owner')
+  const team = await rows.findTeamByName(app.db, open.organization.id, teamNameKey(teamName))
+  if (!team) throw new DomainError('TEAM_NOT_FOUND')
+  return { repository: open.repository, team }
+}
+
+/** @throws TEAM_NOT_FOUND */
+async function findTeam(app: App, filter: rows.TeamFilter, name: string): Promise<Team> {
+  const [team] = await rows.listTeams(app.db, { ...filter, nameKey: teamNameKey(name) }, 0, 1)
+  if (!team) throw new DomainError('TEAM_NOT_FOUND')
+  return team
+}

@@ -1,0 +1,152 @@
+import { transaction } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/repos/topics.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError, metadataList, metadataText } from '../../core/errors.ts'
+import { checkNotArchived, openRepository } from '../access/permissions.ts'
+
+export type Topic = rows.Topic
+
+/** Topics of one repository, as in compatible systems. */
+const MAX_TOPICS = 25
+
+const TOPIC = /^[a-z0-9][-.a-z0-9]{0,34}$/
+
+/** Longest text that topics are searched for: more than any has. */
+const MAX_TEXT_CHARACTERS = 64
+
+/** Repeated of all names of one call: clients of gRPC take no longer metadata. */
+const MAX_SHOWN_BYTES = 2048
+
+/** A part of a list. */
+export interface TopicPage<T> {
+  readonly topics: readonly T[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+/**
+ * The topics of a repository, in the order of the alphabet.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
+ */
+export async function listRepositoryTopics(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  offset: number,
+  limit: number,
+): Promise<TopicPage<string>> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'none')
+  const topics = await topicsOf(app.db, repository.id)
+  return { topics: topics.slice(offset, offset + limit), total: topics.length }
+}
+
+/**
+ * Gives a repository these topics and no others.
+ *
+ * @param names trimmed and put into lower case here; those that are empty or come again do not count.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED; TOO_MANY_TOPICS, INVALID_TOPICS
+ */
+export async function replaceRepositoryTopics(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  names: readonly string[],
+): Promise<void> {
+  const repositoryId = await openForTopics(app, caller, ownerName, name)
+  const given = [...new Set(names.map(clean))].filter((topic) => topic !== '')
+  const valid = new Set(given.filter(isTopic))
+  if (valid.size > MAX_TOPICS) throw new DomainError('TOO_MANY_TOPICS', { limit: String(MAX_TOPICS) })
+  const invalid = given.filter((topic) => !valid.has(topic))
+  if (invalid.length > 0) throw new DomainError('INVALID_TOPICS', { topics: metadataList(invalid, MAX_SHOWN_BYTES) })
+  await transaction(app.db, async (tx) => {
+    const held = new Set(await topicsOf(tx, repositoryId))
+    const added = [...valid].filter((topic) => !held.has(topic))
+    const removed = [...held].filter((topic) => !valid.has(topic))
+    await rows.attachTopics(tx, repositoryId, added, nowSeconds(app.clock))
+    await rows.detachTopics(tx, repositoryId, removed)
+  })
+}
+
+/**
+ * Gives a repository one more topic.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED; INVALID_TOPIC; TOPIC_LIMIT_REACHED,
+ *   even when it has the topic
+ */
+export async function addRepositoryTopic(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  text: string,
+): Promise<void> {
+  const repositoryId = await openForTopics(app, caller, ownerName, name)
+  const topic = readTopic(text)
+  await transaction(app.db, async (tx) => {
+    const held = await topicsOf(tx, repositoryId)
+    if (held.length >= MAX_TOPICS) throw new DomainError('TOPIC_LIMIT_REACHED', { limit: String(MAX_TOPICS) })
+    if (!held.includes(topic)) await rows.attachTopics(tx, repositoryId, [topic], nowSeconds(app.clock))
+  })
+}
+
+/**
+ * Takes a topic from a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED; INVALID_TOPIC, TOPIC_NOT_FOUND
+ */
+export async function removeRepositoryTopic(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  text: string,
+): Promise<void> {
+  const repositoryId = await openForTopics(app, caller, ownerName, name)
+  const topic = readTopic(text)
+  await transaction(app.db, async (tx) => {
+    const held = await topicsOf(tx, repositoryId)
+    if (!held.includes(topic)) throw new DomainError('TOPIC_NOT_FOUND')
+    await rows.detachTopics(tx, repositoryId, [topic])
+  })
+}
+
+/**
+ * Topics of repositories that everybody may read, with a text in them, in any case of its letters: those that most of them have first.
+ *
+ * @param text empty for all topics.
+ */
+export async function searchTopics(app: App, text: string, offset: number, limit: number): Promise<TopicPage<Topic>> {
+  const part = clean(text).slice(0, MAX_TEXT_CHARACTERS)
+  return {
+    topics: await rows.searchTopics(app.db, part, offset, limit),
+    total: await rows.countTopics(app.db, part),
+  }
+}
+
+async function openForTopics(app: App, caller: SignedIn, ownerName: string, name: string): Promise<number> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  return repository.id
+}
+
+async function topicsOf(db: App['db'], repositoryId: number): Promise<readonly string[]> {
+  return (await rows.topicsOf(db, [repositoryId])).get(repositoryId) ?? []
+}
+
+function clean(text: string): string {
+  return text.trim().toLowerCase()
+}
+
+function isTopic(text: string): boolean {
+  return TOPIC.test(text)
+}
+
+function readTopic(text: string): string {
+  const topic = clean(text)
+  if (!isTopic(topic)) throw new DomainError('INVALID_TOPIC', { topic: metadataText(topic) })
+  return topic
+}

@@ -1,0 +1,159 @@
+import { transaction } from '../../../storage/database/database.ts'
+import type { Label } from '../../../storage/repos/labels.ts'
+import * as rows from '../../../storage/repos/labels.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openOrganization } from '../../organizations/access.ts'
+import { openForPlanning } from '../access/planning.ts'
+
+export type { Label }
+
+/** Far more than anybody can tell apart. It keeps the count of a list cheap. */
+const MAX_LABELS = 5_000
+
+const MAX_NAME_CHARACTERS = 255
+const MAX_DESCRIPTION_CHARACTERS = 1024
+
+const COLOR = /^#?([0-9a-f]{3}|[0-9a-f]{6})$/
+
+/** As much of a wrong colour as its refusal repeats. */
+const MAX_SHOWN_COLOR_CHARACTERS = 32
+
+/** What has labels, and is open to the caller. */
+export interface LabelHome {
+  readonly owner: rows.LabelOwner
+  /** `repos/bob/engine`, `orgs/acme`. */
+  readonly path: string
+}
+
+export interface LabelDraft {
+  readonly name: string
+  /** Three or six hexadecimal digits, with or without `#`. */
+  readonly color: string
+  readonly description: string
+  readonly exclusive: boolean
+  readonly isArchived: boolean
+}
+
+/** Changes of a label; what is absent stays, as does the name or colour that is empty. */
+export interface LabelEdit {
+  readonly name: string
+  readonly color: string
+  readonly description?: string | undefined
+  readonly exclusive?: boolean | undefined
+  readonly isArchived?: boolean | undefined
+}
+
+/**
+ * The labels of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ */
+export async function openRepositoryLabels(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  needed: 'read' | 'write',
+): Promise<LabelHome> {
+  const { repository, owner } = await openForPlanning(app, caller, ownerName, name, needed)
+  return {
+    owner: { repository_id: repository.id, organization_id: null },
+    path: `repos/${owner.name}/${repository.name}`,
+  }
+}
+
+/**
+ * The labels of an organisation.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED
+ */
+export async function openOrganizationLabels(
+  app: App,
+  caller: Caller,
+  name: string,
+  needed: 'visible' | 'owner',
+): Promise<LabelHome> {
+  const { organization } = await openOrganization(app, caller, name, needed)
+  return {
+    owner: { repository_id: null, organization_id: organization.id },
+    path: `orgs/${organization.name}`,
+  }
+}
+
+/** Labels by name. */
+export async function listLabels(
+  app: App,
+  { owner }: LabelHome,
+  offset: number,
+  limit: number,
+): Promise<{ labels: readonly Label[]; total: number }> {
+  return {
+    labels: await rows.listLabels(app.db, owner, offset, limit),
+    total: await rows.countLabels(app.db, owner),
+  }
+}
+
+/** @throws LABEL_NOT_FOUND */
+export async function getLabel(app: App, { owner }: LabelHome, id: number): Promise<Label> {
+  return found(await rows.findLabel(app.db, owner, id))
+}
+
+/** @throws INVALID_FIELD, INVALID_LABEL_COLOR, TOO_MANY_LABELS */
+export async function createLabel(app: App, { owner }: LabelHome, draft: LabelDraft): Promise<Label> {
+  const { name, description } = draft
+  if (name === '') throw new DomainError('INVALID_FIELD', { field: 'name' })
+  checkTexts(name, description)
+  const color = colorOf(draft.color)
+  const flags = { exclusive: Number(draft.exclusive), archived: Number(draft.isArchived) }
+  return transaction(app.db, async (tx) => {
+    if ((await rows.countLabels(tx, owner)) >= MAX_LABELS) {
+      throw new DomainError('TOO_MANY_LABELS', { limit: String(MAX_LABELS) })
+    }
+    return rows.insertLabel(tx, owner, { name, color, description, ...flags })
+  })
+}
+
+/** @throws LABEL_NOT_FOUND, INVALID_FIELD, INVALID_LABEL_COLOR */
+export async function editLabel(app: App, { owner }: LabelHome, id: number, edit: LabelEdit): Promise<Label> {
+  return transaction(app.db, async (tx) => {
+    const label = found(await rows.findLabel(tx, owner, id))
+    checkTexts(edit.name, edit.description)
+    return rows.updateLabel(tx, id, {
+      name: edit.name || label.name,
+      color: edit.color === '' ? label.color : colorOf(edit.color),
+      description: edit.description ?? label.description,
+      exclusive: Number(edit.exclusive ?? label.exclusive),
+      archived: Number(edit.isArchived ?? label.archived),
+    })
+  })
+}
+
+/** @throws LABEL_NOT_FOUND */
+export async function deleteLabel(app: App, { owner }: LabelHome, id: number): Promise<void> {
+  await transaction(app.db, async (tx) => {
+    const label = found(await rows.findLabel(tx, owner, id))
+    await rows.deleteLabel(tx, label.id)
+  })
+}
+
+function found(label: Label | undefined): Label {
+  if (!label) throw new DomainError('LABEL_NOT_FOUND')
+  return label
+}
+
+function checkTexts(name: string, description: string | undefined): void {
+  checkLength('name', name, MAX_NAME_CHARACTERS)
+  checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
+}
+
+/** A colour as it is stored; of three digits each stands for two of its kind, as in CSS (CSS Color 4, section 5.2). */
+function colorOf(text: string): string {
+  const digits = COLOR.exec(text.trim().toLowerCase())?.[1]
+  if (digits === undefined) {
+    throw new DomainError('INVALID_LABEL_COLOR', { color: text.slice(0, MAX_SHOWN_COLOR_CHARACTERS) })
+  }
+  return digits.length === 3 ? digits.replace(/./g, '$&$&') : digits
+}

@@ -1,0 +1,156 @@
+import { type Db, transaction } from '../../../storage/database/database.ts'
+import type { Milestone } from '../../../storage/repos/milestones.ts'
+import * as rows from '../../../storage/repos/milestones.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import { checkLength } from '../../accounts/users/user-fields.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openForPlanning } from '../access/planning.ts'
+
+export type { Milestone }
+
+/** Far more than anybody can work through. It keeps the count of a list cheap. */
+const MAX_MILESTONES = 5_000
+
+/** The beginning of 9999, in Unix seconds: clients of compatible systems send a time of that year for no date. */
+export const NO_DATE_FROM_SECONDS = Date.UTC(9999, 0) / 1000
+
+const MAX_TITLE_CHARACTERS = 255
+const MAX_DESCRIPTION_CHARACTERS = 65_536
+
+/** Numbers of milestones; longer ones are none. */
+const MILESTONE_ID = /^[0-9]{1,15}$/
+
+export interface MilestoneDraft {
+  readonly title: string
+  readonly description: string
+  /** Unix seconds; null for no date. */
+  readonly dueTime: number | null
+  /** `closed`, or anything else for open. */
+  readonly state: string
+}
+
+/** Changes of a milestone; what is undefined stays, as does the title or state that is empty. */
+export interface MilestoneEdit {
+  readonly title: string
+  readonly description: string | undefined
+  /** Unix seconds; null takes the date away. */
+  readonly dueTime: number | null | undefined
+  readonly state: string
+}
+
+/**
+ * The repository whose milestones somebody reads or writes.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ */
+export async function openMilestones(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  needed: 'read' | 'write',
+): Promise<Repository> {
+  return (await openForPlanning(app, caller, ownerName, name, needed)).repository
+}
+
+/**
+ * Milestones, those that are due first and those without a date last.
+ *
+ * @param state `closed`, `all`, or anything else for those that are open.
+ * @param titlePart what the title has in it; empty for all.
+ */
+export async function listMilestones(
+  app: App,
+  { id }: Repository,
+  state: string,
+  titlePart: string,
+  offset: number,
+  limit: number,
+): Promise<{ milestones: readonly Milestone[]; total: number }> {
+  const filter = { state: state === 'all' ? undefined : stateOf(state), titlePart }
+  return {
+    milestones: await rows.listMilestones(app.db, id, filter, offset, limit),
+    total: await rows.countMilestones(app.db, id, filter),
+  }
+}
+
+/**
+ * The milestone that a text names: by its number, or else by its title.
+ *
+ * @throws MILESTONE_NOT_FOUND
+ */
+export function getMilestone(app: App, repository: Repository, text: string): Promise<Milestone> {
+  return findMilestone(app.db, repository, text)
+}
+
+/** @throws INVALID_FIELD, TOO_MANY_MILESTONES */
+export async function createMilestone(app: App, { id }: Repository, draft: MilestoneDraft): Promise<Milestone> {
+  const { title, description, dueTime } = draft
+  if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title' })
+  checkTexts(title, description)
+  const now = nowSeconds(app.clock)
+  const state = stateOf(draft.state)
+  return transaction(app.db, async (tx) => {
+    const count = await rows.countMilestones(tx, id, { state: undefined, titlePart: '' })
+    if (count >= MAX_MILESTONES) throw new DomainError('TOO_MANY_MILESTONES', { limit: String(MAX_MILESTONES) })
+    return rows.insertMilestone(tx, {
+      repository_id: id,
+      title,
+      description,
+      state,
+      due_time: dueTime,
+      close_time: state === 'closed' ? now : null,
+      create_time: now,
+      update_time: now,
+    })
+  })
+}
+
+/** @throws MILESTONE_NOT_FOUND, INVALID_FIELD */
+export async function editMilestone(
+  app: App,
+  repository: Repository,
+  text: string,
+  edit: MilestoneEdit,
+): Promise<Milestone> {
+  const now = nowSeconds(app.clock)
+  return transaction(app.db, async (tx) => {
+    const milestone = await findMilestone(tx, repository, text)
+    checkTexts(edit.title, edit.description)
+    const state = edit.state === '' ? milestone.state : stateOf(edit.state)
+    return rows.updateMilestone(tx, milestone.id, {
+      title: edit.title || milestone.title,
+      description: edit.description ?? milestone.description,
+      due_time: edit.dueTime === undefined ? milestone.due_time : edit.dueTime,
+      state,
+      close_time: state === 'closed' ? (milestone.close_time ?? now) : null,
+      update_time: now,
+    })
+  })
+}
+
+/** @throws MILESTONE_NOT_FOUND */
+export async function deleteMilestone(app: App, repository: Repository, text: string): Promise<void> {
+  await transaction(app.db, async (tx) => {
+    const { id } = await findMilestone(tx, repository, text)
+    await rows.deleteMilestone(tx, id)
+  })
+}
+
+async function findMilestone(db: Db, repository: Repository, text: string): Promise<Milestone> {
+  const byId = MILESTONE_ID.test(text) ? await rows.findMilestone(db, repository.id, Number(text)) : undefined
+  const milestone = byId ?? (await rows.findMilestoneByTitle(db, repository.id, text))
+  if (!milestone) throw new DomainError('MILESTONE_NOT_FOUND')
+  return milestone
+}
+
+function stateOf(text: string): Milestone['state'] {
+  return text === 'closed' ? 'closed' : 'open'
+}
+
+function checkTexts(title: string, description: string | undefined): void {
+  checkLength('title', title, MAX_TITLE_CHARACTERS)
+  checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
+}

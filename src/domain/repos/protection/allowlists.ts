@@ -1,0 +1,51 @@
+import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
+import { findTeamByName } from '../../../storage/organizations/teams.ts'
+import { nameKey } from '../../accounts/users/user-fields.ts'
+import type { App } from '../../app.ts'
+import { DomainError } from '../../core/errors.ts'
+
+/** Users, and teams, on one list of a rule. */
+const MAX_LISTED = 100
+
+/**
+ * The numbers of the users that a list of a rule names, each once; the case of letters does not count.
+ *
+ * @param field of the request that the list is.
+ * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
+ */
+export async function userIdsOf(app: App, field: string, names: readonly string[]): Promise<number[]> {
+  return idsOf(field, names, async (key, name) => {
+    const owner = await findOwnerByNameKey(app.db, key)
+    if (owner?.kind !== 'USER') throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'user', name })
+    return owner.id
+  })
+}
+
+/**
+ * The same of teams of the repository's owner. Only organisations have teams: for a repository of a user, clients may send whatever
+ * they like.
+ */
+export async function teamIdsOf(
+  app: App,
+  field: string,
+  { kind, id }: Owner,
+  names: readonly string[],
+): Promise<number[]> {
+  if (kind !== 'ORGANIZATION') return []
+  return idsOf(field, names, async (key, name) => {
+    const team = await findTeamByName(app.db, id, key)
+    if (!team) throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'team', name, organization_id: String(id) })
+    return team.id
+  })
+}
+
+async function idsOf(
+  field: string,
+  names: readonly string[],
+  find: (key: string, name: string) => Promise<number>,
+): Promise<number[]> {
+  if (names.length > MAX_LISTED) throw new DomainError('INVALID_FIELD', { field })
+  const ids = new Set<number>()
+  for (const name of names) ids.add(await find(nameKey(name), name.slice(0, 100)))
+  return [...ids]
+}

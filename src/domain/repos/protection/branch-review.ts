@@ -1,0 +1,86 @@
+import { GitError } from '../../../git/core/errors.ts'
+import { HEADS, type RefUpdate } from '../../../git/refs/refs.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import type { Reason } from '../../core/errors.ts'
+import { findUnverified } from '../reading/commit-verification.ts'
+import { type FactSource, gatherFacts } from './branch-facts.ts'
+import type { BranchRules } from './branch-rules.ts'
+import {
+  type BranchChange,
+  factsNeeded,
+  judgeChange,
+  type MergeOfPull,
+  NO_FACTS,
+  type RuleInForce,
+} from './protection-rules.ts'
+import type { MergePush } from './pull-pushes.ts'
+
+/** Why a branch must not move. */
+export interface BranchJudgement {
+  /** For who pushes. */
+  readonly text: string
+  readonly reason: Extract<Reason, 'BRANCH_PROTECTED' | 'REF_REFUSED'>
+}
+
+/** What Git may take to say all that rules need to know about a push. Each branch takes a process or two. */
+const MAX_EXAMINATION_MS = 30_000
+
+/** How long names are matched with those of rules for one push. Both may be what somebody made up to be slow. */
+const MAX_MATCHING_MS = 10_000
+
+/**
+ * What judges the changes of branches in one push, each by itself, by the rules about them. It asks Git for no more than they need to
+ * know: of a branch without a rule for nothing.
+ *
+ * @param quarantine folder of the objects that came with the push; undefined where the server itself has stored them.
+ * @param merge what the push is, if it is no person's.
+ * @returns a function of an update, which fails with SERVER_BUSY and GIT_TIMEOUT.
+ */
+export function branchJudge(
+  app: App,
+  { id: repositoryId, default_branch }: Repository,
+  rules: BranchRules,
+  quarantine: string | undefined,
+  merge?: MergePush,
+): (update: RefUpdate) => Promise<BranchJudgement | undefined> {
+  const source: FactSource = {
+    repositories: app.git,
+    repositoryId,
+    quarantine,
+    deadline: performance.now() + MAX_EXAMINATION_MS,
+    findUnverified: (commits) => findUnverified(app, commits),
+  }
+  let matchingMs = 0
+  return async ({ name, from, to }) => {
+    if (!name.startsWith(HEADS)) return undefined
+    const branch = name.slice(HEADS.length)
+    const kind = to === undefined ? 'delete' : from === undefined ? 'create' : 'update'
+    const pushed = { branch, kind, isDefault: branch === default_branch } as const
+    if (matchingMs > MAX_MATCHING_MS) {
+      return { text: 'it takes too long to find out which of so many branches are protected', reason: 'REF_REFUSED' }
+    }
+    const began = performance.now()
+    const inForce = rules.inForceFor(branch)
+    matchingMs += performance.now() - began
+    const change: BranchChange = merge ? { ...pushed, merge: await stateOf(merge, inForce) } : pushed
+    const needed = inForce && factsNeeded(inForce, change)
+    let facts = NO_FACTS
+    if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
+      try {
+        facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
+      } catch (error) {
+        if (!(error instanceof GitError && error.kind === 'NOT_FOUND')) throw error
+        return { text: `branch ${branch} moves from the commit that it is at, and to a commit`, reason: 'REF_REFUSED' }
+      }
+    }
+    const text = judgeChange(inForce, change, facts)
+    if (text === undefined) return undefined
+    return { text, reason: inForce ? 'BRANCH_PROTECTED' : 'REF_REFUSED' }
+  }
+}
+
+/** Without a rule everything is ready. */
+async function stateOf({ pull, problemOf }: MergePush, inForce: RuleInForce | undefined): Promise<MergeOfPull> {
+  return { number: pull.number, problem: inForce && (await problemOf(inForce.rule)) }
+}

@@ -1,0 +1,208 @@
+import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import type { TagProtection } from '../../../storage/repos/tag-protections.ts'
+import * as rows from '../../../storage/repos/tag-protections.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { takeTurns } from '../../core/yielding.ts'
+import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import { changeWatched, recordProtectionChange } from '../events/repository-events.ts'
+import { teamIdsOf, userIdsOf } from './allowlists.ts'
+import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
+
+export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
+
+/** Rules of one repository. Each is matched against every tag of a push. */
+const MAX_RULES = 50
+
+/** What a rule is to say; what is undefined stays as it is. */
+export interface TagProtectionEdit {
+  readonly namePattern: string | undefined
+  readonly usernames: readonly string[] | undefined
+  readonly teams: readonly string[] | undefined
+}
+
+/** How long names are matched with patterns for one push. Both may be what somebody made up to be slow. */
+const MAX_MATCHING_MS = 10_000
+
+/**
+ * Those among some tags that the rules of a repository keep somebody from making, moving and deleting: a tag that rules are about is
+ * for those whom at least one of them exempts. Nobody is exempt for being an administrator.
+ *
+ * @returns undefined when there is no saying that in reasonable time.
+ */
+export async function findProtectedTags(
+  app: App,
+  repositoryId: number,
+  { user }: SignedIn,
+  tags: readonly string[],
+): Promise<ReadonlySet<string> | undefined> {
+  const found = new Set<string>()
+  const patterns = tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
+  if (patterns.size === 0) return found
+  const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
+  const turns = takeTurns()
+  const rules: { isExempt: boolean; matches: TagMatcher }[] = []
+  for (const [id, pattern] of patterns) {
+    // Checked when it was stored; should that check have become stricter since, the rule is about everything.
+    rules.push({ isExempt: exemptions.has(id), matches: compileTagPattern(pattern) ?? (() => true) })
+    await turns.yield()
+  }
+  // One that exempts settles it.
+  rules.sort((a, b) => Number(b.isExempt) - Number(a.isExempt))
+  for (const tag of tags) {
+    for (const { isExempt, matches } of rules) {
+      const isAbout = matches(tag)
+      const pause = turns.yield()
+      if (pause) await pause
+      if (turns.spentMs() > MAX_MATCHING_MS) return undefined
+      if (!isAbout) continue
+      if (!isExempt) found.add(tag)
+      break
+    }
+  }
+  return found
+}
+
+/** Whether a rule keeps somebody from making, moving or deleting a tag. */
+export async function isTagProtected(app: App, repositoryId: number, caller: SignedIn, tag: string): Promise<boolean> {
+  const found = await findProtectedTags(app, repositoryId, caller, [tag])
+  return found?.has(tag) ?? true
+}
+
+/**
+ * The rules of a repository, oldest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
+ */
+export async function listTagProtections(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<TagProtection[]> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  return rows.listTagProtections(app.db, repository.id)
+}
+
+/**
+ * One rule of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, TAG_PROTECTION_NOT_FOUND
+ */
+export async function getTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<TagProtection> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  return findRule(app, repository.id, id)
+}
+
+/**
+ * Makes a rule.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_INCOMPLETE,
+ *   INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD, TOO_MANY_TAG_PROTECTIONS
+ */
+export async function createTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  draft: { readonly namePattern: string; readonly usernames: readonly string[]; readonly teams: readonly string[] },
+): Promise<TagProtection> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const pattern = draft.namePattern.trim()
+  if (pattern === '') throw new DomainError('TAG_PROTECTION_INCOMPLETE', { field: 'name_pattern' })
+  if (draft.usernames.length === 0 && draft.teams.length === 0) {
+    throw new DomainError('TAG_PROTECTION_INCOMPLETE', { field: 'whitelist_usernames' })
+  }
+  checkPattern(pattern)
+  const userIds = await userIdsOf(app, 'whitelist_usernames', draft.usernames)
+  const teamIds = await teamIdsOf(app, 'whitelist_teams', owner, draft.teams)
+  const id = await withUniquePattern(app, async (tx) => {
+    const inserted = await rows.insertTagProtection(tx, repository.id, pattern, nowSeconds(app.clock))
+    if ((await rows.countTagProtections(tx, repository.id)) > MAX_RULES) {
+      throw new DomainError('TOO_MANY_TAG_PROTECTIONS', { limit: String(MAX_RULES) })
+    }
+    await rows.setTagProtectionUsers(tx, inserted, userIds)
+    await rows.setTagProtectionTeams(tx, inserted, teamIds)
+    const made = { id: inserted, name: pattern }
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_CREATED', made)
+    return inserted
+  })
+  return findRule(app, repository.id, id)
+}
+
+/**
+ * Changes a rule: everything that is asked for, or nothing.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_NOT_FOUND,
+ *   INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
+ */
+export async function editTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+  edit: TagProtectionEdit,
+): Promise<TagProtection> {
+  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const rule = await findRule(app, repository.id, id)
+  const pattern = edit.namePattern?.trim() || rule.name_pattern
+  if (pattern !== rule.name_pattern) checkPattern(pattern)
+  const userIds = edit.usernames && (await userIdsOf(app, 'whitelist_usernames', edit.usernames))
+  const teamIds = edit.teams && (await teamIdsOf(app, 'whitelist_teams', owner, edit.teams))
+  await withUniquePattern(app, async (tx) => {
+    await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
+    if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
+    if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_EDITED', { id, name: pattern })
+  })
+  return findRule(app, repository.id, id)
+}
+
+/**
+ * Deletes a rule.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_NOT_FOUND
+ */
+export async function deleteTagProtection(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<void> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  checkNotArchived(repository)
+  const { name_pattern } = await findRule(app, repository.id, id)
+  await changeWatched(app, async (tx) => {
+    if (!(await rows.deleteTagProtection(tx, id))) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_DELETED', { id, name: name_pattern })
+  })
+}
+
+async function findRule(app: App, repositoryId: number, id: number): Promise<TagProtection> {
+  const rule = (await rows.listTagProtections(app.db, repositoryId)).find((candidate) => candidate.id === id)
+  if (!rule) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
+  return rule
+}
+
+function checkPattern(pattern: string): void {
+  if (!compileTagPattern(pattern)) throw new DomainError('INVALID_TAG_PATTERN')
+}
+
+async function withUniquePattern<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
+  try {
+    return await changeWatched(app, work)
+  } catch (error) {
+    throw isUniqueViolation(error) ? new DomainError('TAG_PROTECTION_EXISTS') : error
+  }
+}

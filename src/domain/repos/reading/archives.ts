@@ -1,0 +1,109 @@
+import { streamArchive, streamBundle } from '../../../git/objects/archives.ts'
+import { readCommit } from '../../../git/objects/commits.ts'
+import { findEntry, treePath } from '../../../git/objects/trees.ts'
+import { HEADS, isRefName, readRef, TAGS } from '../../../git/refs/refs.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import type { Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openRepository } from '../access/permissions.ts'
+import { commitIdOf, notFound, readingStream } from './git-reading.ts'
+
+export type ArchiveFormat = 'tar.gz' | 'zip' | 'bundle'
+
+/** What is wanted of a repository as one file. */
+export interface ArchiveRequest {
+  /** Name of a branch or tag, or id of a commit, and the ending of a format. */
+  readonly archive: string
+  /** Files and folders that an archive of files is to have; empty for all. */
+  readonly path: readonly string[]
+}
+
+/** An archive to be sent. */
+export interface Archive {
+  /** Name for the file. */
+  readonly name: string
+  readonly format: ArchiveFormat
+  /** Id of the commit, or of the tag object, that decides what is in it. */
+  readonly objectId: string
+  readonly chunks: AsyncIterable<Buffer>
+}
+
+const FORMATS: readonly ArchiveFormat[] = ['tar.gz', 'zip', 'bundle']
+
+/** Paths of one archive. Each is looked up before Git starts. */
+const MAX_PATHS = 100
+
+/** Characters that are fine in the name of a file everywhere. */
+const UNFIT_FOR_FILES = /[^A-Za-z0-9._-]+/g
+
+/**
+ * All files of a commit as an archive, or its whole history as a bundle.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_FIELD, REF_NOT_FOUND, PATH_NOT_FOUND; while it is
+ *   made SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function getArchive(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  { archive, path }: ArchiveRequest,
+): Promise<Archive> {
+  const { repository } = await openRepository(app, caller, ownerName, name, 'read')
+  const format = FORMATS.find((known) => archive.endsWith(`.${known}`))
+  if (!format) throw new DomainError('INVALID_FIELD', { field: 'archive' })
+  const ref = archive.slice(0, -format.length - 1)
+  const commitId = await commitIdOf(app, repository, ref)
+  const file = { name: `${repository.name}-${ref.replace(UNFIT_FOR_FILES, '-')}.${format}`, format }
+  if (format !== 'bundle') {
+    const paths = await existingPaths(app, repository, commitId, path)
+    const options = { format, folder: repository.name, paths }
+    return {
+      ...file,
+      objectId: commitId,
+      chunks: readingStream(streamArchive(app.git, repository.id, commitId, options)),
+    }
+  }
+  if (path.length > 0) throw new DomainError('INVALID_FIELD', { field: 'path' })
+  const refs = await bundledRefs(app, repository, ref, commitId)
+  const objectId = refs.at(-1)?.id ?? commitId
+  return { ...file, objectId, chunks: readingStream(streamBundle(app.git, repository.id, refs)) }
+}
+
+/**
+ * The refs of a bundle: HEAD, which a clone of the bundle checks out, and the branch or tag that was asked for. A tag
+ * keeps its own object.
+ */
+async function bundledRefs(app: App, { id, default_branch }: Repository, text: string, commitId: string) {
+  const name = text === '' || text === 'HEAD' ? default_branch : text
+  const refs = [{ name: 'HEAD', id: commitId }]
+  if (!isRefName(name)) return refs
+  for (const candidate of name.startsWith('refs/') ? [name] : [HEADS + name, TAGS + name]) {
+    const held = await readRef(app.git, id, candidate)
+    if (held !== undefined) return [...refs, { name: candidate, id: held }]
+  }
+  return refs
+}
+
+/** @throws PATH_NOT_FOUND, INVALID_FIELD */
+async function existingPaths(
+  app: App,
+  { id }: Repository,
+  commitId: string,
+  texts: readonly string[],
+): Promise<readonly string[]> {
+  if (texts.length === 0) return []
+  if (texts.length > MAX_PATHS) throw new DomainError('INVALID_FIELD', { field: 'path', max_items: String(MAX_PATHS) })
+  const commit = await readCommit(app.git, id, commitId)
+  if (!commit) throw notFound('REF_NOT_FOUND', 'ref', commitId)
+  const paths: string[] = []
+  for (const text of texts) {
+    const path = treePath(text)
+    if (path === '') return []
+    if (path === undefined || !(await findEntry(app.git, id, commit.treeId, path)))
+      throw notFound('PATH_NOT_FOUND', 'path', text)
+    paths.push(path)
+  }
+  return paths
+}

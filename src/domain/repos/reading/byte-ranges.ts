@@ -1,0 +1,37 @@
+import { DomainError } from '../../core/errors.ts'
+
+/** A part of a file: first and last byte, both of them in it. */
+export interface ByteRange {
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * One range of bytes (RFC 9110 section 14.1.2). Several, other units and what makes no sense are ignored, as the section allows.
+ *
+ * @returns undefined for the whole.
+ * @throws RANGE_NOT_SATISFIABLE
+ */
+export function readRange(text: string, bytes: number): ByteRange | undefined {
+  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? []
+  if (from === '' && to === '') return undefined
+  const isSuffix = from === ''
+  if (!isSuffix && to !== '' && Number(to) < Number(from)) return undefined
+  const first = isSuffix ? Math.max(0, bytes - Number(to)) : Number(from)
+  if (first >= bytes) throw new DomainError('RANGE_NOT_SATISFIABLE', { bytes: String(bytes) })
+  return { first, last: isSuffix || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1) }
+}
+
+/** The part of a stream that a range names. Ends the stream once the part is complete. */
+export async function* partOf(
+  chunks: AsyncIterable<Buffer>,
+  { first, last }: ByteRange,
+): AsyncGenerator<Buffer, void, undefined> {
+  let position = 0
+  for await (const chunk of chunks) {
+    const part = chunk.subarray(Math.max(0, first - position), Math.max(0, last + 1 - position))
+    position += chunk.length
+    if (part.length > 0) yield part
+    if (position > last) return
+  }
+}

@@ -1,0 +1,42 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import type { InstanceKeys } from '../../accounts/credentials/instance-keys.ts'
+import { fingerprintOf } from '../../accounts/keys/ssh-keys.ts'
+import { signAsSsh } from '../../accounts/keys/ssh-signatures.ts'
+import { writeStrings } from '../../accounts/keys/ssh-strings.ts'
+
+/** The SSH key by which the instance signs the commits that it makes. */
+export interface CommitSigning {
+  /** The public key, as in a file that ends in `.pub`. */
+  readonly line: string
+  /** Of the public key, as `readSshKey` gives it. */
+  readonly fingerprint: string
+  /** Signs what a commit says. */
+  sign(payload: Buffer): string
+}
+
+/** What Git signs for (gpg-interface.c of Git). */
+export const GIT_NAMESPACE = 'git'
+
+const KEY_TYPE = 'ssh-ed25519'
+
+/** Shown with the public key. */
+const COMMENT = 'branchline'
+
+/** In front of the 32 bytes of which an Ed25519 key is made, in PKCS #8 (RFC 8410, section 7). */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/**
+ * The key of the instance: made of its one secret, as all its keys are, so that it is there from the first start on, comes along with a
+ * backup, and is stored nowhere else.
+ */
+export function createCommitSigning(keys: InstanceKeys): CommitSigning {
+  const der = Buffer.concat([PKCS8_HEAD, keys.derive('commit-signing')])
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' })
+  const publicKey = writeStrings([Buffer.from(KEY_TYPE), Buffer.from(x, 'base64url')])
+  return {
+    line: `${KEY_TYPE} ${publicKey.toString('base64')} ${COMMENT}`,
+    fingerprint: fingerprintOf(publicKey),
+    sign: (payload) => signAsSsh(privateKey, publicKey, GIT_NAMESPACE, payload),
+  }
+}

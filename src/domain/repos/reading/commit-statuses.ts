@@ -1,0 +1,181 @@
+import { findOwnersByIds, type Owner, userAsOwner } from '../../../storage/accounts/owners.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import type { CommitKey, CommitStatus } from '../../../storage/repos/commit-statuses.ts'
+import * as rows from '../../../storage/repos/commit-statuses.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import { GHOST } from '../../accounts/users/owners.ts'
+import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkNotArchived } from '../access/permissions.ts'
+import { findCommitId, notFound } from './git-reading.ts'
+
+/** How many statuses a commit keeps, beside the latest of each context: whatever repeats itself for ever must not grow for ever. */
+const KEPT_STATUSES = 5_000
+
+/** How many contexts there may be of a commit, all of which count for its combined state: several times the largest build matrices. */
+const MAX_CONTEXTS = 1_000
+
+const MAX_CONTEXT_CHARACTERS = 255
+const MAX_DESCRIPTION_CHARACTERS = 1024
+const MAX_TARGET_URL_CHARACTERS = 2048
+
+/** The context of statuses that name none. */
+const DEFAULT_CONTEXT = 'default'
+
+const STATES: readonly CommitStatus['state'][] = ['pending', 'success', 'error', 'failure', 'warning', 'skipped']
+
+/** Values of `sort`, as compatible systems name them, that begin with the oldest. Any other begins with the newest. */
+const OLDEST_FIRST = ['oldest', 'leastupdate', 'leastindex']
+
+/** As much of a wrong state as its refusal repeats. */
+const MAX_SHOWN_STATE_CHARACTERS = 32
+
+/** A status, and who made it. */
+export interface CommitStatusView extends CommitStatus {
+  readonly creator: Owner
+}
+
+export interface StatusDraft {
+  readonly state: string
+  /** Empty for `default`. */
+  readonly context: string
+  readonly description: string
+  /** By http or https; empty for none. */
+  readonly targetUrl: string
+}
+
+export interface StatusQuery {
+  /**
+   * `oldest`, `leastupdate` or `leastindex` for the oldest first, anything else for the newest first: a status does not change, so
+   * that all of these come down to its number.
+   */
+  readonly sort: string
+  /** Only those of this state; all of them when it is none. */
+  readonly state: string
+}
+
+/** What the latest statuses of a commit amount to. */
+export interface CombinedStatus {
+  readonly commitId: string
+  readonly state: 'pending' | 'success' | 'failure'
+  /** Number of contexts. */
+  readonly total: number
+  /** A page of the latest ones, newest first. */
+  readonly statuses: readonly CommitStatusView[]
+}
+
+/**
+ * Says something of a commit, on behalf of somebody who may push to the repository.
+ *
+ * @throws REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD, TOO_MANY_STATUS_CONTEXTS
+ */
+export async function createCommitStatus(
+  app: App,
+  caller: SignedIn,
+  repository: Repository,
+  ref: string,
+  draft: StatusDraft,
+): Promise<CommitStatusView> {
+  checkNotArchived(repository)
+  const commit = await commitOf(app, repository, ref)
+  const status = {
+    ...commit,
+    ...checkDraft(draft),
+    creator_id: caller.user.id,
+    create_time: nowSeconds(app.clock),
+  }
+  const stored = await transaction(app.db, async (tx) => {
+    const isNewContext = !(await rows.hasContext(tx, commit, status.context))
+    if (isNewContext && sumOf(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
+      throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
+    }
+    const stored = await rows.insertCommitStatus(tx, status)
+    await rows.deleteOldCommitStatuses(tx, commit, stored.number - KEPT_STATUSES)
+    await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
+    return stored
+  })
+  app.signals.autoMerges.notify()
+  return { ...stored, creator: userAsOwner(caller.user) }
+}
+
+/**
+ * The statuses of a commit.
+ *
+ * @throws COMMIT_NOT_FOUND
+ */
+export async function listCommitStatuses(
+  app: App,
+  repository: Repository,
+  ref: string,
+  { sort, state }: StatusQuery,
+  offset: number,
+  limit: number,
+): Promise<{ statuses: readonly CommitStatusView[]; total: number }> {
+  const commit = await commitOf(app, repository, ref)
+  const wanted = STATES.find((known) => known === state)
+  const order = OLDEST_FIRST.includes(sort) ? 'oldest first' : 'newest first'
+  const statuses = await rows.listCommitStatuses(app.db, commit, { state: wanted, order }, offset, limit)
+  return {
+    statuses: await withCreators(app, statuses),
+    total: await rows.countCommitStatuses(app.db, commit, wanted),
+  }
+}
+
+/**
+ * What the latest statuses of a commit, one for each context, amount to.
+ *
+ * @throws COMMIT_NOT_FOUND
+ */
+export async function getCombinedStatus(
+  app: App,
+  repository: Repository,
+  ref: string,
+  offset: number,
+  limit: number,
+): Promise<CombinedStatus> {
+  const commit = await commitOf(app, repository, ref)
+  const counts = await rows.countLatestStates(app.db, commit)
+  const latest = await rows.listLatestCommitStatuses(app.db, commit, offset, limit)
+  return {
+    commitId: commit.commit_id,
+    state: combineStatuses(new Set(counts.keys())),
+    total: sumOf(counts),
+    statuses: await withCreators(app, latest),
+  }
+}
+
+async function withCreators(app: App, statuses: readonly CommitStatus[]): Promise<CommitStatusView[]> {
+  const creators = await findOwnersByIds(app.db, [...new Set(statuses.map(({ creator_id }) => creator_id))])
+  return statuses.map((status) => ({ ...status, creator: creators.get(status.creator_id) ?? GHOST }))
+}
+
+/** What statuses amount to: a failure if one is no success, else pending if one is, or there is none. */
+export function combineStatuses(states: ReadonlySet<CommitStatus['state']>): CombinedStatus['state'] {
+  if (states.has('error') || states.has('failure') || states.has('warning')) return 'failure'
+  return states.has('pending') || states.size === 0 ? 'pending' : 'success'
+}
+
+function sumOf(counts: ReadonlyMap<unknown, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0)
+}
+
+function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
+  const known = STATES.find((name) => name === state)
+  if (!known) throw new DomainError('INVALID_STATUS_STATE', { state: state.slice(0, MAX_SHOWN_STATE_CHARACTERS) })
+  checkLength('context', context, MAX_CONTEXT_CHARACTERS)
+  checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
+  checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
+  // People follow it: it must not be a script.
+  checkSeen('target_url', targetUrl)
+  if (!/^(https?:\/\/|$)/i.test(targetUrl)) throw new DomainError('INVALID_FIELD', { field: 'target_url' })
+  return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
+}
+
+async function commitOf(app: App, repository: Repository, ref: string): Promise<CommitKey> {
+  const commitId = await findCommitId(app, repository, ref)
+  if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
+  return { repository_id: repository.id, commit_id: commitId }
+}

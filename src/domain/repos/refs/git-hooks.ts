@@ -1,0 +1,123 @@
+import { HOOKS } from '../../../git/hooks/push-review.ts'
+import * as rows from '../../../storage/repos/git-hooks.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import { actsAsAdministrator, type Caller } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
+
+/** What is longer is a program, which belongs on the machine, with a script that calls it. */
+const MAX_SCRIPT_BYTES = 256 * 1024
+
+/** A hook of a repository. */
+export interface GitHook {
+  readonly name: string
+  /** Undefined when it has none. */
+  readonly script: string | undefined
+}
+
+/**
+ * The hooks of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED, GIT_HOOK_ACCESS_DENIED
+ */
+export async function listGitHooks(app: App, caller: Caller, ownerName: string, name: string): Promise<GitHook[]> {
+  const { repository } = await openForHooks(app, caller, ownerName, name, 'read')
+  const scripts = new Map((await rows.listGitHooks(app.db, repository.id)).map((hook) => [hook.name, hook.content]))
+  return HOOKS.map((hook) => ({ name: hook, script: scripts.get(hook) }))
+}
+
+/**
+ * One hook of a repository.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED, GIT_HOOK_ACCESS_DENIED,
+ *   GIT_HOOK_NOT_FOUND
+ */
+export async function getGitHook(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  hook: string,
+): Promise<GitHook> {
+  const { repository } = await openForHooks(app, caller, ownerName, name, 'read')
+  checkHookName(hook)
+  return { name: hook, script: await rows.findHookScript(app.db, repository.id, hook) }
+}
+
+/**
+ * Gives a hook a script, or takes it away by one of nothing but white space.
+ *
+ * @param text carriage returns in it are dropped, which no interpreter is named with; undefined changes nothing.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED, GIT_HOOK_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, GIT_HOOK_NOT_FOUND, INVALID_FIELD
+ */
+export async function editGitHook(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  hook: string,
+  text: string | undefined,
+): Promise<GitHook> {
+  const { repository } = await openForHooks(app, caller, ownerName, name, 'write')
+  checkHookName(hook)
+  if (text === undefined) return { name: hook, script: await rows.findHookScript(app.db, repository.id, hook) }
+  const script = readScript(text)
+  if (script === undefined) await rows.deleteGitHook(app.db, repository.id, hook)
+  else {
+    const update_time = nowSeconds(app.clock)
+    await rows.putGitHook(app.db, { repository_id: repository.id, name: hook, content: script, update_time })
+  }
+  app.log.info(
+    { repository: repository.id, hook, user: callerId(caller), isActive: script !== undefined },
+    'a Git hook was changed',
+  )
+  return { name: hook, script }
+}
+
+/**
+ * Takes its script from a hook, which may have none.
+ *
+ * @throws as `editGitHook`, save INVALID_FIELD.
+ */
+export async function deleteGitHook(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  hook: string,
+): Promise<void> {
+  await editGitHook(app, caller, ownerName, name, hook, '')
+}
+
+function callerId(caller: Caller): number | undefined {
+  return caller.kind === 'user' ? caller.user.id : undefined
+}
+
+/** For who administers the repository and the instance: whoever edits a hook runs programs as the server. */
+async function openForHooks(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  level: 'read' | 'write',
+): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  if (!app.settings.gitHooks) throw new DomainError('GIT_HOOKS_DISABLED')
+  if (!actsAsAdministrator(caller, level)) throw new DomainError('GIT_HOOK_ACCESS_DENIED')
+  if (level === 'write') checkNotArchived(open.repository)
+  return open
+}
+
+function checkHookName(name: string): void {
+  if (!HOOKS.some((known) => known === name)) throw new DomainError('GIT_HOOK_NOT_FOUND')
+}
+
+/** Undefined for nothing. */
+function readScript(text: string): string | undefined {
+  if (Buffer.byteLength(text) > MAX_SCRIPT_BYTES) {
+    throw new DomainError('INVALID_FIELD', { field: 'content', max_bytes: String(MAX_SCRIPT_BYTES) })
+  }
+  if (text.includes('\0')) throw new DomainError('INVALID_FIELD', { field: 'content' })
+  return text.trim() === '' ? undefined : text.replaceAll('\r', '')
+}

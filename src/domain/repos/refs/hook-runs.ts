@@ -1,0 +1,200 @@
+import { GitError } from '../../../git/core/errors.ts'
+import type { HookEnding, HookResult } from '../../../git/hooks/hook-supervision.ts'
+import type { HookName } from '../../../git/hooks/push-review.ts'
+import { cleanSigner } from '../../../git/objects/commits.ts'
+import type { RefUpdate } from '../../../git/refs/refs.ts'
+import { repositoryPath } from '../../../git/repositories/repositories.ts'
+import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
+import { findHookScript, listGitHooks } from '../../../storage/repos/git-hooks.ts'
+import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import type { PullPush } from '../protection/pull-pushes.ts'
+import { gitIdentity } from '../reading/git-identity.ts'
+
+/** Refs that are about to move, or have moved, as their hooks see it. */
+export interface HookedUpdates {
+  readonly updates: readonly RefUpdate[]
+  /** Folder of the objects that came with a push; undefined where all objects are in the repository. */
+  readonly quarantine?: string | undefined
+  /** Variables that Git has made of what a client says beside its push. */
+  readonly pushOptions?: Readonly<Record<string, string>>
+  /** Whether somebody pushes, or the server moves the refs as somebody asks over the API. */
+  readonly origin: 'push' | 'api'
+  /** The pull request that it is about, where the server does it for one. */
+  readonly pull?: PullPush | undefined
+}
+
+/** What a hook says. */
+export interface HookVerdict {
+  readonly accepted: boolean
+  /** What it printed. */
+  readonly output: string
+  /** What the server has to say to that; undefined where the script has had its say. */
+  readonly problem: string | undefined
+  /** The reason of a refusal. */
+  readonly reason: 'GIT_HOOK_REFUSED' | 'TOO_MANY_GIT_HOOKS'
+}
+
+const ACCEPTED: HookVerdict = { accepted: true, output: '', problem: undefined, reason: 'GIT_HOOK_REFUSED' }
+
+const ZEROS = '0'.repeat(40)
+
+/**
+ * Of the text that goes to callers of the API: over gRPC it is sent twice in trailers, percent-encoded and in base64, which together
+ * must not exceed what clients take.
+ */
+const MAX_TEXT_BYTES = 2_000
+
+/** Whether any hook of a repository is to be asked about what happens to its refs. */
+export async function hasGitHooks(app: App, repositoryId: number): Promise<boolean> {
+  return app.settings.gitHooks && (await listGitHooks(app.db, repositoryId)).length > 0
+}
+
+/**
+ * Runs a hook of a repository, if there is one and the instance has hooks.
+ *
+ * @param signal stops it, when nobody waits for it any more.
+ */
+export async function runGitHook(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  hook: HookName,
+  pushed: HookedUpdates,
+  signal?: AbortSignal,
+): Promise<HookVerdict> {
+  const script = app.settings.gitHooks ? await findHookScript(app.db, repositoryId, hook) : undefined
+  const repository = script === undefined ? undefined : await findRepositoryById(app.db, repositoryId)
+  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
+  if (script === undefined || !owner) return ACCEPTED
+  const lines = pushed.updates.map(({ name, from = ZEROS, to = ZEROS }) => [from, to, name])
+  const run = app.git.hooks.run({
+    hook,
+    script,
+    // githooks(5): of one ref as arguments, of all of them as lines.
+    args: hook === 'update' ? lines.flatMap(([from = '', to = '', name = '']) => [name, from, to]) : [],
+    input: hook === 'update' ? '' : lines.map((line) => `${line.join(' ')}\n`).join(''),
+    repository: repositoryPath(app.git, repositoryId),
+    quarantine: pushed.quarantine,
+    env: { ...environmentOf(app, caller, repository, owner, pushed), ...pushed.pushOptions },
+    timeoutMs: app.settings.hookTimeoutMs,
+    signal,
+  })
+  return run.then(
+    (result) => verdictOf(app, repositoryId, hook, result),
+    (error: unknown) => {
+      if (!(error instanceof GitError) || error.kind !== 'BUSY') throw error
+      const problem = 'too many hooks are running at the moment; try again soon'
+      return { accepted: false, output: '', problem, reason: 'TOO_MANY_GIT_HOOKS' }
+    },
+  )
+}
+
+/**
+ * Lets a hook refuse what somebody asks for over the API.
+ *
+ * @throws GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS
+ */
+export async function checkByGitHook(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  hook: HookName,
+  updates: readonly RefUpdate[],
+  pull?: PullPush,
+): Promise<void> {
+  const verdict = await runGitHook(app, caller, repositoryId, hook, { updates, origin: 'api', pull })
+  if (!verdict.accepted) throw new DomainError(verdict.reason, { hook, text: plainText(verdict) })
+}
+
+function verdictOf(
+  app: App,
+  repositoryId: number,
+  hook: HookName,
+  { ending, output, stderr }: HookResult,
+): HookVerdict {
+  if (ending === 'not-started')
+    app.log.error({ repository: repositoryId, hook, stderr }, 'a Git hook could not be started')
+  else if (ending !== 'passed')
+    app.log.info({ repository: repositoryId, hook, ending }, 'a Git hook refused, or was stopped')
+  const problem = problemOf(hook, ending, app.settings.hookTimeoutMs)
+  return { accepted: ending === 'passed', output, problem, reason: 'GIT_HOOK_REFUSED' }
+}
+
+function problemOf(hook: HookName, ending: HookEnding, timeoutMs: number): string | undefined {
+  switch (ending) {
+    case 'passed':
+    case 'failed':
+      return undefined
+    case 'timeout':
+      return `the ${hook} hook was stopped: it took longer than ${timeoutMs / 1000} s`
+    case 'output':
+      return `the ${hook} hook was stopped: it printed too much`
+    case 'processes':
+      return `the ${hook} hook was stopped: it started too many processes`
+    case 'aborted':
+      return `the ${hook} hook was stopped`
+    case 'not-started':
+      return `the ${hook} hook could not be started`
+  }
+}
+
+/** Variables under the names that scripts for compatible systems read. None of them is in the hands of who pushes. */
+function environmentOf(
+  app: App,
+  caller: SignedIn,
+  { id, name }: Repository,
+  owner: Owner,
+  { origin, pull }: HookedUpdates,
+): Record<string, string> {
+  const { user } = caller
+  return {
+    GITEA_REPO_ID: String(id),
+    GITEA_REPO_NAME: name,
+    GITEA_REPO_USER_NAME: owner.name,
+    GITEA_REPO_IS_WIKI: 'false',
+    GITEA_PUSHER_ID: String(user.id),
+    GITEA_PUSHER_NAME: user.username,
+    ...(user.email !== '' && user.keep_email_private === 0 && { GITEA_PUSHER_EMAIL: user.email }),
+    // No push comes by an SSH key, and no update skips what is checked.
+    GITEA_KEY_ID: '0',
+    GITEA_DEPLOY_KEY_ID: '0',
+    GITEA_PR_ID: String(pull?.pull.id ?? 0),
+    ...(pull && { GITEA_PR_INDEX: String(pull.pull.number), GITEA_PUSH_TRIGGER: pull.trigger }),
+    GITEA_INTERNAL_PUSH: 'false',
+    GITEA_ROOT_URL: `${app.publicUrl()}/`,
+    ...(origin === 'push' ? { SSH_ORIGINAL_COMMAND: 'git-receive-pack' } : asCommitter(app, caller)),
+  }
+}
+
+function asCommitter(app: App, caller: SignedIn): Record<string, string> {
+  const { name, email } = cleanSigner(gitIdentity(app, caller))
+  return {
+    SSH_ORIGINAL_COMMAND: 'gitea-internal',
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  }
+}
+
+/** What a hook says to who reads it in an error: without colours, empty lines around, and what marks a line as an error. */
+function plainText({ output, problem }: HookVerdict): string {
+  const lines = output.split('\n').map((line) =>
+    line
+      .replaceAll(ESCAPES, '')
+      .trim()
+      .replace(/^error: ?/, ''),
+  )
+  const text = [...lines, ...(problem === undefined ? [] : [problem])].join('\n').trim()
+  return Buffer.from(text)
+    .subarray(0, MAX_TEXT_BYTES)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '')
+}
+
+/** Sequences for terminals (ECMA-48, 5.4), and other control characters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about.
+const ESCAPES = /\u001B\[[0-?]*[ -/]*[@-~]|[\u0000-\u0008\u000B-\u001F\u007F]/g

@@ -1,0 +1,113 @@
+import type { RefUpdate } from '../../../git/refs/refs.ts'
+import { type Db, type Tx, transaction } from '../../../storage/database/database.ts'
+import { insertPendingRefUpdate, type PendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
+import { type App, nowSeconds } from '../../app.ts'
+
+/**
+ * Notes that refs are about to move: rows that are written before Git is asked to move anything, and deleted together with the
+ * record of what became of it. One that is left over says that refs have to be read from Git.
+ */
+
+/**
+ * How long a git may work on after the server that started it was killed: nobody is there to end it, and a push of many refs moves
+ * them one by one. Until then a note is heeded again and again.
+ */
+const ORPHANED_GIT_SECONDS = 600
+
+/** Updates that somebody made. */
+export interface NotedPush {
+  readonly pusherId: number
+  readonly updates: readonly RefUpdate[]
+}
+
+/** What is known of work that has not ended. */
+interface Work {
+  readonly repositoryId: number
+  /** Undefined when it is on the server's own account. */
+  readonly push: NotedPush | undefined
+}
+
+/** The notes of work that this process has not ended. */
+const underWay = new WeakMap<Db, Map<number, Work>>()
+
+function underWayIn({ db }: App): Map<number, Work> {
+  let notes = underWay.get(db)
+  if (!notes) {
+    notes = new Map()
+    underWay.set(db, notes)
+  }
+  return notes
+}
+
+/**
+ * Notes that refs of a repository are about to move. Whoever has the note records what became of it.
+ *
+ * @param also writes other rows that belong to the note. What it throws is thrown, and nothing is noted.
+ * @param push what is about to move, where it is known and somebody does it.
+ */
+export async function noteUpdates(
+  app: App,
+  repositoryId: number,
+  also?: (tx: Tx, note: number) => Promise<void>,
+  push?: NotedPush,
+): Promise<number> {
+  let noted: number | undefined
+  try {
+    return await transaction(app.db, async (tx) => {
+      const note = await noteUpdatesIn(app, tx, repositoryId, push)
+      noted = note
+      await also?.(tx, note)
+      return note
+    })
+  } catch (error) {
+    if (noted !== undefined) forgetNote(app, noted)
+    throw error
+  }
+}
+
+/** The same together with other rows. */
+export async function noteUpdatesIn(app: App, tx: Tx, repositoryId: number, push?: NotedPush): Promise<number> {
+  const note = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
+  underWayIn(app).set(note, { repositoryId, push })
+  return note
+}
+
+/**
+ * Tells of refs of a repository that have moved who moved them, as long as their note is there: whoever comes first records what
+ * became of it. What a crash left is nobody's.
+ *
+ * @returns the number of the account that moves a ref to an object, undefined when there is none.
+ */
+export function findPushers(
+  app: App,
+  repositoryId: number,
+): (ref: string, objectId: string | undefined) => number | undefined {
+  const pushers = new Map<string, number>()
+  for (const work of underWayIn(app).values()) {
+    if (work.repositoryId !== repositoryId || !work.push) continue
+    // No name of a ref has a blank.
+    for (const { name, to = '' } of work.push.updates) pushers.set(`${name} ${to}`, work.push.pusherId)
+  }
+  return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
+}
+
+/** Says that the work behind a note has ended. If its row is still there, it has failed, and the next reader sees to it. */
+export function forgetNote(app: App, note: number): void {
+  underWayIn(app).delete(note)
+}
+
+/** Whether somebody in this process works on what a note is about. */
+export function isUnderWay(app: App, note: number): boolean {
+  return underWayIn(app).has(note)
+}
+
+/** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */
+export async function leftoverNotes(app: App, repositoryId: number): Promise<PendingRefUpdate[]> {
+  const notes = await pendingRefUpdatesOf(app.db, repositoryId)
+  return notes.length === 0 ? notes : notes.filter(({ id }) => !isUnderWay(app, id))
+}
+
+/** Whether a leftover note is done with when the refs have been read once more. */
+export function isSettled(app: App, { create_time }: PendingRefUpdate): boolean {
+  return create_time + ORPHANED_GIT_SECONDS < nowSeconds(app.clock)
+}

@@ -1,0 +1,266 @@
+import type { Tx } from '../../../storage/database/database.ts'
+import {
+  AttachmentGoneError,
+  AttachmentTooLargeError,
+  openAttachment,
+  removeAttachment,
+  writeAttachment,
+} from '../../../storage/repos/attachment-files.ts'
+import type { ReleaseAsset } from '../../../storage/repos/release-assets.ts'
+import * as rows from '../../../storage/repos/release-assets.ts'
+import { deleteRelease, findRelease, type Release, updateRelease } from '../../../storage/repos/releases.ts'
+import { findTag } from '../../../storage/repos/tags.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { openRepository, openRepositoryById } from '../access/permissions.ts'
+import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
+import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
+import { type ByteRange, readRange } from '../reading/byte-ranges.ts'
+
+export type { ReleaseAsset } from '../../../storage/repos/release-assets.ts'
+
+/**
+ * Files that come with releases. The file is written first and its row after, and the other way round when it goes: whatever happens
+ * in between, a row has its file, and a file without a row is nobody's until `doctor` removes it.
+ */
+
+/** Of one release. Lists of releases show all of them. */
+const MAX_ASSETS = 250
+
+/** The longest that a file of Linux has. */
+const MAX_NAME_BYTES = 255
+
+/** A name that is a file of its own, wherever it is saved. */
+const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u
+
+/** A file that somebody downloads, or a part of it. */
+export interface Download {
+  readonly asset: ReleaseAsset
+  /** Undefined for the whole. */
+  readonly range: ByteRange | undefined
+  /** Of a file that stays open until this is read to its end, or given up. */
+  readonly chunks: AsyncIterable<Buffer>
+}
+
+/**
+ * The assets of a release, oldest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
+ */
+export async function listAssets(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  releaseId: number,
+): Promise<ReleaseAsset[]> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const { id } = visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+  return rows.listReleaseAssets(app.db, [id])
+}
+
+/**
+ * One asset of a release.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND, ASSET_NOT_FOUND
+ */
+export async function getAsset(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  releaseId: number,
+  id: number,
+): Promise<ReleaseAsset> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const release = visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+  return found(await rows.findReleaseAsset(app.db, release.id, id))
+}
+
+/**
+ * The release that somebody changes the assets of.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   RELEASE_NOT_FOUND
+ */
+export async function openAssets(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  releaseId: number,
+): Promise<Release> {
+  const open = await openForWriting(app, caller, ownerName, name)
+  return visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+}
+
+/**
+ * Stores a file for a release, as it comes.
+ *
+ * @param reopen opens the release again: an upload may take hours, and what counts is who may do it when it is whole.
+ * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content and `reopen` throw.
+ */
+export async function addAsset(
+  app: App,
+  caller: SignedIn,
+  release: Release,
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  reopen: () => Promise<Release>,
+): Promise<ReleaseAsset> {
+  checkName(name)
+  checkCount(await rows.countReleaseAssets(app.db, release.id))
+  const { repository_id } = release
+  const { uuid, bytes } = await storeFile(app, repository_id, content)
+  try {
+    await reopen()
+    return await changeWatched(app, async (tx) => {
+      // What was deleted meanwhile, or became a mere tag, has no assets.
+      if (!(await findRelease(tx, repository_id, release.id))) throw new DomainError('RELEASE_NOT_FOUND')
+      checkCount(await rows.countReleaseAssets(tx, release.id))
+      const asset = { release_id: release.id, uuid, name, bytes, create_time: nowSeconds(app.clock) }
+      await recordAssetChange(app, tx, caller, release)
+      return rows.insertReleaseAsset(tx, asset)
+    })
+  } catch (error) {
+    await removeAttachment(app.attachments, repository_id, uuid)
+    throw error
+  }
+}
+
+async function storeFile(app: App, repositoryId: number, content: AsyncIterable<Uint8Array>) {
+  const { maxAssetBytes } = app.settings
+  try {
+    return await writeAttachment(app.attachments, repositoryId, content, maxAssetBytes)
+  } catch (error) {
+    if (error instanceof AttachmentTooLargeError) {
+      throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxAssetBytes) })
+    }
+    // Whoever deletes a repository takes its folder, too.
+    if (error instanceof AttachmentGoneError) throw new DomainError('RELEASE_NOT_FOUND')
+    throw error
+  }
+}
+
+/**
+ * Gives an asset another name; it stays when that is empty.
+ *
+ * @throws ASSET_NOT_FOUND, INVALID_FIELD
+ */
+export async function renameAsset(
+  app: App,
+  caller: SignedIn,
+  release: Release,
+  id: number,
+  name: string,
+): Promise<ReleaseAsset> {
+  return changeWatched(app, async (tx) => {
+    const asset = found(await rows.findReleaseAsset(tx, release.id, id))
+    if (name === '') return asset
+    checkName(name)
+    await recordAssetChange(app, tx, caller, release)
+    return found(await rows.renameReleaseAsset(tx, id, name))
+  })
+}
+
+/**
+ * Deletes an asset.
+ *
+ * @throws ASSET_NOT_FOUND
+ */
+export async function deleteAsset(app: App, caller: SignedIn, release: Release, id: number): Promise<void> {
+  const { uuid } = await changeWatched(app, async (tx) => {
+    const asset = found(await rows.findReleaseAsset(tx, release.id, id))
+    await rows.deleteReleaseAsset(tx, id)
+    await recordAssetChange(app, tx, caller, release)
+    return asset
+  })
+  removeFiles(app, release.repository_id, [uuid])
+}
+
+/** A release whose assets change is edited by that, as it is now. */
+async function recordAssetChange(app: App, tx: Tx, caller: SignedIn, { repository_id, id }: Release): Promise<void> {
+  const present = await findRelease(tx, repository_id, id)
+  await recordReleaseChange(app, tx, caller, present, present)
+}
+
+/**
+ * Deletes a release with its assets: where its tag is, its row stays and says no more than that.
+ *
+ * @throws RELEASE_NOT_FOUND
+ */
+export async function removeReleaseRow(
+  app: App,
+  caller: SignedIn,
+  { id, repository_id, tag_name }: Release,
+): Promise<void> {
+  const uuids = await changeWatched(app, async (tx) => {
+    const present = await findRelease(tx, repository_id, id)
+    if (!present) throw new DomainError('RELEASE_NOT_FOUND')
+    await recordReleaseChange(app, tx, caller, present, undefined)
+    const deleted = await rows.deleteAssetsOfRelease(tx, id)
+    const isTagThere = (await findTag(tx, repository_id, tag_name)) !== undefined
+    if (isTagThere)
+      await updateRelease(tx, id, { tag_only: 1, draft: 0, prerelease: 0, target: '', title: '', note: '' })
+    else await deleteRelease(tx, id)
+    return deleted
+  })
+  removeFiles(app, repository_id, uuids)
+}
+
+/** Who asked need not wait: the files are out of reach already. */
+function removeFiles(app: App, repositoryId: number, uuids: readonly string[]): void {
+  if (uuids.length === 0) return
+  app.background.run('remove attachments', async () => {
+    for (const uuid of uuids) await removeAttachment(app.attachments, repositoryId, uuid)
+  })
+}
+
+/**
+ * The content of an asset, for whoever may see its release.
+ *
+ * @param rangeText a `Range` header; undefined for the whole.
+ * @param isCounted whether it is a download that counts.
+ * @throws ASSET_NOT_FOUND, RANGE_NOT_SATISFIABLE
+ */
+export async function download(
+  app: App,
+  caller: Caller,
+  uuid: string,
+  rangeText: string | undefined,
+  isCounted: boolean,
+): Promise<Download> {
+  const asset = found(await rows.findAttachment(app.db, uuid))
+  const { repository_id, draft } = asset
+  // To strangers it is missing, whatever it is that they may not read.
+  const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(notFoundInstead)
+  if (draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
+  const range = rangeText === undefined ? undefined : readRange(rangeText, asset.bytes)
+  // Clients that go on where they were cut off have been counted.
+  if (isCounted && (range === undefined || range.first === 0)) await rows.countDownload(app.db, asset.id)
+  const file = await openAttachment(app.attachments, repository_id, uuid)
+  // The release was deleted a moment ago.
+  if (!file) throw new DomainError('ASSET_NOT_FOUND')
+  return { asset, range, chunks: file.createReadStream(range && { start: range.first, end: range.last }) }
+}
+
+function notFoundInstead(error: unknown): never {
+  throw error instanceof DomainError ? new DomainError('ASSET_NOT_FOUND') : error
+}
+
+function found<T>(asset: T | undefined): T {
+  if (asset === undefined) throw new DomainError('ASSET_NOT_FOUND')
+  return asset
+}
+
+function checkName(name: string): void {
+  if (!FILE_NAME.test(name)) throw new DomainError('INVALID_FIELD', { field: 'name' })
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
+    throw new DomainError('INVALID_FIELD', { field: 'name', max_bytes: String(MAX_NAME_BYTES) })
+  }
+}
+
+function checkCount(count: number): void {
+  if (count >= MAX_ASSETS) throw new DomainError('TOO_MANY_ASSETS', { limit: String(MAX_ASSETS) })
+}

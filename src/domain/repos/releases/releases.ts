@@ -1,0 +1,376 @@
+import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import type { Tx } from '../../../storage/database/database.ts'
+import { listReleaseAssets, type ReleaseAsset } from '../../../storage/repos/release-assets.ts'
+import type { NewRelease, Release } from '../../../storage/repos/releases.ts'
+import * as rows from '../../../storage/repos/releases.ts'
+import { findTag } from '../../../storage/repos/tags.ts'
+import { GHOST } from '../../accounts/users/owners.ts'
+import { type App, nowSeconds } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { type OpenRepository, openRepository } from '../access/permissions.ts'
+import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
+import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
+import { isTagProtected } from '../protection/tag-protections.ts'
+import { readBranchIndex, readTagInAnyCase, tagTime } from '../refs/ref-index.ts'
+import { isTagName, makeTag, resolveTarget, tagMessage } from '../writing/tags.ts'
+import { removeReleaseRow } from './release-assets.ts'
+
+export type { Release } from '../../../storage/repos/releases.ts'
+
+/**
+ * Releases. The tags themselves are Git's: a release that is published has one, a draft need not.
+ *
+ * A tag without a release is an entry too, of which nobody ever sees anything; it becomes a release when one is made of it. Where
+ * there was a release before, its row stays and says so, since clients know its number and get it back. Of all other tags the row in
+ * `tags` is the entry: a number that nobody has seen need not be kept. What Git does to tags reaches both where the rows about tags
+ * are written (`ref-index.ts`), in the same transaction.
+ */
+
+/** Beyond that lists would cut it anyway. */
+const MAX_TITLE_CHARACTERS = 255
+
+/** About as much as elsewhere. A list of 30 has them all, and clients of gRPC take 4 MiB unless told otherwise. */
+const MAX_NOTE_BYTES = 128 * 1024
+
+/** Far more than any branch or tag has. */
+const MAX_TARGET_CHARACTERS = 1024
+
+/** Of a name that is refused. */
+const MAX_SHOWN_TAG_CHARACTERS = 200
+
+/** A release, and where it is. */
+export interface ReleaseView {
+  readonly open: OpenRepository
+  readonly release: Release
+  readonly publisher: Owner
+  readonly assets: readonly ReleaseAsset[]
+}
+
+/** A part of a list. */
+export interface ReleasePage {
+  readonly releases: readonly ReleaseView[]
+  /** How many the whole list has. */
+  readonly total: number
+}
+
+export interface ReleaseDraft {
+  readonly tagName: string
+  /** Branch or commit; empty for the default branch. */
+  readonly target: string
+  readonly title: string
+  readonly note: string
+  readonly isDraft: boolean
+  readonly isPrerelease: boolean
+  /** Empty for a tag that is a mere name of a commit. */
+  readonly tagMessage: string
+}
+
+/** Changes of a release; texts that are empty and flags that are undefined stay as they are. */
+export interface ReleaseEdit {
+  readonly tagName: string
+  readonly target: string
+  readonly title: string
+  readonly note: string
+  readonly isDraft: boolean | undefined
+  readonly isPrerelease: boolean | undefined
+}
+
+/**
+ * The releases of a repository, latest first.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
+ */
+export async function listReleases(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  filter: rows.ReleaseFilter,
+  offset: number,
+  limit: number,
+): Promise<ReleasePage> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const showsDrafts = seesDrafts(caller, open)
+  if (filter.draft && !showsDrafts) return { releases: [], total: 0 }
+  const visible = { ...filter, draft: showsDrafts ? filter.draft : false }
+  const { id } = open.repository
+  const releases = await rows.listReleases(app.db, id, visible, offset, limit)
+  return { releases: await viewReleases(app, open, releases), total: await rows.countReleases(app.db, id, visible) }
+}
+
+/**
+ * The release with a number.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
+ */
+export async function getRelease(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<ReleaseView> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  return viewRelease(app, open, visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id)))
+}
+
+/**
+ * The latest release that is meant for everybody.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
+ */
+export async function getLatestRelease(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<ReleaseView> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const finished = { draft: false, prerelease: false }
+  const [release] = await rows.listReleases(app.db, open.repository.id, finished, 0, 1)
+  return viewRelease(app, open, visibleRelease(caller, open, release))
+}
+
+/**
+ * The release of a tag, by its name in any case.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
+ */
+export async function getReleaseByTag(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  tagName: string,
+): Promise<ReleaseView> {
+  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const entry = await rows.findEntryByTag(app.db, open.repository.id, tagName)
+  return viewRelease(app, open, visibleRelease(caller, open, entry))
+}
+
+/**
+ * Makes a release, of a tag that is there or of one that it makes. A draft makes none.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   RELEASE_REPOSITORY_EMPTY, RELEASE_TAG_REQUIRED, RELEASE_EXISTS, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED, RELEASE_TAG_TAKEN,
+ *   TAG_TARGET_NOT_FOUND, INVALID_FIELD; what `pushUpdates` throws.
+ */
+export async function createRelease(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: ReleaseDraft,
+): Promise<ReleaseView> {
+  const open = await openForWriting(app, caller, ownerName, name)
+  const { repository } = open
+  await checkNotEmpty(app, open)
+  if (draft.tagName === '') throw new DomainError('RELEASE_TAG_REQUIRED')
+  const tag = await readTagInAnyCase(app, repository, draft.tagName)
+  const tagName = tag?.name ?? draft.tagName
+  const entry = await rows.findEntryByTag(app.db, repository.id, tagName)
+  if (entry?.tag_only === 0) throw new DomainError('RELEASE_EXISTS', { tag: entry.tag_name })
+  await checkTag(app, caller, open, tagName)
+  const target = draft.target || repository.default_branch
+  const texts = checkTexts(target, draft.title, draft.note)
+  const message = tagMessage('tag_message', draft.tagMessage)
+  if (!tag) {
+    // That a draft could have its tag is known from the beginning; it gets it when it is published.
+    const commitId = await resolveTarget(app, repository, target)
+    if (!draft.isDraft) await makeTag(app, caller, repository.id, { name: tagName, message, commitId }, 'releases')
+  }
+  const release = {
+    repository_id: repository.id,
+    tag_name: tagName,
+    tag_only: 0,
+    draft: Number(draft.isDraft),
+    prerelease: Number(draft.isPrerelease),
+    publisher_id: caller.user.id,
+    create_time: tag && !draft.isDraft ? tagTime(tag, nowSeconds(app.clock)) : nowSeconds(app.clock),
+    ...texts,
+  }
+  const stored = await changeWatched(app, async (tx) => {
+    const left = await claimTag(tx, release, undefined)
+    const made = await (left ? rows.updateRelease(tx, left.id, release) : rows.insertRelease(tx, release))
+    await recordReleaseChange(app, tx, caller, undefined, made)
+    return made
+  })
+  return viewRelease(app, open, stored)
+}
+
+/**
+ * Changes a release. When it is published without a tag, it gets one, and is as old as that.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   RELEASE_NOT_FOUND, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED, RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND, INVALID_FIELD; what
+ *   `pushUpdates` throws.
+ */
+export async function editRelease(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  id: number,
+  edit: ReleaseEdit,
+): Promise<ReleaseView> {
+  const open = await openForWriting(app, caller, ownerName, name)
+  for (;;) {
+    const before = visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id))
+    const stored = await attemptEdit(app, caller, open, before, edit)
+    if (stored) return viewRelease(app, open, stored)
+  }
+}
+
+/** @returns undefined when the release was published, withdrawn or given another tag meanwhile: then its tag has to be looked at anew. */
+async function attemptEdit(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  before: Release,
+  edit: ReleaseEdit,
+): Promise<Release | undefined> {
+  const { repository } = open
+  const { id } = before
+  const wanted = edit.tagName || before.tag_name
+  const tag = await readTagInAnyCase(app, repository, wanted)
+  const tagName = tag?.name ?? wanted
+  const isDraft = edit.isDraft ?? before.draft === 1
+  const isPublished = !isDraft && before.draft === 1
+  const texts = checkTexts(edit.target, edit.title, edit.note)
+  if (isPublished || tagName !== before.tag_name) {
+    const holder = await rows.findEntryByTag(app.db, repository.id, tagName)
+    if (holder?.tag_only === 0 && holder.id !== id) throw new DomainError('RELEASE_TAG_TAKEN', { tag: tagName })
+    await checkTag(app, caller, open, tagName)
+  }
+  const isMade = !isDraft && !tag
+  if (isMade) {
+    const commitId = await resolveTarget(app, repository, texts.target || before.target)
+    await makeTag(app, caller, repository.id, { name: tagName, message: '', commitId }, 'releases')
+  }
+  return changeWatched(app, async (tx) => {
+    const present = await rows.findRelease(tx, repository.id, id)
+    if (present?.draft !== before.draft || present.tag_name !== before.tag_name) return undefined
+    const changes = {
+      repository_id: repository.id,
+      tag_name: tagName,
+      draft: Number(isDraft),
+      prerelease: Number(edit.isPrerelease ?? present.prerelease === 1),
+      create_time: isDraft || isMade ? nowSeconds(app.clock) : present.create_time,
+      target: texts.target || present.target,
+      title: texts.title || present.title,
+      note: texts.note || present.note,
+    }
+    const left = await claimTag(tx, changes, id)
+    if (left) await rows.deleteRelease(tx, left.id)
+    const edited = await rows.updateRelease(tx, id, changes)
+    await recordReleaseChange(app, tx, caller, present, edited)
+    return edited
+  })
+}
+
+/**
+ * Deletes a release with its files; its tag stays.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   RELEASE_NOT_FOUND, TAG_PROTECTED
+ */
+export async function deleteRelease(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  id: number,
+): Promise<void> {
+  const open = await openForWriting(app, caller, ownerName, name)
+  await remove(app, caller, open, await rows.findRelease(app.db, open.repository.id, id))
+}
+
+/** The same by the name of the tag, in any case. */
+export async function deleteReleaseByTag(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  tagName: string,
+): Promise<void> {
+  const open = await openForWriting(app, caller, ownerName, name)
+  await remove(app, caller, open, await rows.findEntryByTag(app.db, open.repository.id, tagName))
+}
+
+async function remove(app: App, caller: SignedIn, open: OpenRepository, found: Release | undefined): Promise<void> {
+  const { repository } = open
+  const release = visibleRelease(caller, open, found)
+  if (await isTagProtected(app, repository.id, caller, release.tag_name)) {
+    throw new DomainError('TAG_PROTECTED', { tag: release.tag_name, action: 'delete' })
+  }
+  // Git knows whether the tag is there; its row, by then.
+  await readTagInAnyCase(app, repository, release.tag_name)
+  await removeReleaseRow(app, caller, release)
+}
+
+async function checkNotEmpty(app: App, { repository }: OpenRepository): Promise<void> {
+  if (repository.branch_count > 0) return
+  if ((await readBranchIndex(app, repository, '', 0, 1)).total === 0) throw new DomainError('RELEASE_REPOSITORY_EMPTY')
+}
+
+async function checkTag(app: App, caller: SignedIn, { repository }: OpenRepository, tagName: string): Promise<void> {
+  if (!isTagName(tagName)) {
+    throw new DomainError('RELEASE_TAG_INVALID', { tag: tagName.slice(0, MAX_SHOWN_TAG_CHARACTERS) })
+  }
+  if (await isTagProtected(app, repository.id, caller, tagName)) {
+    throw new DomainError('RELEASE_TAG_PROTECTED', { tag: tagName })
+  }
+}
+
+function checkTexts(target: string, title: string, note: string): Pick<Release, 'target' | 'title' | 'note'> {
+  if (target.length > MAX_TARGET_CHARACTERS) {
+    throw new DomainError('INVALID_FIELD', { field: 'target_commitish', max_length: String(MAX_TARGET_CHARACTERS) })
+  }
+  if (Buffer.byteLength(note) > MAX_NOTE_BYTES) {
+    throw new DomainError('INVALID_FIELD', { field: 'body', max_bytes: String(MAX_NOTE_BYTES) })
+  }
+  const characters = [...title]
+  const isTooLong = characters.length > MAX_TITLE_CHARACTERS
+  return { target, title: isTooLong ? `${characters.slice(0, MAX_TITLE_CHARACTERS - 1).join('')}…` : title, note }
+}
+
+/**
+ * Sees to it, with the rows as they are now, that a release may have its tag.
+ *
+ * @param id of the release; undefined for a new one.
+ * @returns what is left of a release that had the tag before.
+ * @throws RELEASE_TAG_TAKEN, and REF_CHANGED when it is published and the tag is gone.
+ */
+async function claimTag(
+  tx: Tx,
+  { repository_id, tag_name, draft }: Pick<NewRelease, 'repository_id' | 'tag_name' | 'draft'>,
+  id: number | undefined,
+): Promise<Release | undefined> {
+  const holder = await rows.findEntryByTag(tx, repository_id, tag_name)
+  if (holder?.tag_only === 0 && holder.id !== id) throw new DomainError('RELEASE_TAG_TAKEN', { tag: tag_name })
+  if (draft === 0 && !(await findTag(tx, repository_id, tag_name))) {
+    throw new DomainError('REF_CHANGED', { ref: `refs/tags/${tag_name}` })
+  }
+  return holder?.tag_only === 1 ? holder : undefined
+}
+
+async function viewRelease(app: App, open: OpenRepository, release: Release): Promise<ReleaseView> {
+  const [view] = await viewReleases(app, open, [release])
+  if (!view) throw new Error('a release has no view')
+  return view
+}
+
+async function viewReleases(app: App, open: OpenRepository, releases: readonly Release[]): Promise<ReleaseView[]> {
+  const publishers = await findOwnersByIds(app.db, [...new Set(releases.map(({ publisher_id }) => publisher_id))])
+  const assets = await listReleaseAssets(
+    app.db,
+    releases.map(({ id }) => id),
+  )
+  return releases.map((release) => ({
+    open,
+    release,
+    publisher: publishers.get(release.publisher_id) ?? GHOST,
+    assets: assets.filter(({ release_id }) => release_id === release.id),
+  }))
+}

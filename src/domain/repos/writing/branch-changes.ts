@@ -1,0 +1,246 @@
+import { losesCommits } from '../../../git/history/new-commits.ts'
+import { isRefName, type RefUpdate, readRef } from '../../../git/refs/refs.ts'
+import { isBaseOfOpenPull } from '../../../storage/pulls/pull-heads.ts'
+import { type Branch, countBranches } from '../../../storage/repos/branches.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
+import { checkNotArchived, type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
+import { mayPush } from '../protection/protection-rules.ts'
+import { findCommitId, reading } from '../reading/git-reading.ts'
+import { type BranchView, getBranch } from '../refs/branches.ts'
+import { readBranch, readTag, syncRefIndex } from '../refs/ref-index.ts'
+import { type PushOptions, pushUpdates } from '../refs/ref-updates.ts'
+
+/** Limit of compatible systems. */
+const MAX_BRANCH_CHARACTERS = 100
+
+/** A branch to be made. */
+export interface BranchDraft {
+  readonly newName: string
+  /** What it is to start from: a branch, a tag, a commit; empty for the next one. */
+  readonly oldRef: string
+  /** A branch; empty for the default branch. */
+  readonly oldBranch: string
+}
+
+/** Where a branch is to be. */
+export interface BranchMoveDraft {
+  /** Anything that names a commit. */
+  readonly newCommit: string
+  /** Id of the commit where the caller saw it; empty for wherever it is. */
+  readonly oldCommitId: string
+  /** Whether it may lose commits. */
+  readonly force: boolean
+}
+
+/**
+ * Makes a branch.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   NO_BRANCHES, REPOSITORY_IS_MIRROR, OLD_BRANCH_NOT_FOUND, BRANCH_NAMED_LIKE_TAG, BRANCH_EXISTS; what `pushUpdates` throws.
+ */
+export async function createBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: BranchDraft,
+): Promise<BranchView> {
+  const { newName } = draft
+  const { repository } = await openForChange(app, caller, ownerName, name, () =>
+    checkNewName('new_branch_name', newName),
+  )
+  const { id } = repository
+  const to = await startOf(app, repository, draft)
+  if (to === undefined) throw new DomainError('OLD_BRANCH_NOT_FOUND')
+  if (await readTag(app, repository, newName)) throw new DomainError('BRANCH_NAMED_LIKE_TAG', { branch: newName })
+  if (await readBranch(app, repository, newName)) throw new DomainError('BRANCH_EXISTS', { branch: newName })
+  const update = { name: refOf(newName), from: undefined, to }
+  await pushNewName(app, caller, id, newName, [update]).catch((error: unknown) => {
+    const isLost = error instanceof DomainError && error.reason === 'REF_CHANGED'
+    throw isLost ? new DomainError('BRANCH_EXISTS', { branch: newName }) : error
+  })
+  return getBranch(app, caller, ownerName, name, newName)
+}
+
+/** The id of the commit that a new branch is to start from. */
+async function startOf(
+  app: App,
+  repository: Repository,
+  { oldRef, oldBranch }: BranchDraft,
+): Promise<string | undefined> {
+  if (oldRef !== '') return findCommitId(app, repository, oldRef)
+  const branch = oldBranch || repository.default_branch
+  return isRefName(branch) ? readRef(app.git, repository.id, refOf(branch)) : undefined
+}
+
+/**
+ * Deletes a branch. Nobody deletes one that is protected, or that open pull requests go to; a push may delete that.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, NO_BRANCHES,
+ *   REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE, BRANCH_PROTECTED; what `pushUpdates` throws.
+ */
+export async function deleteBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  branchName: string,
+): Promise<void> {
+  const open = await openForChange(app, caller, ownerName, name)
+  const { id, default_branch, default_target_branch } = open.repository
+  const { commit_id } = await findBranch(app, open, branchName)
+  const isTarget = default_target_branch === branchName || (await isBaseOfOpenPull(app.db, id, branchName))
+  if (default_branch === branchName || isTarget) throw new DomainError('BRANCH_NOT_DELETABLE')
+  const rules = await rulesFor(app, caller, open)
+  if (rules.inForceFor(branchName)) {
+    throw new DomainError('BRANCH_PROTECTED', { ref: refOf(branchName), text: 'branch protected' })
+  }
+  await pushUpdates(app, caller, id, [{ name: refOf(branchName), from: commit_id, to: undefined }])
+}
+
+/**
+ * Moves a branch to another commit. Who maintains what pulls it may do so, too.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what
+ *   `pushUpdates` throws.
+ */
+export async function moveBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  branchName: string,
+  { newCommit, oldCommitId, force }: BranchMoveDraft,
+): Promise<void> {
+  const open = await openForPush(app, caller, ownerName, name, branchName)
+  await checkChangeable(app, open, () => checkGiven('new_commit_id', newCommit))
+  const { id } = open.repository
+  const { commit_id: from } = await findBranch(app, open, branchName)
+  const to = await findCommitId(app, open.repository, newCommit)
+  if (to === undefined) {
+    throw new DomainError('BRANCH_COMMIT_NOT_FOUND', { id: metadataText(newCommit) })
+  }
+  if (oldCommitId !== '' && oldCommitId.toLowerCase() !== from) {
+    const expected = metadataText(oldCommitId)
+    throw new DomainError('BRANCH_HEAD_DIFFERS', { expected, given: from })
+  }
+  if (to === from) return
+  if (!force && (await reading(losesCommits(app.git, id, { from, to }, {})))) {
+    throw new DomainError('FORCE_REQUIRED', { branch: branchName })
+  }
+  await pushUpdates(app, caller, id, [{ name: refOf(branchName), from, to }])
+}
+
+/**
+ * Gives a branch another name. What goes with its name follows: that it is the default branch, and the rule that is called like it.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
+ *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_RENAME_CONFLICT, BRANCH_NOT_FOUND, BRANCH_RENAME_DENIED, BRANCH_RENAME_PROTECTED; what
+ *   `pushUpdates` throws.
+ */
+export async function renameBranch(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  oldName: string,
+  newName: string,
+): Promise<void> {
+  const open = await openForChange(app, caller, ownerName, name, () => checkNewName('name', newName))
+  const { repository, access } = open
+  if (newName === oldName || (await readBranch(app, repository, newName))) {
+    throw new DomainError('BRANCH_RENAME_CONFLICT', { branch: newName })
+  }
+  const { commit_id } = await findBranch(app, open, oldName, { operation: 'rename' })
+  const rules = await rulesFor(app, caller, open)
+  const isSpecial = oldName === repository.default_branch || rules.inForceFor(oldName) !== undefined
+  if (isSpecial && !suffices(access, 'admin')) throw new DomainError('BRANCH_RENAME_DENIED')
+  const target = rules.inForceFor(newName)
+  if (target && !mayPush(target.rule, target.pusher)) throw new DomainError('BRANCH_RENAME_PROTECTED')
+  const updates = [
+    { name: refOf(newName), from: undefined, to: commit_id },
+    { name: refOf(oldName), from: commit_id, to: undefined },
+  ]
+  await pushNewName(app, caller, repository.id, newName, updates, { rename: { oldName, newName } })
+}
+
+/** A repository whose branches somebody may change, and that has some. */
+async function openForChange(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  checkBody?: () => void,
+): Promise<OpenRepository> {
+  const open = await openRepository(app, caller, ownerName, name, 'write')
+  await checkChangeable(app, open, checkBody)
+  return open
+}
+
+/** @param checkBody looks at the request, after who asks and before what the repository is like. */
+async function checkChangeable(app: App, { repository }: OpenRepository, checkBody?: () => void): Promise<void> {
+  checkNotArchived(repository)
+  checkBody?.()
+  const { id, branch_count, mirror } = repository
+  if (branch_count === 0) {
+    // Somebody may have put it there by hand.
+    await syncRefIndex(app, id)
+    if ((await countBranches(app.db, id, '')) === 0) throw new DomainError('NO_BRANCHES')
+  }
+  if (mirror === 1) throw new DomainError('REPOSITORY_IS_MIRROR')
+}
+
+async function findBranch(
+  app: App,
+  { repository }: OpenRepository,
+  name: string,
+  metadata: Readonly<Record<string, string>> = {},
+): Promise<Branch> {
+  const branch = isRefName(name) ? await readBranch(app, repository, name) : undefined
+  if (!branch) throw new DomainError('BRANCH_NOT_FOUND', metadata)
+  return branch
+}
+
+function rulesFor(app: App, { user }: SignedIn, { repository, units }: OpenRepository): Promise<BranchRules> {
+  return readBranchRules(app, repository.id, user.id, units)
+}
+
+function refOf(branch: string): string {
+  return `refs/heads/${branch}`
+}
+
+/** @throws INVALID_FIELD in the words of compatible systems. */
+function checkGiven(field: string, text: string): void {
+  if (text === '') throw new DomainError('INVALID_FIELD', { field, rule: 'Required' })
+}
+
+function checkNewName(field: string, name: string): void {
+  checkGiven(field, name)
+  if (name.length > MAX_BRANCH_CHARACTERS) throw new DomainError('INVALID_FIELD', { field, rule: 'MaxSize' })
+  if (!isRefName(name)) throw new DomainError('INVALID_FIELD', { field, rule: 'GitRefName' })
+}
+
+/** Moves refs so that there is a branch of a new name, and says in the words of compatible systems when it has no place. */
+async function pushNewName(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  newName: string,
+  updates: readonly RefUpdate[],
+  options?: PushOptions,
+): Promise<void> {
+  try {
+    await pushUpdates(app, caller, repositoryId, updates, options)
+  } catch (error) {
+    const isCollision = error instanceof DomainError && error.reason === 'REF_NAME_COLLISION'
+    if (!isCollision) throw error
+    const text = 'The branch with the same name already exists.'
+    throw new DomainError('REF_NAME_COLLISION', { ref: refOf(newName), text })
+  }
+}

@@ -1,0 +1,104 @@
+import { independentCommits } from '../../../git/merging/merge.ts'
+import { isRefName, readRef } from '../../../git/refs/refs.ts'
+import { fetchCommit } from '../../../git/transfer/forks.ts'
+import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
+import type { App } from '../../app.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError, metadataText } from '../../core/errors.ts'
+import { checkWritable, openRepository, openRepositoryById } from '../access/permissions.ts'
+import { gitIdentity } from '../reading/git-identity.ts'
+import { reading } from '../reading/git-reading.ts'
+import { pushUpdates } from '../refs/ref-updates.ts'
+import { mergeTrees } from './merging.ts'
+import { storeOwnCommit } from './server-commits.ts'
+
+/** What a branch of a fork took to have all that its parent has. */
+export type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
+
+/** In the words of compatible systems. */
+const MESSAGE = 'merge upstream\n'
+
+/**
+ * Brings what is new in the parent of a fork to a branch of the fork, as a push of the caller: from the branch of its name or, where
+ * the parent has none, from the parent's default branch.
+ *
+ * @param branch without `refs/heads/`.
+ * @param fastForwardOnly whether to refuse what takes a commit.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_IS_MIRROR; REPOSITORY_NOT_FORK, UPSTREAM_ACCESS_DENIED, UPSTREAM_BRANCH_NOT_FOUND; FAST_FORWARD_IMPOSSIBLE,
+ *   MERGE_CONFLICT; what `pushUpdates` throws; SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function mergeUpstream(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  branch: string,
+  fastForwardOnly: boolean,
+): Promise<UpstreamMerge> {
+  const { repository: fork } = await openRepository(app, caller, ownerName, name, 'write')
+  checkWritable(fork)
+  const parent = await openParent(app, caller, fork)
+  const ours = await readBranch(app, fork, branch)
+  if (ours === undefined) throw noBranch(fork, branch)
+  const theirs = (await readBranch(app, parent, branch)) ?? (await readBranch(app, parent, parent.default_branch))
+  if (theirs === undefined) throw noBranch(parent, parent.default_branch)
+  const compared = independentCommits(app.git, fork.id, [ours, theirs], { alsoFrom: parent.id })
+  const tips = await readingParent(app, parent, compared)
+  if (theirs === ours || !tips.has(theirs)) return 'up-to-date'
+  const hasOwn = tips.has(ours)
+  if (hasOwn && fastForwardOnly) throw new DomainError('FAST_FORWARD_IMPOSSIBLE')
+  await readingParent(app, parent, fetchCommit(app.git, fork.id, parent.id, theirs))
+  const to = hasOwn ? await storeMerge(app, caller, fork, ours, theirs) : theirs
+  await pushUpdates(app, caller, fork.id, [{ name: `refs/heads/${branch}`, from: ours, to }])
+  return hasOwn ? 'merge' : 'fast-forward'
+}
+
+async function openParent(app: App, caller: SignedIn, { parent_id }: Repository): Promise<Repository> {
+  if (parent_id === null) throw new DomainError('REPOSITORY_NOT_FORK')
+  try {
+    return (await openRepositoryById(app, caller, parent_id, 'read')).repository
+  } catch (error) {
+    throw error instanceof DomainError ? accessDenied(parent_id) : error
+  }
+}
+
+function accessDenied(parentId: number): DomainError {
+  return new DomainError('UPSTREAM_ACCESS_DENIED', { repository_id: String(parentId) })
+}
+
+function noBranch({ id }: Repository, branch: string): DomainError {
+  return new DomainError('UPSTREAM_BRANCH_NOT_FOUND', { repository_id: String(id), branch: metadataText(branch) })
+}
+
+async function readBranch(app: App, { id }: Repository, branch: string): Promise<string | undefined> {
+  return isRefName(branch) ? readRef(app.git, id, `refs/heads/${branch}`) : undefined
+}
+
+/** Waits for what reads the parent, which may be deleted meanwhile. */
+async function readingParent<T>(app: App, { id }: Repository, work: Promise<T>): Promise<T> {
+  try {
+    return await reading(work)
+  } catch (error) {
+    const isGone = (await findRepositoryById(app.db, id)) === undefined
+    throw isGone ? accessDenied(id) : error
+  }
+}
+
+async function storeMerge(
+  app: App,
+  caller: SignedIn,
+  { id }: Repository,
+  ours: string,
+  theirs: string,
+): Promise<string> {
+  const treeId = await mergeTrees(app, id, ours, theirs, 'merge')
+  const self = gitIdentity(app, caller)
+  return storeOwnCommit(app, id, {
+    treeId,
+    parentIds: [ours, theirs],
+    author: self,
+    committer: self,
+    message: MESSAGE,
+  })
+}

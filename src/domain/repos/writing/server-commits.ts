@@ -1,0 +1,19 @@
+import type { SignCommit } from '../../../git/objects/commit-content.ts'
+import { type NewCommit, storeCommit } from '../../../git/objects/object-writes.ts'
+import type { RawCommit } from '../../../git/objects/raw-objects.ts'
+import type { App } from '../../app.ts'
+
+/** What signs the commits that the server makes; undefined where it does not sign. */
+export function commitSigner({ settings, commitSigning }: App): SignCommit | undefined {
+  return settings.signing ? commitSigning.sign : undefined
+}
+
+/** Stores a commit that the server makes for somebody, signed by the instance unless it does not sign. */
+export function makeOwnCommit(app: App, repositoryId: number, commit: NewCommit): Promise<RawCommit> {
+  return storeCommit(app.git, repositoryId, commit, commitSigner(app))
+}
+
+/** The same, for its id. */
+export async function storeOwnCommit(app: App, repositoryId: number, commit: NewCommit): Promise<string> {
+  return (await makeOwnCommit(app, repositoryId, commit)).id
+}

@@ -1,0 +1,176 @@
+import { storeTag } from '../../../git/objects/object-writes.ts'
+import { isRefName } from '../../../git/refs/refs.ts'
+import { findEntryByTag } from '../../../storage/repos/releases.ts'
+import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { Tag } from '../../../storage/repos/tags.ts'
+import type { App } from '../../app.ts'
+import type { Caller, SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { checkWritable, type OpenRepository, openRepository, type Unit } from '../access/permissions.ts'
+import { gitIdentity } from '../reading/git-identity.ts'
+import { findCommitId } from '../reading/git-reading.ts'
+import { type RefPage, readTag, readTagIndex } from '../refs/ref-index.ts'
+import { LOOKS_LIKE_AN_ID } from '../refs/ref-review.ts'
+import { pushUpdates } from '../refs/ref-updates.ts'
+
+export type { Tag } from '../../../storage/repos/tags.ts'
+
+/** Of a tag. Lists show it. */
+const MAX_MESSAGE_BYTES = 64 * 1024
+
+/** A tag, and the repository that it is in. */
+export interface TagView {
+  readonly open: OpenRepository
+  readonly tag: Tag
+}
+
+export interface TagDraft {
+  readonly name: string
+  /** Empty for a mere name of a commit. */
+  readonly message: string
+  /** Branch, tag or id of the commit; empty for the default branch. */
+  readonly target: string
+}
+
+/**
+ * Tags of a repository, latest first, then by name.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
+ */
+export async function listTags(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  offset: number,
+  limit: number,
+): Promise<RefPage<Tag> & { readonly open: OpenRepository }> {
+  const open = await openRepository(app, caller, ownerName, name, 'read')
+  return { ...(await readTagIndex(app, open.repository, offset, limit)), open }
+}
+
+/**
+ * One tag.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, TAG_NOT_FOUND
+ */
+export async function getTag(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+  tagName: string,
+): Promise<TagView> {
+  const open = await openRepository(app, caller, ownerName, name, 'read')
+  return { open, tag: await findTag(app, open, tagName) }
+}
+
+/**
+ * Makes a tag: an object of its own, if there is a message.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_IS_MIRROR, INVALID_FIELD, TAG_TARGET_NOT_FOUND, TAG_EXISTS; what `pushUpdates` throws.
+ */
+export async function createTag(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  draft: TagDraft,
+): Promise<TagView> {
+  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const { repository } = open
+  checkWritable(repository)
+  if (!isRefName(draft.name)) throw new DomainError('INVALID_FIELD', { field: 'tag_name' })
+  const message = tagMessage('message', draft.message)
+  const commitId = await resolveTarget(app, repository, draft.target)
+  const existing = await readTag(app, repository, draft.name)
+  if (existing) throw new DomainError('TAG_EXISTS', { tag: draft.name })
+  await makeTag(app, caller, repository.id, { name: draft.name, message, commitId })
+  return { open, tag: await findTag(app, open, draft.name) }
+}
+
+/** Whether a new tag may have a name; what is beside it is another question. */
+export function isTagName(name: string): boolean {
+  return isRefName(name) && !LOOKS_LIKE_AN_ID.test(name)
+}
+
+/**
+ * The message of a tag as it is stored.
+ *
+ * @param field that it came in.
+ * @throws INVALID_FIELD
+ */
+export function tagMessage(field: string, text: string): string {
+  const message = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim()
+  if (Buffer.byteLength(message) <= MAX_MESSAGE_BYTES) return message
+  throw new DomainError('INVALID_FIELD', { field, max_bytes: String(MAX_MESSAGE_BYTES) })
+}
+
+/**
+ * The commit that a tag is to be made of.
+ *
+ * @throws TAG_TARGET_NOT_FOUND
+ */
+export async function resolveTarget(app: App, repository: Repository, target: string): Promise<string> {
+  const commitId = await findCommitId(app, repository, target)
+  if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
+  return commitId
+}
+
+/** A tag that is to be made. */
+export interface NewTag {
+  readonly name: string
+  /** Empty for a mere name of the commit. */
+  readonly message: string
+  readonly commitId: string
+}
+
+/**
+ * Makes a tag that is not there, through the door.
+ *
+ * @param unit the part of the repository whose writers may do that.
+ * @throws what `pushUpdates` throws.
+ */
+export async function makeTag(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  { name, message, commitId }: NewTag,
+  unit: Unit = 'code',
+): Promise<void> {
+  const tagger = gitIdentity(app, caller)
+  const to =
+    message === ''
+      ? commitId
+      : await storeTag(app.git, repositoryId, { name, commitId, tagger, message: `${message}\n` })
+  await pushUpdates(app, caller, repositoryId, [{ name: `refs/tags/${name}`, from: undefined, to }], { unit })
+}
+
+/**
+ * Deletes a tag.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_IS_MIRROR, TAG_NOT_FOUND, TAG_HAS_RELEASE; what `pushUpdates` throws.
+ */
+export async function deleteTag(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+  tagName: string,
+): Promise<void> {
+  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const { repository } = open
+  checkWritable(repository)
+  const { object_id } = await findTag(app, open, tagName)
+  const entry = await findEntryByTag(app.db, repository.id, tagName)
+  if (entry?.tag_only === 0 && entry.tag_name === tagName) throw new DomainError('TAG_HAS_RELEASE', { tag: tagName })
+  await pushUpdates(app, caller, repository.id, [{ name: `refs/tags/${tagName}`, from: object_id, to: undefined }])
+}
+
+async function findTag(app: App, { repository }: OpenRepository, name: string): Promise<Tag> {
+  const tag = isRefName(name) ? await readTag(app, repository, name) : undefined
+  if (!tag) throw new DomainError('TAG_NOT_FOUND')
+  return tag
+}

@@ -1,0 +1,98 @@
+import { GitError } from '../core/errors.ts'
+import { inspectObjects } from '../objects/objects.ts'
+import { MAX_TEXT_BYTES } from '../repositories/reading.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+import { type ChangedFile, diffTrees } from './diff.ts'
+
+/** Looked at. A difference of more files is refused before. */
+const MAX_FILES = 100_000
+
+/** Of paths that are handed to a process; an argument has at most 128 KiB in Linux (execve(2)). */
+const MAX_PATH_BYTES = 64 * 1024
+
+const FORMAT_BITS = 0o170000
+const REGULAR_FILE = 0o100000
+
+/** Kept of an id, as git shows it in differences. */
+const SHOWN_ID_CHARACTERS = 7
+
+/** A sign that a path had bytes that are not UTF-8: it cannot be named to a process. */
+const REPLACEMENT = '\ufffd'
+
+/**
+ * The files of a difference that git must not show: it reads a file that is new, gone or of another type as a whole, to say only that
+ * it is binary (`builtin_diff` in diff.c of Git 2.39). Two regular files it compares by their sizes first.
+ *
+ * @param from, to ids of trees or commits.
+ * @throws GitError BUSY, TIMEOUT; TOO_LARGE when there are too many of them.
+ */
+export async function largeFiles(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+): Promise<readonly ChangedFile[]> {
+  const window = { offset: 0, limit: MAX_FILES }
+  const { files } = await diffTrees(repositories, id, from, to, { lines: false, window })
+  const suspects = files.filter(({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)))
+  const ids = new Set(suspects.flatMap(({ oldId, newId }) => [oldId, newId]))
+  const objects = await inspectObjects(repositories, id, [...ids])
+  const isLarge = (objectId: string) => (objects.get(objectId)?.bytes ?? 0) > MAX_TEXT_BYTES
+  const large = suspects.filter(({ oldId, newId }) => isLarge(oldId) || isLarge(newId))
+  const pathBytes = large.reduce((bytes, { path }) => bytes + Buffer.byteLength(path), 0)
+  if (pathBytes > MAX_PATH_BYTES || large.some(({ path }) => path.includes(REPLACEMENT))) {
+    throw new GitError('TOO_LARGE', `${large.length} files are too large for a text`)
+  }
+  return large
+}
+
+/** Whether git compares something by its size first: a file on both sides. */
+export function isRegular(mode: number): boolean {
+  return (mode & FORMAT_BITS) === REGULAR_FILE
+}
+
+/** What git says about a file that is binary (git-diff(1), "Generating patch text with -p"). */
+export function binaryNotice({ path, oldMode, newMode, oldId, newId }: ChangedFile): string {
+  const [before, after] = [quoted(`a/${path}`), quoted(`b/${path}`)]
+  const deleted = notice(before, after, `deleted file mode ${oldMode.toString(8)}`, oldId, ZEROS, before, NOTHING)
+  const added = notice(before, after, `new file mode ${newMode.toString(8)}`, ZEROS, newId, NOTHING, after)
+  return `${oldMode === 0 ? '' : deleted}${newMode === 0 ? '' : added}`
+}
+
+const ZEROS = '0'.repeat(40)
+const NOTHING = '/dev/null'
+
+function notice(
+  before: string,
+  after: string,
+  mode: string,
+  oldId: string,
+  newId: string,
+  ...sides: readonly string[]
+): string {
+  const [from, to] = [oldId, newId].map((objectId) => objectId.slice(0, SHOWN_ID_CHARACTERS))
+  const lines = [`diff --git ${before} ${after}`, mode, `index ${from}..${to}`]
+  return `${lines.join('\n')}\nBinary files ${sides.join(' and ')} differ\n`
+}
+
+const ESCAPES: Readonly<Record<number, string>> = {
+  7: '\\a',
+  8: '\\b',
+  9: '\\t',
+  10: '\\n',
+  11: '\\v',
+  12: '\\f',
+  13: '\\r',
+  34: '\\"',
+  92: '\\\\',
+}
+
+/** A path as git shows it: what has unusual bytes is quoted as in C (git-config(1), `core.quotePath`). */
+function quoted(path: string): string {
+  if (/^[ !#-[\]-~]*$/.test(path)) return path
+  const escaped = [...Buffer.from(path)].map((byte) => {
+    const isPlain = byte >= 0x20 && byte < 0x7f && ESCAPES[byte] === undefined
+    return isPlain ? String.fromCharCode(byte) : (ESCAPES[byte] ?? `\\${byte.toString(8).padStart(3, '0')}`)
+  })
+  return `"${escaped.join('')}"`
+}

@@ -1,0 +1,45 @@
+import { isObjectId } from '../objects/objects.ts'
+import { readGit, textOf } from '../repositories/reading.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+
+/** Commits of a push that are looked at. A push of more than that merges nothing that anybody waits for. */
+const MAX_COMMITS = 20_000
+
+/**
+ * For each commit that is new on a branch the one by which it came there: the first of those that the branch itself has been at, each
+ * the first parent of the next, that leads to it. For a commit that the branch has been at that is itself.
+ *
+ * @param from, to ids of the commits in full that the branch was and is at.
+ * @throws GitError BUSY, TIMEOUT
+ */
+export async function firstParentMerges(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+): Promise<ReadonlyMap<string, string>> {
+  if (!isObjectId(from) || !isObjectId(to)) throw new Error(`no ids of commits: ${from}, ${to}`)
+  const args = ['rev-list', '--parents', `--max-count=${MAX_COMMITS}`, to, `^${from}`, '--']
+  const text = await textOf(readGit(repositories, id, args))
+  const parentsOf = new Map<string, readonly string[]>()
+  for (const line of text.split('\n').slice(0, -1)) {
+    const [commit = '', ...parents] = line.split(' ')
+    parentsOf.set(commit, parents)
+  }
+  const line: string[] = []
+  for (let commit: string | undefined = to; commit !== undefined && parentsOf.has(commit); ) {
+    line.push(commit)
+    commit = parentsOf.get(commit)?.[0]
+  }
+  const mergedBy = new Map<string, string>()
+  for (const merge of line.toReversed()) {
+    const pending = [merge]
+    for (let commit = pending.pop(); commit !== undefined; commit = pending.pop()) {
+      const parents = parentsOf.get(commit)
+      if (!parents || mergedBy.has(commit)) continue
+      mergedBy.set(commit, merge)
+      pending.push(...parents)
+    }
+  }
+  return mergedBy
+}

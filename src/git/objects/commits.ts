@@ -1,0 +1,71 @@
+import nodegit, { type Oid, type Signature } from 'nodegit'
+import { found, GitError } from '../core/errors.ts'
+import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+
+/** Who made a commit, and when. */
+export interface Signer {
+  readonly name: string
+  readonly email: string
+  /** Unix seconds. */
+  readonly time: number
+  /** Minutes east of UTC. */
+  readonly offsetMinutes: number
+}
+
+export interface Commit {
+  readonly id: string
+  readonly treeId: string
+  readonly parentIds: readonly string[]
+  readonly author: Signer
+  readonly committer: Signer
+  readonly message: string
+}
+
+/** Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c). */
+const IDENTITY_DELIMITERS = /[<>\n\0]/g
+
+/** What libgit2 cuts off at both ends of them, and Git at least in part; it refuses what is nothing else (is_crud in signature.c). */
+const IDENTITY_CRUD = /^[\0- ,:;"\\']+|[\0- ,:;"\\']+$/g
+
+/** Reads a commit by its full id; undefined when there is none, or when the id is that of another kind of object. */
+export async function readCommit(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<Commit | undefined> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const commit = await found(nodegit.Commit.lookup(repository, oidOf(commitId)))
+    if (!commit) return undefined
+    const parents = Array.from({ length: commit.parentcount() }, (_, index) => commit.parentId(index).toString())
+    return {
+      id: commit.id().toString(),
+      treeId: commit.treeId().toString(),
+      parentIds: parents,
+      author: signerOf(commit.author()),
+      committer: signerOf(commit.committer()),
+      message: commit.message(),
+    }
+  })
+}
+
+/** @throws GitError INVALID_NAME */
+export function oidOf(hex: string): Oid {
+  if (!/^[0-9a-f]{40}$/.test(hex)) throw new GitError('INVALID_NAME', `no object id: ${hex}`)
+  return nodegit.Oid.fromString(hex)
+}
+
+function signerOf(signature: Signature): Signer {
+  const when = signature.when()
+  return { name: signature.name(), email: signature.email(), time: when.time(), offsetMinutes: when.offset() }
+}
+
+/** A person as Git writes them down: without what delimits names and addresses, and nameless for nobody. */
+export function cleanSigner(signer: Signer): Signer {
+  const clean = (text: string) => text.replace(IDENTITY_DELIMITERS, '').replace(IDENTITY_CRUD, '') || 'unknown'
+  return { ...signer, name: clean(signer.name), email: clean(signer.email) }
+}
+
+export function signatureOf(signer: Signer): Signature {
+  const { name, email, time, offsetMinutes } = cleanSigner(signer)
+  return nodegit.Signature.create(name, email, time, offsetMinutes)
+}

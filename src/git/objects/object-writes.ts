@@ -1,0 +1,69 @@
+import nodegit from 'nodegit'
+import { explained } from '../core/errors.ts'
+import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { commitContent, personLine, type SignCommit } from './commit-content.ts'
+import { oidOf, type Signer, signatureOf } from './commits.ts'
+import { parseCommit, type RawCommit } from './raw-objects.ts'
+
+// Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and harm nobody.
+
+/** Stores the content of a file, and returns the id of its blob. */
+export async function storeBlob(repositories: Repositories, id: number, content: Buffer): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) =>
+    (await nodegit.Blob.createFromBuffer(repository, content, content.length)).toString(),
+  )
+}
+
+/** A commit that is about to be stored. */
+export interface NewCommit {
+  readonly treeId: string
+  readonly parentIds: readonly string[]
+  readonly author: Signer
+  readonly committer: Signer
+  /** With a line end behind it. */
+  readonly message: string
+}
+
+/**
+ * Stores a commit, whose tree and parents are stored already.
+ *
+ * @param sign signs it.
+ */
+export async function storeCommit(
+  repositories: Repositories,
+  id: number,
+  commit: NewCommit,
+  sign?: SignCommit,
+): Promise<RawCommit> {
+  const [author, committer] = [personLine(commit.author), personLine(commit.committer)]
+  const content = commitContent({ ...commit, author, committer }, sign)
+  return parseCommit(await storeCommitContent(repositories, id, content), Buffer.from(content))
+}
+
+/** Stores a commit as `commitContent` writes it, and returns its id. */
+export async function storeCommitContent(repositories: Repositories, id: number, content: string): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const objects = await repository.odb()
+    return (await objects.write(content, Buffer.byteLength(content), nodegit.Object.TYPE.COMMIT)).toString()
+  })
+}
+
+/** An annotated tag that is about to be stored. */
+export interface NewTag {
+  /** Without `refs/tags/`. */
+  readonly name: string
+  readonly commitId: string
+  readonly tagger: Signer
+  /** With a line end behind it. */
+  readonly message: string
+}
+
+/** Stores a tag object for a commit, and returns its id. */
+export async function storeTag(repositories: Repositories, id: number, tag: NewTag): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const { COMMIT } = nodegit.Object.TYPE
+    const target = await explained(nodegit.Object.lookup(repository, oidOf(tag.commitId), COMMIT))
+    const tagger = signatureOf(tag.tagger)
+    return (await nodegit.Tag.annotationCreate(repository, tag.name, target, tagger, tag.message)).toString()
+  })
+}

@@ -1,0 +1,86 @@
+import nodegit, { type Oid, type Repository, type Tree, type Treebuilder } from 'nodegit'
+import { explained, found } from '../core/errors.ts'
+import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { oidOf } from './commits.ts'
+
+/** What is to be at a path of a tree. */
+export interface TreeEdit {
+  /** From the top, components joined by single slashes. */
+  readonly path: string
+  /** A file; undefined where nothing is to be. */
+  readonly file: { readonly blobId: string; readonly mode: number } | undefined
+}
+
+const DIRECTORY = 0o040000
+
+/**
+ * Stores a tree that differs from another one at some paths. Only the directories above these are read and written, so that it costs
+ * the same in a repository of any size. What is in the way of a directory makes room, and directories that have nothing left are gone.
+ *
+ * @param treeId of the tree to start from; undefined to start from nothing.
+ * @param edits each of another path, none below another that is to be a file.
+ * @returns the id of the tree.
+ * @throws Error for a path that Git does not allow, which is for the caller to keep away.
+ */
+export async function editTree(
+  repositories: Repositories,
+  id: number,
+  treeId: string | undefined,
+  edits: readonly TreeEdit[],
+): Promise<string> {
+  return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
+    const base = treeId === undefined ? undefined : oidOf(treeId)
+    const items = edits.map(({ path, file }) => ({ components: path.split('/'), file }))
+    const builder = await edit(repository, base, items, 0)
+    return (await explained(builder.write())).toString()
+  })
+}
+
+interface Item {
+  readonly components: readonly string[]
+  readonly file: TreeEdit['file']
+}
+
+/** @param depth components of the items that lead to this tree. */
+async function edit(
+  repository: Repository,
+  base: Oid | undefined,
+  items: readonly Item[],
+  depth: number,
+): Promise<Treebuilder> {
+  const tree: Tree | null = base ? await explained(nodegit.Tree.lookup(repository, base)) : null
+  const builder = await explained(nodegit.Treebuilder.create(repository, tree))
+  for (const [name, below] of byName(items, depth)) {
+    const leaf = below.find(({ components }) => components.length === depth + 1)
+    const deeper = below.filter((item) => item !== leaf)
+    if (leaf?.file) {
+      await explained(builder.insert(name, oidOf(leaf.file.blobId), leaf.file.mode))
+      continue
+    }
+    const inner =
+      deeper.length > 0 ? await edit(repository, await directoryAt(tree, name), deeper, depth + 1) : undefined
+    if (inner && inner.entrycount() > 0) {
+      await explained(builder.insert(name, await explained(inner.write()), DIRECTORY))
+    } else {
+      builder.remove(name)
+    }
+  }
+  return builder
+}
+
+/** The tree of a directory; undefined where there is none of that name. */
+async function directoryAt(tree: Tree | null, name: string): Promise<Oid | undefined> {
+  const entry = tree ? await found(tree.entryByPath(name)) : undefined
+  return entry?.filemode() === DIRECTORY ? oidOf(entry.sha()) : undefined
+}
+
+function byName(items: readonly Item[], depth: number): ReadonlyMap<string, Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const name = item.components[depth] ?? ''
+    const group = groups.get(name)
+    if (group) group.push(item)
+    else groups.set(name, [item])
+  }
+  return groups
+}

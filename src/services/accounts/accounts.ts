@@ -1,0 +1,78 @@
+import { create } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type Account, AccountSchema } from '#gen/branchline/v1/account_pb.ts'
+import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import {
+  emailFor,
+  type Owner,
+  searchUsers,
+  seesPrivateFieldsOf,
+  userAsOwner,
+} from '../../domain/accounts/users/owners.ts'
+import { getUserSettings } from '../../domain/accounts/users/user-settings.ts'
+import type { User } from '../../domain/accounts/users/users.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, seesPublicDataOnly, signedIn } from '../../domain/core/access.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+import { avatarUrl } from './users.ts'
+
+/** The methods of AccountService that are about accounts themselves. */
+export type AccountMethods = Pick<ServiceImpl<typeof AccountService>, 'getAuthenticatedAccount' | 'searchAccounts'>
+
+/** Implements the account methods of AccountService. */
+export function accountMethods(app: App): AccountMethods {
+  return {
+    async getAuthenticatedAccount(_, context) {
+      const caller = signedIn(callerOf(context))
+      const message = userAccountMessage(app, caller, caller.user)
+      if (!seesPublicDataOnly(caller)) message.language = (await getUserSettings(app, caller.user)).locale
+      return message
+    },
+
+    async searchAccounts({ q, uid, ...page }, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const id = uid === 0n ? undefined : Number(uid)
+      const { users, total } = await searchUsers(app, caller, q, id, offset, limit)
+      const data = users.map((user) => userAccountMessage(app, caller, user))
+      return { results: { ok: true, data }, total: BigInt(total), limit }
+    },
+  }
+}
+
+/** What compatible systems answer for times that they do not tell. */
+export const NEVER: Timestamp = timestampFromMs(Date.parse('0001-01-01T00:00:00Z'))
+
+/** A user or an organisation as a viewer may see it. */
+export function accountMessage(app: App, viewer: Caller, owner: Owner): Account {
+  const base = app.publicUrl()
+  const picture = avatarUrl({ ...owner, username: owner.name })
+  const seesAll = seesPrivateFieldsOf(viewer, owner)
+  return create(AccountSchema, {
+    id: BigInt(owner.id),
+    login: owner.name,
+    username: owner.name,
+    fullName: owner.full_name,
+    email: emailFor(app, viewer, owner),
+    avatarUrl: picture.startsWith('/') ? base + picture : picture,
+    htmlUrl: `${base}/${owner.name}`,
+    isAdmin: seesAll && owner.role === 'ADMIN',
+    lastLogin: NEVER,
+    created: atSecond(owner.create_time),
+    restricted: owner.restricted === 1,
+    active: seesAll && owner.state === 'NORMAL',
+    prohibitLogin: seesAll && owner.state === 'ARCHIVED',
+    location: owner.location,
+    website: owner.website,
+    description: owner.description,
+    visibility: owner.visibility,
+  })
+}
+
+/** A user as a viewer may see it. */
+export function userAccountMessage(app: App, viewer: Caller, user: User): Account {
+  return accountMessage(app, viewer, userAsOwner(user))
+}

@@ -1,0 +1,163 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { AuthService, SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
+import { signInByPassword } from '../../domain/accounts/credentials/credentials.ts'
+import {
+  createPasswordResetToken,
+  requestPasswordReset,
+  resetPassword,
+} from '../../domain/accounts/credentials/password-resets.ts'
+import {
+  endSession,
+  refreshSession,
+  type SessionGrant,
+  sessionOfRefreshToken,
+  startSession,
+} from '../../domain/accounts/credentials/sessions.ts'
+import { signInByIdentity } from '../../domain/accounts/sign-on/sso-sign-in.ts'
+import { getUser, type User } from '../../domain/accounts/users/users.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { DomainError } from '../../domain/core/errors.ts'
+import { callerOf, proxyUserOf, secureOf } from '../wire/call.ts'
+import { parseIdentityProviderName, parseUserName } from '../wire/names.ts'
+import { readPasscodeHeader } from '../wire/passcode-header.ts'
+import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from '../wire/refresh-cookie.ts'
+import { atSecond } from '../wire/times.ts'
+import { userMessage } from './users.ts'
+
+/** The sessions of people. */
+export function authService(app: App): ServiceImpl<typeof AuthService> {
+  return {
+    async signIn(request, context) {
+      const session = await signIn(app, request, context)
+      setRefreshCookie(context, session)
+      const { peer } = callerOf(context)
+      return {
+        user: userMessage(session.user, {
+          kind: 'user',
+          peer,
+          user: session.user,
+          credential: { kind: 'session', sessionId: session.sessionId },
+        }),
+        accessToken: session.accessToken,
+        accessTokenExpiresAt: atSecond(session.accessTokenExpireTime),
+      }
+    },
+
+    async refreshToken(_, context) {
+      const refreshToken = readRefreshCookie(context.requestHeader)
+      const proxyUser = await proxyUserOf(context)
+      if (refreshToken === undefined && !proxyUser) throw new DomainError('UNAUTHENTICATED')
+      const session = await resumeSession(app, refreshToken, proxyUser, context).catch((error: unknown) => {
+        // Headers of the context go out with a refusal too, on every protocol. A fault of the server signs nobody out.
+        if (error instanceof DomainError) clearRefreshCookie(context)
+        throw error
+      })
+      setRefreshCookie(context, session)
+      return {
+        accessToken: session.accessToken,
+        expiresAt: atSecond(session.accessTokenExpireTime),
+      }
+    },
+
+    async signOut(_, context) {
+      clearRefreshCookie(context)
+      const caller = callerOf(context)
+      const refreshToken = readRefreshCookie(context.requestHeader)
+      const sessionIds = [
+        caller.kind === 'user' && caller.credential.kind === 'session' ? caller.credential.sessionId : undefined,
+        refreshToken === undefined ? undefined : await sessionOfRefreshToken(app, refreshToken),
+      ].filter((id) => id !== undefined)
+      if (sessionIds.length === 0) throw new DomainError('UNAUTHENTICATED')
+      for (const id of new Set(sessionIds)) await endSession(app, id)
+      return {}
+    },
+
+    getCurrentUser(_, context) {
+      const caller = signedIn(callerOf(context))
+      return { user: userMessage(caller.user, caller) }
+    },
+
+    requestPasswordReset({ username, email }) {
+      if ((username === '') === (email === '')) throw new DomainError('INVALID_FIELD', { field: 'username' })
+      requestPasswordReset(app, email === '' ? { username } : { email })
+      return {}
+    },
+
+    async resetPassword({ token, newPassword, passcode, recoveryCode }) {
+      await resetPassword(app, token, newPassword, { passcode, recoveryCode })
+      return {}
+    },
+
+    async createPasswordResetToken({ name }, context) {
+      const user = await getUser(app, parseUserName(name))
+      const { token, expireTime } = await createPasswordResetToken(app, signedIn(callerOf(context)), user)
+      return { token, expireTime: atSecond(expireTime) }
+    },
+  }
+}
+
+function signIn(app: App, { credentials }: SignInRequest, context: HandlerContext): Promise<SessionGrant> {
+  const userAgent = userAgentOf(context)
+  switch (credentials.case) {
+    case 'passwordCredentials': {
+      const { username, password, passcode, recoveryCode } = credentials.value
+      requireFields('password_credentials', { username, password })
+      const inFields = passcode !== '' || recoveryCode !== ''
+      const factor = { passcode: inFields ? passcode : readPasscodeHeader(context.requestHeader), recoveryCode }
+      return signInByPassword(app, callerOf(context).peer, { username, password }, factor, userAgent)
+    }
+    case 'ssoCredentials': {
+      const { idpName, code, redirectUri, codeVerifier } = credentials.value
+      requireFields('sso_credentials', { idp_name: idpName, code, redirect_uri: redirectUri })
+      const grant = { code, redirectUri, codeVerifier }
+      const client = { userAgent, signal: context.signal }
+      return signInByIdentity(app, callerOf(context).peer, parseIdentityProviderName(idpName), grant, client)
+    }
+    default:
+      return signInByProxy(app, context)
+  }
+}
+
+async function signInByProxy(app: App, context: HandlerContext): Promise<SessionGrant> {
+  const user = await proxyUserOf(context)
+  if (!user) throw new DomainError('INVALID_FIELD', { field: 'credentials' })
+  return startSession(app, user, userAgentOf(context))
+}
+
+function userAgentOf({ requestHeader }: HandlerContext): string {
+  return requestHeader.get('user-agent') ?? ''
+}
+
+/**
+ * The session of a cookie, or a new one for the account that a trusted proxy names. The proxy knows who is there now; the
+ * cookie may be of whoever used the browser before.
+ */
+async function resumeSession(
+  app: App,
+  refreshToken: string | undefined,
+  proxyUser: User | undefined,
+  context: HandlerContext,
+): Promise<SessionGrant> {
+  if (refreshToken !== undefined) {
+    const session = await refreshSession(app, refreshToken)
+    if (!proxyUser || session.user.id === proxyUser.id) return session
+    await endSession(app, session.sessionId)
+  }
+  if (!proxyUser) throw new DomainError('UNAUTHENTICATED')
+  return startSession(app, proxyUser, userAgentOf(context))
+}
+
+function requireFields(parent: string, fields: Readonly<Record<string, string>>): void {
+  const missing = Object.keys(fields).find((name) => fields[name] === '')
+  if (missing !== undefined) throw new DomainError('INVALID_FIELD', { field: `${parent}.${missing}` })
+}
+
+function setRefreshCookie(context: HandlerContext, session: SessionGrant): void {
+  const cookie = refreshCookie(session.refreshToken, session.refreshTokenExpireTime, secureOf(context))
+  context.responseHeader.set('set-cookie', cookie)
+}
+
+function clearRefreshCookie(context: HandlerContext): void {
+  context.responseHeader.set('set-cookie', clearedRefreshCookie(secureOf(context)))
+}

@@ -1,0 +1,88 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { GpgKeyEmailSchema, type GpgKey as GpgKeyMessage, GpgKeySchema } from '#gen/branchline/v1/gpg_key_pb.ts'
+import type { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import {
+  addGpgKey,
+  deleteGpgKey,
+  type GpgKey,
+  type GpgKeyPage,
+  type GpgKeyView,
+  getGpgKey,
+  gpgKeyToken,
+  listMyGpgKeys,
+  listUserGpgKeys,
+  verifyGpgKey,
+} from '../../domain/accounts/keys/gpg-keys.ts'
+import { KEY_FLAGS } from '../../domain/accounts/keys/openpgp-keys.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+
+/** Implements GpgKeyService. */
+export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
+  return {
+    async listMyGpgKeys(request, context) {
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return listMessage(await listMyGpgKeys(app, signedIn(callerOf(context)), offset, limit), limit)
+    },
+
+    async listUserGpgKeys(request, context) {
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return listMessage(await listUserGpgKeys(app, callerOf(context), request.username, offset, limit), limit)
+    },
+
+    async createGpgKey({ armoredPublicKey, armoredSignature }, context) {
+      const draft = { armoredPublicKey, armoredSignature }
+      return keyWithSubkeysMessage(await addGpgKey(app, signedIn(callerOf(context)), draft))
+    },
+
+    async getGpgKey({ id }, context) {
+      return keyWithSubkeysMessage(await getGpgKey(app, signedIn(callerOf(context)), id))
+    },
+
+    async deleteGpgKey({ id }, context) {
+      await deleteGpgKey(app, signedIn(callerOf(context)), id)
+      return {}
+    },
+
+    async getGpgKeyToken(_, context) {
+      const token = gpgKeyToken(app, signedIn(callerOf(context)).user)
+      return { contentType: 'text/plain; charset=utf-8', data: Buffer.from(token) }
+    },
+
+    async verifyGpgKey({ keyId, armoredSignature }, context) {
+      return keyWithSubkeysMessage(await verifyGpgKey(app, signedIn(callerOf(context)), keyId, armoredSignature))
+    },
+  }
+}
+
+function listMessage({ keys, total }: GpgKeyPage, limit: number) {
+  return { keys: keys.map(keyWithSubkeysMessage), total: BigInt(total), limit }
+}
+
+function keyWithSubkeysMessage({ key, subkeys, emails }: GpgKeyView): GpgKeyMessage {
+  const message = keyMessage(key, '')
+  message.emails = emails.map((email) => create(GpgKeyEmailSchema, email))
+  message.subkeys = subkeys.map((subkey) => keyMessage(subkey, key.key_id))
+  return message
+}
+
+function keyMessage(key: GpgKey, primaryKeyId: string): GpgKeyMessage {
+  const may = (flag: number) => (key.flags & flag) !== 0
+  return create(GpgKeySchema, {
+    id: BigInt(key.id),
+    primaryKeyId,
+    keyId: key.key_id,
+    publicKey: key.packet,
+    canSign: may(KEY_FLAGS.sign),
+    canEncryptComms: may(KEY_FLAGS.encryptComms),
+    canEncryptStorage: may(KEY_FLAGS.encryptStorage),
+    canCertify: may(KEY_FLAGS.certify),
+    verified: key.verified === 1,
+    createdAt: atSecond(key.create_time),
+    expiresAt: atSecond(key.expire_time ?? 0),
+  })
+}

@@ -1,0 +1,72 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { Account } from '#gen/branchline/v1/account_pb.ts'
+import { type PublicKey as PublicKeyMessage, PublicKeySchema } from '#gen/branchline/v1/public_key_pb.ts'
+import type { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import {
+  addPublicKey,
+  deletePublicKey,
+  getPublicKey,
+  listPublicKeys,
+  type PublicKey,
+} from '../../domain/accounts/keys/public-keys.ts'
+import { getOwner, type Owner, seesPrivateFieldsOf, userAsOwner } from '../../domain/accounts/users/owners.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+import { accountMessage, NEVER } from './accounts.ts'
+
+/** Implements PublicKeyService. */
+export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
+  type ListRequest = { fingerprint: string; page: number; limit: number }
+  const list = async (caller: Caller, owner: Owner, request: ListRequest) => {
+    const { offset, limit } = readNumberedPage(app.settings, request)
+    const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, offset, limit)
+    const user = seesPrivateFieldsOf(caller, owner) ? accountMessage(app, caller, owner) : undefined
+    return { keys: keys.map((key) => publicKeyMessage(app, key, user)), total: BigInt(total), limit }
+  }
+  return {
+    listMyPublicKeys(request, context) {
+      const caller = signedIn(callerOf(context))
+      return list(caller, userAsOwner(caller.user), request)
+    },
+
+    async listUserPublicKeys(request, context) {
+      const caller = callerOf(context)
+      return list(caller, await getOwner(app, caller, request.username), request)
+    },
+
+    async createPublicKey({ title, key, readOnly }, context) {
+      const caller = signedIn(callerOf(context))
+      const made = await addPublicKey(app, caller, { title, key, readOnly })
+      return publicKeyMessage(app, made, accountMessage(app, caller, userAsOwner(caller.user)))
+    },
+
+    async getPublicKey({ id }, context) {
+      const caller = signedIn(callerOf(context))
+      const { key, owner } = await getPublicKey(app, caller, id)
+      return publicKeyMessage(app, key, accountMessage(app, caller, userAsOwner(owner)))
+    },
+
+    async deletePublicKey({ id }, context) {
+      await deletePublicKey(app, signedIn(callerOf(context)), id)
+      return {}
+    },
+  }
+}
+
+/** @param user whose it is, with what only the owner and administrators see of a key; undefined for others. */
+function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): PublicKeyMessage {
+  return create(PublicKeySchema, {
+    id: BigInt(key.id),
+    key: key.line,
+    url: `${app.publicUrl()}/api/v1/user/keys/${key.id}`,
+    title: key.title,
+    fingerprint: key.fingerprint,
+    createdAt: atSecond(key.create_time),
+    lastUsedAt: NEVER,
+    ...(user && { user, readOnly: key.read_only === 1, keyType: 'user' }),
+  })
+}

@@ -1,0 +1,19 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { VERSION } from '../../version.ts'
+
+/** Of the compatible API whose calls are served here. Clients look at it before they make calls that not every version has. */
+const FORGE_API_VERSION = '1.24.0'
+
+/** Implements ServerService. */
+export function serverService(app: App): ServiceImpl<typeof ServerService> {
+  return {
+    getVersion: () => ({ version: `${FORGE_API_VERSION}+branchline-${VERSION}` }),
+
+    getSigningKey: () => ({
+      contentType: 'text/plain; charset=utf-8',
+      data: Buffer.from(`${app.commitSigning.line}\n`),
+    }),
+  }
+}

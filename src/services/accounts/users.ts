@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto'
+import { clearField, create } from '@bufbuild/protobuf'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { State } from '#gen/branchline/v1/state_pb.ts'
+import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
+import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { createUser } from '../../domain/accounts/registration/create-user.ts'
+import { UPLOADED } from '../../domain/accounts/users/avatars.ts'
+import { parseUserFilter } from '../../domain/accounts/users/user-filter.ts'
+import {
+  batchGetUsers,
+  getAvatar,
+  getUser,
+  listUsers,
+  type User,
+  type UserField,
+  type UserValues,
+  updateUser,
+} from '../../domain/accounts/users/users.ts'
+import { deleteUser } from '../../domain/administration/delete-user.ts'
+import type { App } from '../../domain/app.ts'
+import { actsAsAdministrator, type Caller, seesPublicDataOnly, signedIn } from '../../domain/core/access.ts'
+import { DomainError } from '../../domain/core/errors.ts'
+import { callerOf, ownerOf, secureOf } from '../wire/call.ts'
+import { readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
+import { readReadMask, readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
+import { invalidName, parseOwnedName, parseUserName, userName } from '../wire/names.ts'
+import { clearedRefreshCookie } from '../wire/refresh-cookie.ts'
+import { atSecond } from '../wire/times.ts'
+
+const USER_FIELDS: UpdatableFields<UserField> = {
+  mutable: ['username', 'display_name', 'email', 'avatar_url', 'description', 'role', 'password', 'state'],
+  fixed: ['name', 'create_time', 'update_time'],
+}
+
+const READABLE_FIELDS: readonly string[] = [
+  ...USER_FIELDS.fixed,
+  ...USER_FIELDS.mutable.filter((field) => field !== 'password'),
+]
+
+/** Lets a browser keep a picture for a few minutes; the entity tag makes the check after that cheap. */
+const AVATAR_CACHE_CONTROL = 'public, max-age=300'
+
+/** The methods of UserService that are about accounts themselves. */
+export type UserMethods = Pick<
+  ServiceImpl<typeof UserService>,
+  'listUsers' | 'batchGetUsers' | 'getUser' | 'getUserAvatar' | 'createUser' | 'updateUser' | 'deleteUser'
+>
+
+/** Implements the account methods of UserService. */
+export function userMethods(app: App): UserMethods {
+  return {
+    async listUsers(request, context) {
+      const limit = readPageSize(app.settings, request.pageSize)
+      const username = parseUserFilter(request.filter)
+      const list = { method: 'ListUsers', parent: '', filter: JSON.stringify([username, request.showDeleted]) }
+      const [createTime, id] = readPageToken(app, list, request.pageToken) ?? []
+      const after = createTime === undefined || id === undefined ? undefined : { createTime, id }
+      const page = await listUsers(app, { username, includeArchived: request.showDeleted }, after, limit)
+      return {
+        users: page.users.map((user) => userMessage(user, callerOf(context))),
+        nextPageToken: page.next ? writePageToken(app, list, [page.next.createTime, page.next.id]) : '',
+        totalSize: page.total,
+      }
+    },
+
+    async batchGetUsers(request, context) {
+      const users = await batchGetUsers(app, request.usernames)
+      return { users: users.map((user) => userMessage(user, callerOf(context))) }
+    },
+
+    async getUser(request, context) {
+      const segment = parseUserName(request.name)
+      const fields = readReadMask(request.readMask, READABLE_FIELDS)
+      const user = await getUser(app, segment)
+      return userMessage(user, callerOf(context), fields)
+    },
+
+    async getUserAvatar(request, context) {
+      const { user: segment, rest } = parseOwnedName(request.name)
+      if (rest !== 'avatar') throw invalidName(request.name)
+      const { contentType, data } = await getAvatar(app, await getUser(app, segment))
+      setAvatarHeaders(context, data)
+      return { contentType, data }
+    },
+
+    async createUser(request, context) {
+      const { user, userId, requestId, validateOnly } = request
+      if (!user) throw new DomainError('INVALID_FIELD', { field: 'user' })
+      const draft = { ...valuesOf(user), userId }
+      const made = await createUser(app, callerOf(context), draft, { requestId, validateOnly })
+      return userMessage(made, { kind: 'creator' })
+    },
+
+    async updateUser(request, context) {
+      const { user } = request
+      if (!user) throw new DomainError('INVALID_FIELD', { field: 'user' })
+      parseUserName(user.name)
+      const { fields, all } = readUpdateMask(request.updateMask, USER_FIELDS)
+      const caller = callerOf(context)
+      const updated = await updateUser(app, signedIn(caller), ownerOf(context), valuesOf(user), fields, all)
+      return userMessage(updated, caller)
+    },
+
+    async deleteUser(request, context) {
+      parseUserName(request.name)
+      const owner = ownerOf(context)
+      await deleteUser(app, owner, request.force)
+      if (signedIn(callerOf(context)).user.id === owner.id) {
+        context.responseHeader.append('set-cookie', clearedRefreshCookie(secureOf(context)))
+      }
+      return {}
+    },
+  }
+}
+
+/** Who an account is shown to. The creator of an account may see what they wrote. */
+export type Viewer = Caller | { readonly kind: 'creator' }
+
+/**
+ * An account as a viewer may see it.
+ *
+ * @param fields proto names of the fields to fill, beside `name`; undefined for all.
+ */
+export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<string>): UserMessage {
+  const name = userName(user)
+  const message = create(UserSchema)
+  message.name = name
+  message.role = User_Role[user.role]
+  message.username = user.username
+  message.email = seesEmail(user, viewer) ? user.email : ''
+  message.displayName = user.display_name
+  message.avatarUrl = avatarUrl(user)
+  message.description = user.description
+  message.state = State[user.state]
+  if (user.create_time > 0) message.createTime = atSecond(user.create_time)
+  if (user.update_time > 0) message.updateTime = atSecond(user.update_time)
+  if (fields) clearAllBut(fields, message)
+  return message
+}
+
+function clearAllBut(fields: ReadonlySet<string>, message: UserMessage): void {
+  for (const field of UserSchema.fields) {
+    if (field.name !== 'name' && !fields.has(field.name)) clearField(message, field)
+  }
+}
+
+function seesEmail(user: User, viewer: Viewer): boolean {
+  if (viewer.kind === 'creator') return true
+  if (viewer.kind === 'anonymous' || seesPublicDataOnly(viewer)) return false
+  return viewer.user.id === user.id || actsAsAdministrator(viewer, 'read')
+}
+
+function valuesOf(user: UserMessage): UserValues {
+  return {
+    username: user.username,
+    email: user.email,
+    display_name: user.displayName,
+    avatar_url: user.avatarUrl,
+    description: user.description,
+    password: user.password,
+    role: roleOf(user.role),
+    state: stateOf(user.state),
+  }
+}
+
+function roleOf(role: User_Role): User['role'] | undefined {
+  switch (role) {
+    case User_Role.ADMIN:
+      return 'ADMIN'
+    case User_Role.USER:
+      return 'USER'
+    case User_Role.ROLE_UNSPECIFIED:
+      return undefined
+    default:
+      throw new DomainError('INVALID_FIELD', { field: 'user.role' })
+  }
+}
+
+function stateOf(state: State): User['state'] | undefined {
+  switch (state) {
+    case State.NORMAL:
+      return 'NORMAL'
+    case State.ARCHIVED:
+      return 'ARCHIVED'
+    case State.STATE_UNSPECIFIED:
+      return undefined
+    default:
+      throw new DomainError('INVALID_FIELD', { field: 'user.state' })
+  }
+}
+
+/** The picture comes from a stranger: browsers must take it for nothing but a picture. */
+function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
+  context.responseHeader.set('etag', `"${createHash('sha256').update(data).digest('base64url')}"`)
+  context.responseHeader.set('cache-control', AVATAR_CACHE_CONTROL)
+  context.responseHeader.set('x-content-type-options', 'nosniff')
+  context.responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
+}
+
+/** Where the picture of an account is; empty without one. */
+export function avatarUrl(user: Pick<User, 'avatar_url' | 'user_id' | 'username'>): string {
+  return user.avatar_url === UPLOADED ? `/file/${userName(user)}/avatar` : user.avatar_url
+}

@@ -1,0 +1,50 @@
+import { create } from '@bufbuild/protobuf'
+import { TimestampSchema } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import {
+  UserStats_MemoTypeStatsSchema,
+  type UserStats as UserStatsMessage,
+  UserStatsSchema,
+} from '#gen/branchline/v1/user_pb.ts'
+import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { getUser } from '../../domain/accounts/users/users.ts'
+import type { App } from '../../domain/app.ts'
+import { readerOf } from '../../domain/memos/memo-access.ts'
+import { getUserStats, listAllUserStats, type UserStats } from '../../domain/memos/user-stats.ts'
+import { callerOf } from '../wire/call.ts'
+import { parseUserName, userName } from '../wire/names.ts'
+
+type Methods = Pick<ServiceImpl<typeof UserService>, 'getUserStats' | 'listAllUserStats'>
+
+/** The methods of UserService about statistics. */
+export function userStatsMethods(app: App): Methods {
+  return {
+    async getUserStats({ name }, context) {
+      const user = await getUser(app, parseUserName(name))
+      return statsMessage(await getUserStats(app, readerOf(callerOf(context)), user))
+    },
+
+    async listAllUserStats(_, context) {
+      const stats = await listAllUserStats(app, readerOf(callerOf(context)))
+      return { stats: stats.map(statsMessage) }
+    },
+  }
+}
+
+function statsMessage(stats: UserStats): UserStatsMessage {
+  return create(UserStatsSchema, {
+    name: userName(stats.owner),
+    memoDisplayTimestamps: stats.displayTimes.map((time) => create(TimestampSchema, { seconds: BigInt(time) })),
+    memoTypeStats: create(UserStats_MemoTypeStatsSchema, {
+      linkCount: stats.linkCount,
+      codeCount: stats.codeCount,
+      todoCount: stats.taskListCount,
+      undoCount: stats.incompleteTasksCount,
+    }),
+    // Makes own properties of all keys, `__proto__` included, where assignment would lose that one.
+    tagCount: Object.fromEntries(stats.tagCounts),
+    pinnedMemos: stats.pinnedUids.map((uid) => `memos/${uid}`),
+    totalMemoCount: stats.memoCount,
+    ...(stats.isCut && { truncated: true }),
+  })
+}

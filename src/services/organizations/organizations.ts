@@ -1,0 +1,128 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type Organization as OrganizationMessage, OrganizationSchema } from '#gen/branchline/v1/organization_pb.ts'
+import type { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import { checkMember, listMembers, removeMember, showMembership } from '../../domain/organizations/members.ts'
+import {
+  createOrganization,
+  deleteOrganization,
+  editOrganization,
+  getOrganization,
+  listOrganizations,
+  listOrganizationsOf,
+  listOwnOrganizations,
+  type Organization,
+  type OrganizationPage,
+} from '../../domain/organizations/organizations.ts'
+import { userAccountMessage } from '../accounts/accounts.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+
+/** Implements OrganizationService. */
+export function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
+  const listMessage = (caller: Caller, { organizations, total }: OrganizationPage, limit: number) => ({
+    organizations: organizations.map((organization) => organizationMessage(caller, organization)),
+    total: BigInt(total),
+    limit,
+  })
+  const membersMessage = (caller: Caller, { users, total }: NumberedUserPage, limit: number) => ({
+    members: users.map((user) => userAccountMessage(app, caller, user)),
+    total: BigInt(total),
+    limit,
+  })
+  return {
+    async createOrganization({ username, ...profile }, context) {
+      const caller = signedIn(callerOf(context))
+      return organizationMessage(caller, await createOrganization(app, caller, username, profile))
+    },
+
+    async getOrganization({ org }, context) {
+      const caller = callerOf(context)
+      return organizationMessage(caller, await getOrganization(app, caller, org))
+    },
+
+    async editOrganization({ org, ...profile }, context) {
+      const caller = callerOf(context)
+      return organizationMessage(caller, await editOrganization(app, caller, org, profile))
+    },
+
+    async deleteOrganization({ org }, context) {
+      await deleteOrganization(app, callerOf(context), org)
+      return {}
+    },
+
+    async listOrganizations(request, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOrganizations(app, caller, offset, limit), limit)
+    },
+
+    async listMyOrganizations(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOwnOrganizations(app, caller, offset, limit), limit)
+    },
+
+    async listUserOrganizations(request, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOrganizationsOf(app, caller, request.username, offset, limit), limit)
+    },
+
+    async listOrganizationMembers(request, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return membersMessage(caller, await listMembers(app, caller, request.org, false, offset, limit), limit)
+    },
+
+    async checkOrganizationMember({ org, username }, context) {
+      await checkMember(app, callerOf(context), org, username, false)
+      return {}
+    },
+
+    async removeOrganizationMember({ org, username }, context) {
+      await removeMember(app, signedIn(callerOf(context)), org, username)
+      return {}
+    },
+
+    async listPublicMembers(request, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return membersMessage(caller, await listMembers(app, caller, request.org, true, offset, limit), limit)
+    },
+
+    async checkPublicMember({ org, username }, context) {
+      await checkMember(app, callerOf(context), org, username, true)
+      return {}
+    },
+
+    async publicizeMember({ org, username }, context) {
+      await showMembership(app, signedIn(callerOf(context)), org, username, true)
+      return {}
+    },
+
+    async concealMember({ org, username }, context) {
+      await showMembership(app, signedIn(callerOf(context)), org, username, false)
+      return {}
+    },
+  }
+}
+
+/** An organisation as a viewer who may know of it sees it: its address is for those who are signed in. */
+export function organizationMessage(viewer: Caller, organization: Organization): OrganizationMessage {
+  return create(OrganizationSchema, {
+    id: BigInt(organization.id),
+    name: organization.name,
+    fullName: organization.full_name,
+    email: viewer.kind === 'user' ? organization.email : '',
+    description: organization.description,
+    website: organization.website,
+    location: organization.location,
+    visibility: organization.visibility,
+    repoAdminChangeTeamAccess: organization.repo_admin_change_team_access === 1,
+    username: organization.name,
+  })
+}

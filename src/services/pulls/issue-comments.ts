@@ -1,0 +1,80 @@
+import { create } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
+import type { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import {
+  createPullComment,
+  deletePullComment,
+  editPullComment,
+  getPullComment,
+  listPullComments,
+  type PullCommentView,
+} from '../../domain/pulls/review/pull-comments.ts'
+import { accountMessage } from '../accounts/accounts.ts'
+import { callerOf } from '../wire/call.ts'
+import { gitUrls } from '../wire/git-urls.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+
+/** Most comments in one answer, for clients that do not ask for pages: they do not know that there are any. */
+const MAX_WHOLE_LIST = 1000
+
+/** Implements IssueCommentService. */
+export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> {
+  return {
+    async listIssueComments({ owner, repo, index, since, before, ...page }, context) {
+      const caller = callerOf(context)
+      const isWhole = page.page === 0 && page.limit === 0
+      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
+      const period = { since: secondsOf(since), before: secondsOf(before) }
+      const found = await listPullComments(app, caller, owner, repo, Number(index), period, offset, limit)
+      return {
+        comments: found.comments.map((view) => commentMessage(app, caller, view)),
+        total: BigInt(found.total),
+        limit,
+      }
+    },
+
+    async createIssueComment({ owner, repo, index, body }, context) {
+      const caller = signedIn(callerOf(context))
+      return commentMessage(app, caller, await createPullComment(app, caller, owner, repo, Number(index), body))
+    },
+
+    async getIssueComment({ owner, repo, id }, context) {
+      const caller = callerOf(context)
+      return commentMessage(app, caller, await getPullComment(app, caller, owner, repo, Number(id)))
+    },
+
+    async editIssueComment({ owner, repo, id, body }, context) {
+      const caller = signedIn(callerOf(context))
+      return commentMessage(app, caller, await editPullComment(app, caller, owner, repo, Number(id), body))
+    },
+
+    async deleteIssueComment({ owner, repo, id }, context) {
+      await deletePullComment(app, signedIn(callerOf(context)), owner, repo, Number(id))
+      return {}
+    },
+  }
+}
+
+/** Unix seconds. */
+function secondsOf(time: Timestamp | undefined): number | undefined {
+  return time && Number(time.seconds)
+}
+
+/** A comment on a pull request as a viewer may see it. */
+function commentMessage(app: App, viewer: Caller, { open, comment, poster }: PullCommentView): IssueComment {
+  const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
+  return create(IssueCommentSchema, {
+    id: BigInt(comment.id),
+    htmlUrl: `${page}#issuecomment-${comment.id}`,
+    pullRequestUrl: page,
+    user: accountMessage(app, viewer, poster),
+    body: comment.body,
+    createdAt: atSecond(comment.create_time),
+    updatedAt: atSecond(comment.update_time),
+  })
+}

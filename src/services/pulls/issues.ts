@@ -1,0 +1,189 @@
+import { create } from '@bufbuild/protobuf'
+import type { Value } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { type Issue, IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
+import type { EditIssueRequest, IssueReference, IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import { DomainError } from '../../domain/core/errors.ts'
+import { editPull, type PullEdit } from '../../domain/pulls/lifecycle/edit-pull.ts'
+import { getPull } from '../../domain/pulls/lifecycle/pull-requests.ts'
+import {
+  type LabelledPull,
+  type LabelReference,
+  labelPull,
+  listLabelsOfPull,
+  unlabelPull,
+} from '../../domain/pulls/listing/label-changes.ts'
+import {
+  addDependency,
+  type DependencyReference,
+  listDependencies,
+  removeDependency,
+} from '../../domain/pulls/listing/pull-dependencies.ts'
+import type { PullView } from '../../domain/pulls/listing/pull-views.ts'
+import { labelMessagesIn } from '../repos/labels.ts'
+import { callerOf } from '../wire/call.ts'
+import { gitUrls } from '../wire/git-urls.ts'
+import { textsOf } from '../wire/list-values.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { pullRequestMessage } from './pull-request-message.ts'
+import { lookOf } from './pull-requests.ts'
+
+/** Implements IssueService. */
+export function issueService(app: App): ServiceImpl<typeof IssueService> {
+  return {
+    async getIssue({ owner, repo, index }, context) {
+      const caller = callerOf(context)
+      return issueMessage(app, caller, await getPull(app, caller, owner, repo, Number(index), lookOf(context)))
+    },
+
+    async editIssue(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo, index } = request
+      return issueMessage(app, caller, await editPull(app, caller, owner, repo, Number(index), editOf(request)))
+    },
+
+    ...labelMethods(app),
+    ...dependencyMethods(app),
+  }
+}
+
+type LabelMethods = Pick<
+  ServiceImpl<typeof IssueService>,
+  'listIssueLabels' | 'addIssueLabels' | 'replaceIssueLabels' | 'clearIssueLabels' | 'removeIssueLabel'
+>
+
+function labelMethods(app: App): LabelMethods {
+  type InPull = { owner: string; repo: string; index: bigint }
+  const label = (
+    { owner, repo, index }: InPull,
+    context: HandlerContext,
+    labels: readonly Value[],
+    keeps: 'all others' | 'none',
+  ) => labelPull(app, signedIn(callerOf(context)), owner, repo, Number(index), labels.map(referenceOf), keeps)
+
+  return {
+    async listIssueLabels({ owner, repo, index }, context) {
+      return labelsMessage(app, await listLabelsOfPull(app, callerOf(context), owner, repo, Number(index)))
+    },
+
+    async addIssueLabels(request, context) {
+      return labelsMessage(app, await label(request, context, request.labels, 'all others'))
+    },
+
+    async replaceIssueLabels(request, context) {
+      return labelsMessage(app, await label(request, context, request.labels, 'none'))
+    },
+
+    async clearIssueLabels(request, context) {
+      await label(request, context, [], 'none')
+      return {}
+    },
+
+    async removeIssueLabel({ owner, repo, index, id }, context) {
+      await unlabelPull(app, signedIn(callerOf(context)), owner, repo, Number(index), Number(id))
+      return {}
+    },
+  }
+}
+
+type DependencyMethods = Pick<
+  ServiceImpl<typeof IssueService>,
+  'listIssueDependencies' | 'addIssueDependency' | 'removeIssueDependency'
+>
+
+function dependencyMethods(app: App): DependencyMethods {
+  return {
+    async listIssueDependencies({ owner, repo, index, ...page }, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const { pulls, total } = await listDependencies(app, caller, owner, repo, Number(index), offset, limit)
+      return { issues: pulls.map((view) => issueMessage(app, caller, view)), total: BigInt(total), limit }
+    },
+
+    async addIssueDependency({ owner, repo, index, dependency }, context) {
+      const caller = signedIn(callerOf(context))
+      const other = dependencyOf(dependency)
+      return issueMessage(app, caller, await addDependency(app, caller, owner, repo, Number(index), other))
+    },
+
+    async removeIssueDependency({ owner, repo, index, dependency }, context) {
+      const caller = signedIn(callerOf(context))
+      const other = dependencyOf(dependency)
+      return issueMessage(app, caller, await removeDependency(app, caller, owner, repo, Number(index), other))
+    },
+  }
+}
+
+function dependencyOf(reference: IssueReference | undefined): DependencyReference {
+  return { owner: reference?.owner ?? '', repo: reference?.repo ?? '', number: Number(reference?.index ?? 0) }
+}
+
+/** @throws INVALID_FIELD */
+function referenceOf({ kind }: Value): LabelReference {
+  if (kind.case === 'stringValue') return kind.value
+  if (kind.case === 'numberValue' && Number.isSafeInteger(kind.value)) return kind.value
+  throw new DomainError('INVALID_FIELD', { field: 'labels' })
+}
+
+function labelsMessage(app: App, { open, labels }: LabelledPull) {
+  return { labels: labelMessagesIn(app, open, labels) }
+}
+
+function editOf(request: EditIssueRequest): PullEdit {
+  const { contentVersion, assignees } = request
+  return {
+    ...request,
+    body: request.body,
+    contentVersion: contentVersion === undefined ? undefined : Number(contentVersion),
+    unsetDueDate: request.unsetDueDate ?? false,
+    assignees: assignees && textsOf('assignees', assignees),
+    milestoneId: Number(request.milestone),
+    labelIds: undefined,
+    state: request.state,
+    base: '',
+    allowMaintainerEdit: undefined,
+  }
+}
+
+/** A pull request as an issue that its viewer sees. */
+function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
+  const { pull, base } = view
+  const { repository, owner } = base.repository
+  const message = pullRequestMessage(app, viewer, view)
+  const { id, number, user, title, body, labels, assignees, state, comments, htmlUrl, contentVersion } = message
+  const { milestone, assignee, createdAt, updatedAt, closedAt, dueDate } = message
+  return create(IssueSchema, {
+    id,
+    url: gitUrls(app, base.repository).api(`/issues/${pull.number}`),
+    htmlUrl,
+    number,
+    title,
+    body,
+    labels,
+    assignees,
+    state,
+    comments,
+    contentVersion,
+    ...(user && { user }),
+    ...(milestone && { milestone }),
+    ...(assignee && { assignee }),
+    ...(createdAt && { createdAt }),
+    ...(updatedAt && { updatedAt }),
+    ...(closedAt && { closedAt }),
+    ...(dueDate && { dueDate }),
+    pullRequest: {
+      merged: message.merged,
+      ...(message.mergedAt && { mergedAt: message.mergedAt }),
+      draft: message.draft,
+      htmlUrl,
+    },
+    repository: {
+      id: BigInt(repository.id),
+      name: repository.name,
+      owner: owner.name,
+      fullName: `${owner.name}/${repository.name}`,
+    },
+  })
+}

@@ -1,0 +1,38 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { cancelAutoMerge } from '../../domain/pulls/merging/auto-merges.ts'
+import { checkMerged, mergePull } from '../../domain/pulls/merging/merge-pull.ts'
+import { updatePullHead } from '../../domain/pulls/merging/update-pull.ts'
+import { callerOf, restStatusKey } from '../wire/call.ts'
+
+/** Implements PullMergeService. */
+export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
+  return {
+    async checkPullRequestMerged({ owner, repo, index }, context) {
+      await checkMerged(app, callerOf(context), owner, repo, Number(index))
+      return {}
+    },
+
+    async mergePullRequest(request, context) {
+      const { owner, repo, index, forceMerge: force, mergeWhenChecksSucceed: whenChecksSucceed } = request
+      const { do: style, mergeTitleField: title, mergeMessageField: message, mergeCommitId, headCommitId } = request
+      const { deleteBranchAfterMerge: deleteBranch } = request
+      const order = { style, title, message, mergeCommitId, headCommitId, force, whenChecksSucceed, deleteBranch }
+      const outcome = await mergePull(app, signedIn(callerOf(context)), owner, repo, Number(index), order)
+      if (outcome === 'scheduled') context.values.set(restStatusKey, 201)
+      return { scheduled: outcome === 'scheduled' }
+    },
+
+    async cancelAutoMerge({ owner, repo, index }, context) {
+      await cancelAutoMerge(app, signedIn(callerOf(context)), owner, repo, Number(index))
+      return {}
+    },
+
+    async updatePullRequestHead({ owner, repo, index, style }, context) {
+      const updated = await updatePullHead(app, signedIn(callerOf(context)), owner, repo, Number(index), style)
+      return { updated }
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type {
+  CreatePullRequestRequest,
+  EditPullRequestRequest,
+  PullRequestService,
+} from '#gen/branchline/v1/pull_request_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { createPull, type PullDraft } from '../../domain/pulls/lifecycle/create-pull.ts'
+import { editPull, type PullEdit } from '../../domain/pulls/lifecycle/edit-pull.ts'
+import { getPull, getPullBetween, type PullLook } from '../../domain/pulls/lifecycle/pull-requests.ts'
+import { listPulls } from '../../domain/pulls/listing/pull-lists.ts'
+import { dueTimeOf } from '../repos/milestones.ts'
+import { callerOf } from '../wire/call.ts'
+import { numbersOf, textsOf } from '../wire/list-values.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { pullRequestMessage, pullRequestMessages } from './pull-request-message.ts'
+
+/** Implements PullRequestService. */
+export function pullRequestService(app: App): ServiceImpl<typeof PullRequestService> {
+  return {
+    async listPullRequests(request, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const { owner, repo } = request
+      const query = { ...request, milestoneId: Number(request.milestone) }
+      const { pulls, total } = await listPulls(app, caller, owner, repo, query, page)
+      return { pullRequests: pullRequestMessages(app, caller, pulls), total: BigInt(total), limit: page.limit }
+    },
+
+    async getPullRequest({ owner, repo, index }, context) {
+      const caller = callerOf(context)
+      return pullRequestMessage(app, caller, await getPull(app, caller, owner, repo, Number(index), lookOf(context)))
+    },
+
+    async getPullRequestByBranches({ owner, repo, base, head }, context) {
+      const caller = callerOf(context)
+      return pullRequestMessage(
+        app,
+        caller,
+        await getPullBetween(app, caller, owner, repo, base, head, lookOf(context)),
+      )
+    },
+
+    async createPullRequest(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo } = request
+      return pullRequestMessage(app, caller, await createPull(app, caller, owner, repo, draftOf(request)))
+    },
+
+    async editPullRequest(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { owner, repo, index } = request
+      return pullRequestMessage(app, caller, await editPull(app, caller, owner, repo, Number(index), editOf(request)))
+    },
+  }
+}
+
+/** Nobody sees what HEAD leaves out. */
+export function lookOf({ requestMethod }: Pick<HandlerContext, 'requestMethod'>): PullLook {
+  return requestMethod === 'HEAD' ? 'asks' : 'reads'
+}
+
+function draftOf(request: CreatePullRequestRequest): PullDraft {
+  return {
+    ...request,
+    milestoneId: Number(request.milestone),
+    labelIds: request.labels.map(Number),
+    dueTime: dueTimeOf(request.dueDate ?? request.deadline) ?? null,
+    allowMaintainerEdit: request.allowMaintainerEdit,
+  }
+}
+
+function editOf(request: EditPullRequestRequest): PullEdit {
+  const { contentVersion, assignees, labels } = request
+  return {
+    ...request,
+    body: request.body,
+    contentVersion: contentVersion === undefined ? undefined : Number(contentVersion),
+    dueDate: request.dueDate || request.deadline,
+    unsetDueDate: request.unsetDueDate ?? request.removeDeadline ?? false,
+    assignees: assignees && textsOf('assignees', assignees),
+    milestoneId: Number(request.milestone),
+    labelIds: labels && numbersOf('labels', labels),
+    state: request.state,
+    allowMaintainerEdit: request.allowMaintainerEdit,
+  }
+}

@@ -1,0 +1,65 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import {
+  addCollaborator,
+  checkCollaborator,
+  getPermission,
+  listCollaborators,
+  removeCollaborator,
+} from '../../domain/repos/access/collaborators.ts'
+import { checkAssignee, listAssignees, listReviewers } from '../../domain/repos/access/participants.ts'
+import { userAccountMessage } from '../accounts/accounts.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+
+/** Implements CollaboratorService. */
+export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {
+  return {
+    async listCollaborators({ owner, repo, ...page }, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const { users, total } = await listCollaborators(app, caller, owner, repo, offset, limit)
+      return { collaborators: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
+    },
+
+    async checkCollaborator({ owner, repo, collaborator }, context) {
+      await checkCollaborator(app, callerOf(context), owner, repo, collaborator)
+      return {}
+    },
+
+    async addCollaborator({ owner, repo, collaborator, permission }, context) {
+      await addCollaborator(app, callerOf(context), owner, repo, collaborator, permission)
+      return {}
+    },
+
+    async deleteCollaborator({ owner, repo, collaborator }, context) {
+      await removeCollaborator(app, callerOf(context), owner, repo, collaborator)
+      return {}
+    },
+
+    async listAssignees({ owner, repo }, context) {
+      const caller = callerOf(context)
+      const users = await listAssignees(app, caller, owner, repo)
+      return { assignees: users.map((user) => userAccountMessage(app, caller, user)) }
+    },
+
+    async checkAssignee({ owner, repo, assignee }, context) {
+      await checkAssignee(app, callerOf(context), owner, repo, assignee)
+      return {}
+    },
+
+    async listReviewers({ owner, repo }, context) {
+      const caller = callerOf(context)
+      const users = await listReviewers(app, caller, owner, repo)
+      return { reviewers: users.map((user) => userAccountMessage(app, caller, user)) }
+    },
+
+    async getRepositoryPermission({ owner, repo, collaborator }, context) {
+      const caller = signedIn(callerOf(context))
+      const { user, access } = await getPermission(app, caller, owner, repo, collaborator)
+      return { permission: access, roleName: access, user: userAccountMessage(app, caller, user) }
+    },
+  }
+}

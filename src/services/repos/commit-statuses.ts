@@ -1,0 +1,91 @@
+import { create } from '@bufbuild/protobuf'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { type CommitStatus as CommitStatusMessage, CommitStatusSchema } from '#gen/branchline/v1/commit_status_pb.ts'
+import type { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import { type OpenRepository, openRepository } from '../../domain/repos/access/permissions.ts'
+import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
+import {
+  type CommitStatusView,
+  createCommitStatus,
+  getCombinedStatus,
+  listCommitStatuses,
+} from '../../domain/repos/reading/commit-statuses.ts'
+import { accountMessage } from '../accounts/accounts.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+import { repositoryMessage } from './repository-message.ts'
+
+/** Implements CommitStatusService. */
+export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> {
+  const open = ({ owner, repo }: { owner: string; repo: string }, context: HandlerContext, needed: 'read' | 'write') =>
+    openRepository(app, callerOf(context), owner, repo, needed)
+
+  return {
+    async createCommitStatus(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { repository, owner } = await open(request, context, 'write')
+      const status = await createCommitStatus(app, caller, repository, request.sha, request)
+      return statusMessage(app, caller, { repository, owner }, status)
+    },
+
+    async listCommitStatuses(request, context) {
+      const caller = callerOf(context)
+      const opened = await open(request, context, 'read')
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const { statuses, total } = await listCommitStatuses(app, opened.repository, request.ref, request, offset, limit)
+      return {
+        statuses: statuses.map((status) => statusMessage(app, caller, opened, status)),
+        total: BigInt(total),
+        limit,
+      }
+    },
+
+    async getCombinedStatus(request, context) {
+      const caller = callerOf(context)
+      const opened = await open(request, context, 'read')
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const combined = await getCombinedStatus(app, opened.repository, request.ref, offset, limit)
+      const { commitId, state, total, statuses } = combined
+      const base = apiUrl(app, opened)
+      return {
+        state,
+        sha: commitId,
+        totalCount: BigInt(total),
+        statuses: statuses.map((status) => statusMessage(app, caller, opened, status)),
+        repository: repositoryMessage(app, caller, await viewRepository(app, caller, opened)),
+        commitUrl: `${base}/git/commits/${commitId}`,
+        url: `${base}/commits/${commitId}/status`,
+      }
+    },
+  }
+}
+
+type Home = Pick<OpenRepository, 'repository' | 'owner'>
+
+/** A status of a commit, for somebody. */
+function statusMessage(
+  app: App,
+  viewer: Caller,
+  home: Home,
+  { creator, ...status }: CommitStatusView,
+): CommitStatusMessage {
+  const time = atSecond(status.create_time)
+  return create(CommitStatusSchema, {
+    id: BigInt(status.number),
+    status: status.state,
+    targetUrl: status.target_url,
+    description: status.description,
+    url: `${apiUrl(app, home)}/statuses/${status.commit_id}`,
+    context: status.context,
+    creator: accountMessage(app, viewer, creator),
+    createdAt: time,
+    updatedAt: time,
+  })
+}
+
+function apiUrl(app: App, { repository, owner }: Home): string {
+  return `${app.publicUrl()}/api/v1/repos/${owner.name}/${repository.name}`
+}

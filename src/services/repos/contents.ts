@@ -1,0 +1,113 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import {
+  type ContentsResponse,
+  ContentsResponseSchema,
+  type FileCommit,
+  FileCommitSchema,
+} from '#gen/branchline/v1/content_pb.ts'
+import type { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
+import { type ArchiveFormat, getArchive } from '../../domain/repos/reading/archives.ts'
+import type { CommitView } from '../../domain/repos/reading/commits.ts'
+import { type EntryView, getContents, getRawFile, nameOf } from '../../domain/repos/reading/contents.ts'
+import { parseLfsPointer } from '../../domain/repos/reading/lfs-pointers.ts'
+import { callerOf } from '../wire/call.ts'
+import { hasFile, rangeOf, setDownloadHeaders } from '../wire/downloads.ts'
+import { encodePath, gitUrls } from '../wire/git-urls.ts'
+import { httpBodies } from '../wire/http-bodies.ts'
+import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
+
+/** The methods of ContentService that read. */
+export type ContentMethods = Pick<ServiceImpl<typeof ContentService>, 'getContents' | 'getRawFile' | 'getArchive'>
+
+const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
+  'tar.gz': 'application/gzip',
+  zip: 'application/zip',
+  bundle: 'application/x-git-bundle',
+}
+
+/** Implements the methods of ContentService that read. */
+export function contentMethods(app: App): ContentMethods {
+  return {
+    async getContents({ owner, repo, path, ref }, context) {
+      const contents = await getContents(app, callerOf(context), owner, repo, path, ref)
+      if (contents.kind === 'entry') return { entry: contentsMessage(app, contents.entry) }
+      const { entries, isTruncated } = contents
+      if (isTruncated) context.responseHeader.set('x-truncated', 'true')
+      return { entries: entries.map((entry) => contentsMessage(app, entry, true)), truncated: isTruncated }
+    },
+
+    async *getRawFile({ owner, repo, path, ref }, context) {
+      const { name, blobId, bytes, isText, chunks } = await getRawFile(app, callerOf(context), owner, repo, path, ref)
+      const entityTag = `"${blobId}"`
+      const range = rangeOf(context, entityTag, bytes)
+      setDownloadHeaders(context, { disposition: isText ? 'inline' : 'attachment', name, entityTag, bytes, range })
+      yield* httpBodies(isText ? 'text/plain; charset=utf-8' : 'application/octet-stream', chunks(range))
+    },
+
+    async *getArchive({ owner, repo, archive, path }, context) {
+      const { name, format, objectId, chunks } = await getArchive(app, callerOf(context), owner, repo, {
+        archive,
+        path,
+      })
+      // Weak: another version of Git may compress the same files to other bytes.
+      const entityTag = `W/"${objectId}"`
+      setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes: undefined, range: undefined })
+      const contentType = ARCHIVE_TYPES[format]
+      if (hasFile(context, entityTag)) yield { contentType }
+      else yield* httpBodies(contentType, chunks)
+    },
+  }
+}
+
+/** Something at a path of a commit, as clients see it. In a list of many it has no message of its last commit. */
+export function contentsMessage(app: App, view: EntryView, isListed = false): ContentsResponse {
+  const { open, commitId, ref, entry, bytes, content, submoduleUrl, lastCommit } = view
+  const urls = gitUrls(app, open)
+  const path = encodePath(entry.path)
+  const url = urls.api(`/contents/${path}?ref=${encodeURIComponent(ref)}`)
+  const htmlUrl = urls.html(`/src/commit/${commitId}/${path}`)
+  const gitUrl = urls.api(`/git/${entry.kind === 'dir' ? 'trees' : 'blobs'}/${entry.id}`)
+  const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
+  const lfs = entry.kind === 'file' && content ? parseLfsPointer(content) : undefined
+  return create(ContentsResponseSchema, {
+    name: nameOf(entry),
+    path: entry.path,
+    sha: entry.id,
+    ...(lastCommit && {
+      lastCommitSha: lastCommit.id,
+      lastCommitterDate: gitTime(lastCommit.committer.time),
+      lastAuthorDate: gitTime(lastCommit.author.time),
+      lastCommitMessage: isListed ? '' : lastCommit.message,
+    }),
+    type: entry.kind,
+    size: BigInt(bytes),
+    ...(entry.kind === 'file' && content && { encoding: 'base64', content: content.toString('base64') }),
+    ...(entry.kind === 'symlink' && content && { target: content.toString() }),
+    url,
+    htmlUrl,
+    gitUrl,
+    ...(isBlob && { downloadUrl: urls.html(`/raw/commit/${commitId}/${path}`) }),
+    ...(lfs && { lfsOid: lfs.oid, lfsSize: BigInt(lfs.bytes) }),
+    ...(submoduleUrl !== undefined && { submoduleGitUrl: submoduleUrl }),
+    Links: { self: url, git: gitUrl, html: htmlUrl },
+  })
+}
+
+/** A commit that changed files, as the answer to the change shows it. */
+export function fileCommitMessage(app: App, open: OpenRepository, commit: CommitView['commit']): FileCommit {
+  const { url, sha, created } = commitMeta(app, open, commit.id, commit.committer.time)
+  return create(FileCommitSchema, {
+    url,
+    sha,
+    created,
+    htmlUrl: gitUrls(app, open).html(`/commit/${sha}`),
+    author: commitUser(commit.author),
+    committer: commitUser(commit.committer),
+    parents: commit.parentIds.map((id) => commitMeta(app, open, id)),
+    message: commit.message,
+    tree: treeMeta(app, open, commit.treeId, commit.committer.time),
+  })
+}

@@ -1,0 +1,68 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type DeployKey as DeployKeyMessage, DeployKeySchema } from '#gen/branchline/v1/deploy_key_pb.ts'
+import type { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import type { App } from '../../domain/app.ts'
+import type { Caller } from '../../domain/core/access.ts'
+import {
+  addDeployKey,
+  type DeployKey,
+  deleteDeployKey,
+  getDeployKey,
+  listDeployKeys,
+} from '../../domain/repos/access/deploy-keys.ts'
+import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
+import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+import { repositoryMessage } from './repository-message.ts'
+
+/** Implements DeployKeyService. */
+export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService> {
+  const viewedRepository = async (caller: Caller, opened: OpenRepository) =>
+    repositoryMessage(app, caller, await viewRepository(app, caller, opened))
+  return {
+    async listDeployKeys({ owner, repo, keyId, fingerprint, ...page }, context) {
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const filter = { keyId: Number(keyId), fingerprint }
+      const caller = callerOf(context)
+      const listed = await listDeployKeys(app, caller, owner, repo, filter, offset, limit)
+      const repository = await viewedRepository(caller, listed)
+      const keys = listed.keys.map((key) => deployKeyMessage(key, repository))
+      return { keys, total: BigInt(listed.total), limit }
+    },
+
+    async createDeployKey({ owner, repo, title, key, readOnly }, context) {
+      const caller = callerOf(context)
+      const added = await addDeployKey(app, caller, owner, repo, { title, key, readOnly })
+      return deployKeyMessage(added.key, await viewedRepository(caller, added))
+    },
+
+    async getDeployKey({ owner, repo, id }, context) {
+      const caller = callerOf(context)
+      const found = await getDeployKey(app, caller, owner, repo, id)
+      return deployKeyMessage(found.key, await viewedRepository(caller, found))
+    },
+
+    async deleteDeployKey({ owner, repo, id }, context) {
+      await deleteDeployKey(app, callerOf(context), owner, repo, id)
+      return {}
+    },
+  }
+}
+
+function deployKeyMessage(key: DeployKey, repository: Repository): DeployKeyMessage {
+  return create(DeployKeySchema, {
+    id: BigInt(key.id),
+    keyId: BigInt(key.key_id),
+    key: key.line,
+    url: `${repository.url}/keys/${key.id}`,
+    title: key.title,
+    fingerprint: key.fingerprint,
+    createdAt: atSecond(key.create_time),
+    readOnly: key.read_only === 1,
+    repository,
+  })
+}

@@ -1,0 +1,31 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { createFork, listForks } from '../../domain/repos/lifecycle/forks.ts'
+import { mergeUpstream } from '../../domain/repos/writing/merge-upstream.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { repositoryMessage } from './repository-message.ts'
+
+/** Implements ForkService. */
+export function forkService(app: App): ServiceImpl<typeof ForkService> {
+  return {
+    async createFork({ owner, repo, organization, name }, context) {
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await createFork(app, caller, owner, repo, { organization, name }))
+    },
+
+    async listForks(request, context) {
+      const caller = callerOf(context)
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const { forks, total } = await listForks(app, caller, request.owner, request.repo, offset, limit)
+      return { forks: forks.map((fork) => repositoryMessage(app, caller, fork)), total: BigInt(total), limit }
+    },
+
+    async mergeUpstream({ owner, repo, branch, ffOnly }, context) {
+      const caller = signedIn(callerOf(context))
+      return { mergeType: await mergeUpstream(app, caller, owner, repo, branch, ffOnly) }
+    },
+  }
+}

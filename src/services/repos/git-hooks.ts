@@ -1,0 +1,44 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type GitHook as GitHookMessage, GitHookSchema } from '#gen/branchline/v1/git_hook_pb.ts'
+import type { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import {
+  deleteGitHook,
+  editGitHook,
+  type GitHook,
+  getGitHook,
+  listGitHooks,
+} from '../../domain/repos/refs/git-hooks.ts'
+import { callerOf } from '../wire/call.ts'
+
+/** Implements GitHookService. */
+export function gitHookService(app: App): ServiceImpl<typeof GitHookService> {
+  return {
+    async listGitHooks({ owner, repo }, context) {
+      const hooks = await listGitHooks(app, callerOf(context), owner, repo)
+      return { gitHooks: hooks.map(gitHookMessage) }
+    },
+
+    async getGitHook({ owner, repo, id }, context) {
+      return gitHookMessage(await getGitHook(app, callerOf(context), owner, repo, id))
+    },
+
+    async editGitHook({ owner, repo, id, content }, context) {
+      return gitHookMessage(await editGitHook(app, callerOf(context), owner, repo, id, content))
+    },
+
+    async deleteGitHook({ owner, repo, id }, context) {
+      await deleteGitHook(app, callerOf(context), owner, repo, id)
+      return {}
+    },
+  }
+}
+
+function gitHookMessage({ name, script }: GitHook): GitHookMessage {
+  return create(GitHookSchema, {
+    name,
+    isActive: script !== undefined,
+    ...(script !== undefined && { content: script }),
+  })
+}

@@ -1,0 +1,82 @@
+import { create } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { type Milestone as MilestoneMessage, MilestoneSchema } from '#gen/branchline/v1/milestone_pb.ts'
+import type { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import {
+  createMilestone,
+  deleteMilestone,
+  editMilestone,
+  getMilestone,
+  listMilestones,
+  type Milestone,
+  NO_DATE_FROM_SECONDS,
+  openMilestones,
+} from '../../domain/repos/planning/milestones.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+
+/** Implements MilestoneService. */
+export function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
+  type InRepository = { owner: string; repo: string }
+  const open = ({ owner, repo }: InRepository, context: HandlerContext, needed: 'read' | 'write') =>
+    openMilestones(app, callerOf(context), owner, repo, needed)
+
+  return {
+    async listMilestones(request, context) {
+      const repository = await open(request, context, 'read')
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const { state, name } = request
+      const { milestones, total } = await listMilestones(app, repository, state, name, offset, limit)
+      return { milestones: milestones.map(milestoneMessage), total: BigInt(total), limit }
+    },
+
+    async createMilestone(request, context) {
+      const repository = await open(request, context, 'write')
+      const dueTime = dueTimeOf(request.dueOn) ?? null
+      return milestoneMessage(await createMilestone(app, repository, { ...request, dueTime }))
+    },
+
+    async getMilestone(request, context) {
+      const repository = await open(request, context, 'read')
+      return milestoneMessage(await getMilestone(app, repository, request.id))
+    },
+
+    async editMilestone(request, context) {
+      const repository = await open(request, context, 'write')
+      const { id, title, description, dueOn, state } = request
+      const edit = { title, description, dueTime: dueTimeOf(dueOn), state }
+      return milestoneMessage(await editMilestone(app, repository, id, edit))
+    },
+
+    async deleteMilestone(request, context) {
+      await deleteMilestone(app, await open(request, context, 'write'), request.id)
+      return {}
+    },
+  }
+}
+
+/** Unix seconds; null for no date, and undefined for what says nothing, as the zero time of Go does. */
+export function dueTimeOf(time: Timestamp | undefined): number | null | undefined {
+  if (time === undefined || time.seconds < 0n) return undefined
+  return time.seconds >= NO_DATE_FROM_SECONDS ? null : Number(time.seconds)
+}
+
+/** A milestone. */
+export function milestoneMessage(milestone: Milestone): MilestoneMessage {
+  const { due_time, close_time } = milestone
+  return create(MilestoneSchema, {
+    id: BigInt(milestone.id),
+    title: milestone.title,
+    description: milestone.description,
+    state: milestone.state,
+    openIssues: BigInt(milestone.open_issues),
+    closedIssues: BigInt(milestone.closed_issues),
+    createdAt: atSecond(milestone.create_time),
+    updatedAt: atSecond(milestone.update_time),
+    ...(close_time !== null && { closedAt: atSecond(close_time) }),
+    ...(due_time !== null && { dueOn: atSecond(due_time) }),
+  })
+}

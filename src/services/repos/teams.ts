@@ -1,0 +1,201 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type Team as TeamMessage, TeamSchema } from '#gen/branchline/v1/team_pb.ts'
+import type { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import {
+  addTeamMember,
+  getTeamMember,
+  listTeamMembers,
+  removeTeamMember,
+} from '../../domain/organizations/team-members.ts'
+import { openUnits, unitLevels } from '../../domain/organizations/team-rights.ts'
+import {
+  createTeam,
+  deleteTeam,
+  editTeam,
+  listOwnTeams,
+  listTeams,
+  openTeam,
+  type TeamPage,
+  type TeamView,
+} from '../../domain/organizations/teams.ts'
+import {
+  addRepositoryTeam,
+  addTeamRepository,
+  getRepositoryTeam,
+  getTeamRepository,
+  listRepositoryTeams,
+  listTeamRepositories,
+  removeRepositoryTeam,
+  removeTeamRepository,
+} from '../../domain/repos/listing/team-repositories.ts'
+import { userAccountMessage } from '../accounts/accounts.ts'
+import { organizationMessage } from '../organizations/organizations.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { repositoryMessage } from './repository-message.ts'
+
+/** Most teams of a repository in one answer, for clients that do not ask for pages. Organisations have far fewer. */
+const MAX_WHOLE_LIST = 1000
+
+/** Implements TeamService. */
+export function teamService(app: App): ServiceImpl<typeof TeamService> {
+  return { ...teamMethods(app), ...teamMemberMethods(app), ...teamRepositoryMethods(app) }
+}
+
+type TeamMethods = Pick<
+  ServiceImpl<typeof TeamService>,
+  'listOrganizationTeams' | 'searchTeams' | 'createTeam' | 'getTeam' | 'editTeam' | 'deleteTeam' | 'listMyTeams'
+>
+
+function teamMethods(app: App): TeamMethods {
+  return {
+    async listOrganizationTeams({ org, ...page }, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      return listMessage(caller, await listTeams(app, caller, org, undefined, offset, limit), limit)
+    },
+
+    async searchTeams({ org, q, includeDesc, ...page }, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const search = q === '' ? undefined : { text: q, inDescription: includeDesc ?? true }
+      const { teams, total } = await listTeams(app, caller, org, search, offset, limit)
+      const data = teams.map((team) => teamMessage(caller, team))
+      return { results: { ok: true, data }, total: BigInt(total), limit }
+    },
+
+    async createTeam({ org, ...request }, context) {
+      const caller = callerOf(context)
+      return teamMessage(caller, await createTeam(app, caller, org, request))
+    },
+
+    async getTeam({ id }, context) {
+      const caller = signedIn(callerOf(context))
+      return teamMessage(caller, await openTeam(app, caller, Number(id), 'visible'))
+    },
+
+    async editTeam({ id, ...request }, context) {
+      const caller = signedIn(callerOf(context))
+      return teamMessage(caller, await editTeam(app, caller, Number(id), request))
+    },
+
+    async deleteTeam({ id }, context) {
+      await deleteTeam(app, signedIn(callerOf(context)), Number(id))
+      return {}
+    },
+
+    async listMyTeams(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOwnTeams(app, caller, offset, limit), limit)
+    },
+  }
+}
+
+type TeamMemberMethods = Pick<
+  ServiceImpl<typeof TeamService>,
+  'listTeamMembers' | 'getTeamMember' | 'addTeamMember' | 'removeTeamMember'
+>
+
+function teamMemberMethods(app: App): TeamMemberMethods {
+  return {
+    async listTeamMembers({ id, ...page }, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const { users, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
+      return { members: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
+    },
+
+    async getTeamMember({ id, username }, context) {
+      const caller = signedIn(callerOf(context))
+      return userAccountMessage(app, caller, await getTeamMember(app, caller, Number(id), username))
+    },
+
+    async addTeamMember({ id, username }, context) {
+      await addTeamMember(app, signedIn(callerOf(context)), Number(id), username)
+      return {}
+    },
+
+    async removeTeamMember({ id, username }, context) {
+      await removeTeamMember(app, signedIn(callerOf(context)), Number(id), username)
+      return {}
+    },
+  }
+}
+
+type TeamRepositoryMethods = Omit<ServiceImpl<typeof TeamService>, keyof TeamMethods | keyof TeamMemberMethods>
+
+function teamRepositoryMethods(app: App): TeamRepositoryMethods {
+  return {
+    async listTeamRepositories({ id, ...page }, context) {
+      const caller = signedIn(callerOf(context))
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const { repositories, total } = await listTeamRepositories(app, caller, Number(id), offset, limit)
+      return {
+        repositories: repositories.map((view) => repositoryMessage(app, caller, view)),
+        total: BigInt(total),
+        limit,
+      }
+    },
+
+    async getTeamRepository({ id, org, repo }, context) {
+      const caller = signedIn(callerOf(context))
+      return repositoryMessage(app, caller, await getTeamRepository(app, caller, Number(id), org, repo))
+    },
+
+    async addTeamRepository({ id, org, repo }, context) {
+      await addTeamRepository(app, signedIn(callerOf(context)), Number(id), org, repo)
+      return {}
+    },
+
+    async removeTeamRepository({ id, org, repo }, context) {
+      await removeTeamRepository(app, signedIn(callerOf(context)), Number(id), org, repo)
+      return {}
+    },
+
+    async listRepositoryTeams({ owner, repo, ...page }, context) {
+      const caller = signedIn(callerOf(context))
+      const isWhole = page.page === 0 && page.limit === 0
+      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
+      return listMessage(caller, await listRepositoryTeams(app, caller, owner, repo, offset, limit), limit)
+    },
+
+    async getRepositoryTeam({ owner, repo, team }, context) {
+      const caller = signedIn(callerOf(context))
+      return teamMessage(caller, await getRepositoryTeam(app, caller, owner, repo, team))
+    },
+
+    async addRepositoryTeam({ owner, repo, team }, context) {
+      await addRepositoryTeam(app, signedIn(callerOf(context)), owner, repo, team)
+      return {}
+    },
+
+    async removeRepositoryTeam({ owner, repo, team }, context) {
+      await removeRepositoryTeam(app, signedIn(callerOf(context)), owner, repo, team)
+      return {}
+    },
+  }
+}
+
+function listMessage(viewer: Caller, { teams, total }: TeamPage, limit: number) {
+  return { teams: teams.map((team) => teamMessage(viewer, team)), total: BigInt(total), limit }
+}
+
+/** A team as a viewer who may know of it sees it. */
+export function teamMessage(viewer: Caller, { team, organization }: TeamView): TeamMessage {
+  return create(TeamSchema, {
+    id: BigInt(team.id),
+    name: team.name,
+    description: team.description,
+    organization: organizationMessage(viewer, organization),
+    includesAllRepositories: team.includes_all_repositories === 1,
+    permission: team.permission,
+    units: openUnits(team),
+    unitsMap: unitLevels(team),
+    canCreateOrgRepo: team.can_create_org_repo === 1,
+    visibility: team.visibility,
+  })
+}

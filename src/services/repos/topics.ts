@@ -1,0 +1,60 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topic_pb.ts'
+import type { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import {
+  addRepositoryTopic,
+  listRepositoryTopics,
+  removeRepositoryTopic,
+  replaceRepositoryTopics,
+  searchTopics,
+  type Topic,
+} from '../../domain/repos/listing/topics.ts'
+import { callerOf } from '../wire/call.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+
+/** Implements TopicService. */
+export function topicService(app: App): ServiceImpl<typeof TopicService> {
+  return {
+    async listRepositoryTopics(request, context) {
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const { owner, repo } = request
+      const { topics, total } = await listRepositoryTopics(app, callerOf(context), owner, repo, offset, limit)
+      return { page: { topics: [...topics] }, total: BigInt(total), limit }
+    },
+
+    async replaceRepositoryTopics({ owner, repo, topics }, context) {
+      await replaceRepositoryTopics(app, signedIn(callerOf(context)), owner, repo, topics)
+      return {}
+    },
+
+    async addRepositoryTopic({ owner, repo, topic }, context) {
+      await addRepositoryTopic(app, signedIn(callerOf(context)), owner, repo, topic)
+      return {}
+    },
+
+    async removeRepositoryTopic({ owner, repo, topic }, context) {
+      await removeRepositoryTopic(app, signedIn(callerOf(context)), owner, repo, topic)
+      return {}
+    },
+
+    async searchTopics(request) {
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const { topics, total } = await searchTopics(app, request.q, offset, limit)
+      return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit }
+    },
+  }
+}
+
+function topicMessage({ id, name, public_count, create_time, update_time }: Topic): TopicMessage {
+  return create(TopicSchema, {
+    id: BigInt(id),
+    topicName: name,
+    repoCount: BigInt(public_count),
+    created: atSecond(create_time),
+    updated: atSecond(update_time),
+  })
+}

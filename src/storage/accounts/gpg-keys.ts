@@ -1,0 +1,174 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import type { KeyPage } from './public-keys.ts'
+
+export interface GpgKeysTable {
+  id: Generated<number>
+  user_id: number
+  /** The key that this one is a subkey of; null for a key that is none. */
+  primary_id: number | null
+  /** 16 hexadecimal digits in upper case, by which signatures name their key. */
+  key_id: string
+  /** Hexadecimal, in lower case. */
+  fingerprint: string
+  /** The packet of the key in base64. */
+  packet: string
+  /** Octet of key flags (RFC 9580, section 5.2.3.29): 1 certify, 2 sign, 4 encrypt messages, 8 encrypt files. */
+  flags: number
+  /** The addresses that it names, as a JSON array; empty for a subkey. */
+  emails: string
+  /** 1 when the owner of the account proved to have the private key. */
+  verified: number
+  /** Unix seconds; of the key, not of its row. */
+  create_time: number
+  /** Unix seconds; null for never. */
+  expire_time: number | null
+}
+
+/** Whole keys, for checking signatures. */
+export interface GpgCertificatesTable {
+  gpg_key_id: number
+  /** The transferable public key (RFC 9580, section 10.1), without signatures of others. */
+  certificate: Buffer
+}
+
+export type GpgKey = Selectable<GpgKeysTable>
+
+/** A key with its subkeys. */
+export interface GpgKeyWithSubkeys {
+  readonly key: GpgKey
+  readonly subkeys: readonly GpgKey[]
+}
+
+/** Keys of an account, in the order in which they were added. */
+export async function listGpgKeys(
+  db: Db,
+  userId: number,
+  offset: number,
+  limit: number,
+): Promise<KeyPage<GpgKeyWithSubkeys>> {
+  const keys = await selectPrimaryKeys(db, userId).selectAll().orderBy('id').limit(limit).offset(offset).execute()
+  return { keys: await withSubkeys(db, keys), total: await countGpgKeys(db, userId) }
+}
+
+export async function countGpgKeys(db: Db, userId: number): Promise<number> {
+  const { count } = await selectPrimaryKeys(db, userId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The key of an account with a number, which is none of a subkey. */
+export async function findGpgKey(db: Db, userId: number, id: number): Promise<GpgKeyWithSubkeys | undefined> {
+  const key = await selectPrimaryKeys(db, userId).selectAll().where('id', '=', id).executeTakeFirst()
+  return key && (await withSubkeys(db, [key]))[0]
+}
+
+/** The number of the account's key that has a key id, or a subkey with that id. */
+export async function findGpgKeyByKeyId(db: Db, userId: number, keyId: string): Promise<number | undefined> {
+  const found = await db
+    .selectFrom('gpg_keys')
+    .select(['id', 'primary_id'])
+    .where('user_id', '=', userId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+  return found && (found.primary_id ?? found.id)
+}
+
+/** The key with a fingerprint, whosever it is. */
+export function findGpgKeyByFingerprint(db: Db, fingerprint: string): Promise<GpgKey | undefined> {
+  return db
+    .selectFrom('gpg_keys')
+    .selectAll()
+    .where('fingerprint', '=', fingerprint)
+    .where('primary_id', 'is', null)
+    .executeTakeFirst()
+}
+
+export async function findGpgCertificate(db: Db, id: number): Promise<Buffer | undefined> {
+  const row = await db
+    .selectFrom('gpg_certificates')
+    .select('certificate')
+    .where('gpg_key_id', '=', id)
+    .executeTakeFirst()
+  return row?.certificate
+}
+
+/** A key that signatures may be by. */
+export interface SigningKey {
+  /** Of the key itself, although the id be one of a subkey. */
+  readonly id: number
+  readonly user_id: number
+  readonly key_id: string
+  /** 1 when the owner of the account proved to have the private key. */
+  readonly verified: number
+  /** The addresses that the key names, as a JSON array. */
+  readonly emails: string
+  readonly certificate: Buffer
+}
+
+/** The keys of some accounts that have these ids, or subkeys with them, in the order in which they were added. */
+export async function findSigningKeys(
+  db: Db,
+  userIds: readonly number[],
+  keyIds: readonly string[],
+): Promise<SigningKey[]> {
+  if (userIds.length === 0 || keyIds.length === 0) return []
+  return db
+    .selectFrom('gpg_keys as part')
+    .innerJoin('gpg_keys as key', (join) =>
+      join.on((eb) => eb('key.id', '=', eb.fn.coalesce('part.primary_id', 'part.id'))),
+    )
+    .innerJoin('gpg_certificates', 'gpg_certificates.gpg_key_id', 'key.id')
+    .select(['key.id', 'key.user_id', 'part.key_id', 'key.verified', 'key.emails', 'gpg_certificates.certificate'])
+    .where('part.user_id', 'in', userIds)
+    .where('part.key_id', 'in', keyIds)
+    .orderBy('key.id')
+    .execute()
+}
+
+/** Stores a key with its subkeys. */
+export async function insertGpgKey(
+  tx: Tx,
+  key: Omit<Insertable<GpgKeysTable>, 'primary_id'>,
+  subkeys: readonly Omit<Insertable<GpgKeysTable>, 'primary_id'>[],
+  certificate: Buffer,
+): Promise<GpgKeyWithSubkeys> {
+  const stored = await tx
+    .insertInto('gpg_keys')
+    .values({ ...key, primary_id: null })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (subkeys.length > 0) {
+    const values = subkeys.map((subkey) => ({ ...subkey, primary_id: stored.id }))
+    await tx.insertInto('gpg_keys').values(values).execute()
+  }
+  await tx.insertInto('gpg_certificates').values({ gpg_key_id: stored.id, certificate }).execute()
+  const [made = { key: stored, subkeys: [] }] = await withSubkeys(tx, [stored])
+  return made
+}
+
+/** Notes that the owner of the account has the private key, and with it those of its subkeys. */
+export async function markGpgKeyVerified(db: Db, id: number): Promise<void> {
+  await db
+    .updateTable('gpg_keys')
+    .set({ verified: 1 })
+    .where((eb) => eb.or([eb('id', '=', id), eb('primary_id', '=', id)]))
+    .execute()
+}
+
+/** Deletes a key with its subkeys. */
+export async function deleteGpgKey(db: Db, id: number): Promise<void> {
+  await db.deleteFrom('gpg_keys').where('id', '=', id).execute()
+}
+
+function selectPrimaryKeys(db: Db, userId: number) {
+  return db.selectFrom('gpg_keys').where('user_id', '=', userId).where('primary_id', 'is', null)
+}
+
+async function withSubkeys(db: Db, keys: readonly GpgKey[]): Promise<GpgKeyWithSubkeys[]> {
+  if (keys.length === 0) return []
+  const ids = keys.map(({ id }) => id)
+  const found = await db.selectFrom('gpg_keys').selectAll().where('primary_id', 'in', ids).orderBy('id').execute()
+  return keys.map((key) => ({ key, subkeys: found.filter(({ primary_id }) => primary_id === key.id) }))
+}

@@ -1,0 +1,64 @@
+import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+
+/** External services that people sign in through, all of them OAuth 2.0. */
+export interface IdentityProvidersTable {
+  id: Generated<number>
+  /** Last segment of the resource name. */
+  uid: string
+  title: string
+  /** Regular expression in the syntax of RE2; empty admits everybody. */
+  identifier_filter: string
+  client_id: string
+  /** Sealed; null for a public client. */
+  client_secret: Buffer | null
+  /** Empty when browsers need none. */
+  auth_url: string
+  token_url: string
+  user_info_url: string
+  /** Separated by blanks. */
+  scopes: string
+  /** Names of members of the user info answer. All but the first may be empty. */
+  identifier_claim: string
+  display_name_claim: string
+  email_claim: string
+  avatar_url_claim: string
+}
+
+export type IdentityProvider = Selectable<IdentityProvidersTable>
+export type NewIdentityProvider = Insertable<IdentityProvidersTable>
+export type IdentityProviderChanges = Updateable<IdentityProvidersTable>
+
+/** All providers in the order in which they were made. */
+export function listIdentityProviders(db: Db): Promise<IdentityProvider[]> {
+  return db.selectFrom('identity_providers').selectAll().orderBy('id').execute()
+}
+
+export function findIdentityProvider(db: Db, uid: string): Promise<IdentityProvider | undefined> {
+  return db.selectFrom('identity_providers').selectAll().where('uid', '=', uid).executeTakeFirst()
+}
+
+/** Whether a provider other than `id` exists. */
+export async function anotherIdentityProviderExists(tx: Tx, id: number): Promise<boolean> {
+  const row = await tx.selectFrom('identity_providers').select('id').where('id', '<>', id).limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+/** @throws a unique violation when another provider has the uid. */
+export function insertIdentityProvider(db: Db, provider: NewIdentityProvider): Promise<IdentityProvider> {
+  return db.insertInto('identity_providers').values(provider).returningAll().executeTakeFirstOrThrow()
+}
+
+/** @returns the provider as it is now; undefined when there is none. */
+export function updateIdentityProvider(
+  db: Db,
+  uid: string,
+  changes: IdentityProviderChanges,
+): Promise<IdentityProvider | undefined> {
+  return db.updateTable('identity_providers').set(changes).where('uid', '=', uid).returningAll().executeTakeFirst()
+}
+
+/** Deletes a provider and every identity that is linked at it. */
+export async function deleteIdentityProvider(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('identity_providers').where('id', '=', id).execute()
+}

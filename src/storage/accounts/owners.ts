@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import type { Db } from '../database/database.ts'
+import { prepareFirst } from '../database/prepared.ts'
+import type { Organization, Visibility } from '../organizations/organizations.ts'
+import type { AccountsTable, User, UsersTable } from './users.ts'
+
+/** A user or an organisation, as the forge knows both. */
+export interface Owner {
+  /** Number in the one space of accounts. */
+  readonly id: number
+  readonly kind: AccountsTable['kind']
+  /** Username of a user, name of an organisation. */
+  readonly name: string
+  readonly full_name: string
+  /** Empty without one. */
+  readonly email: string
+  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
+  readonly avatar_url: string
+  /** The id that the creator of a user chose, which names the user in resource names. */
+  readonly user_id: string | null
+  readonly description: string
+  readonly website: string
+  readonly location: string
+  readonly visibility: Visibility
+  /** 0 or 1. */
+  readonly restricted: number
+  /** Null for an organisation. */
+  readonly role: UsersTable['role'] | null
+  /** Null for an organisation. */
+  readonly state: UsersTable['state'] | null
+  /** Unix seconds. */
+  readonly create_time: number
+}
+
+const ownerByNameKey = prepareFirst((db, key: string) =>
+  selectOwners(db)
+    .where('accounts.id', '=', (eb) => eb.selectFrom('account_names').select('account_id').where('name_key', '=', key))
+    // The name may be the chosen id of somebody's account, which is no part of a path.
+    .where((eb) => eb(eb.fn('lower', [eb.fn.coalesce('users.username', 'organizations.name')]), '=', key)),
+)
+
+const formerOwnerByNameKey = prepareFirst((db, key: string) =>
+  selectOwners(db).where('accounts.id', '=', (eb) =>
+    eb.selectFrom('account_redirects').select('account_id').where('name_key', '=', key),
+  ),
+)
+
+const ownerById = prepareFirst((db, id: number) => selectOwners(db).where('accounts.id', '=', id))
+
+/** The user or organisation with a folded name. */
+export function findOwnerByNameKey(db: Db, key: string): Promise<Owner | undefined> {
+  return ownerByNameKey(db, key)
+}
+
+/** The user or organisation that had a folded name before, and has another one now. */
+export function findFormerOwner(db: Db, key: string): Promise<Owner | undefined> {
+  return formerOwnerByNameKey(db, key)
+}
+
+export function findOwnerById(db: Db, id: number): Promise<Owner | undefined> {
+  return ownerById(db, id)
+}
+
+/** The users and organisations with these numbers, by number. */
+export async function findOwnersByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, Owner>> {
+  if (ids.length === 0) return new Map()
+  const found = await selectOwners(db).where('accounts.id', 'in', ids).execute()
+  return new Map(found.map((owner) => [owner.id, owner]))
+}
+
+/** A user as an owner. */
+export function userAsOwner(user: User): Owner {
+  const { id, username: name, display_name: full_name, email, avatar_url, user_id, description } = user
+  const { visibility, restricted, role, state, create_time } = user
+  const texts = { name, full_name, email, avatar_url, user_id, description, website: '', location: '' }
+  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
+}
+
+/** An organisation as an owner. */
+export function organizationAsOwner(organization: Organization): Owner {
+  const { id, name, full_name, email, description, website, location, visibility, create_time } = organization
+  const texts = { name, full_name, email, avatar_url: '', user_id: null, description, website, location }
+  return { id, kind: 'ORGANIZATION', ...texts, visibility, restricted: 0, role: null, state: null, create_time }
+}
+
+/** What both kinds have in common, and what users have besides. */
+function selectOwners(db: Db) {
+  return (
+    db
+      .selectFrom('accounts')
+      .leftJoin('users', 'users.id', 'accounts.id')
+      .leftJoin('organizations', 'organizations.id', 'accounts.id')
+      .select(({ fn }) => [
+        'accounts.id',
+        'accounts.kind',
+        fn.coalesce('users.username', 'organizations.name').as('name'),
+        fn.coalesce('users.display_name', 'organizations.full_name').as('full_name'),
+        fn.coalesce('users.email', 'organizations.email').as('email'),
+        fn.coalesce('users.avatar_url', sql.lit('')).as('avatar_url'),
+        'users.user_id',
+        fn.coalesce('users.description', 'organizations.description').as('description'),
+        fn.coalesce('organizations.website', sql.lit('')).as('website'),
+        fn.coalesce('organizations.location', sql.lit('')).as('location'),
+        fn.coalesce('users.visibility', 'organizations.visibility').as('visibility'),
+        fn.coalesce('users.restricted', sql.lit(0)).as('restricted'),
+        'users.role',
+        'users.state',
+        fn.coalesce('users.create_time', 'organizations.create_time').as('create_time'),
+      ])
+      // One of the two is always there.
+      .$castTo<Owner>()
+  )
+}

@@ -1,0 +1,180 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db } from '../database/database.ts'
+import { prepareFirst } from '../database/prepared.ts'
+import type { User } from './users.ts'
+
+export interface PersonalAccessTokensTable {
+  id: Generated<number>
+  /** Last segment of the resource name. */
+  uuid: string
+  user_id: number
+  /** SHA-256 of the whole token text, in hex. The text itself is stored nowhere. */
+  token_hash: string
+  /** The last characters of the text, by which people tell their tokens; empty for one made before they were kept. */
+  last_eight: Generated<string>
+  description: string
+  /** Normalised scopes, separated by blanks. */
+  scopes: string
+  /** Unix milliseconds. */
+  created_at: number
+  /** Unix milliseconds; null for never. */
+  expires_at: number | null
+  /** Unix milliseconds; null before the first use. */
+  last_used_at: number | null
+}
+
+export type PersonalAccessToken = Selectable<PersonalAccessTokensTable>
+
+const tokenByHash = prepareFirst((db, hash: string) =>
+  db
+    .selectFrom('personal_access_tokens as token')
+    .innerJoin('users', 'users.id', 'token.user_id')
+    .selectAll('users')
+    .select([
+      'token.id as token_id',
+      'token.uuid as token_uuid',
+      'token.scopes as token_scopes',
+      'token.expires_at as token_expires_at',
+      'token.last_used_at as token_last_used_at',
+    ])
+    .where('token.token_hash', '=', hash),
+)
+
+/** A token with the account that it acts for. */
+export interface OwnedToken {
+  readonly owner: User
+  readonly token: Pick<PersonalAccessToken, 'id' | 'uuid' | 'scopes' | 'expires_at' | 'last_used_at'>
+}
+
+export async function findTokenByHash(db: Db, hash: string): Promise<OwnedToken | undefined> {
+  const row = await tokenByHash(db, hash)
+  if (!row) return undefined
+  const { token_id, token_uuid, token_scopes, token_expires_at, token_last_used_at, ...owner } = row
+  return {
+    owner,
+    token: {
+      id: token_id,
+      uuid: token_uuid,
+      scopes: token_scopes,
+      expires_at: token_expires_at,
+      last_used_at: token_last_used_at,
+    },
+  }
+}
+
+const ownerOfLiveToken = prepareFirst((db, uuid: string, now: number) =>
+  db
+    .selectFrom('personal_access_tokens as token')
+    .innerJoin('users', 'users.id', 'token.user_id')
+    .selectAll('users')
+    .where('token.uuid', '=', uuid)
+    .where((eb) => eb.or([eb('token.expires_at', 'is', null), eb('token.expires_at', '>', now)])),
+)
+
+/** The account that a token acts for; undefined when it was deleted or has expired. `now` in Unix milliseconds. */
+export function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise<User | undefined> {
+  return ownerOfLiveToken(db, uuid, now)
+}
+
+/** When a token expires, in Unix milliseconds; undefined when it does not, or is gone. */
+export async function findTokenExpiry(db: Db, uuid: string): Promise<number | undefined> {
+  const token = await db
+    .selectFrom('personal_access_tokens')
+    .select('expires_at')
+    .where('uuid', '=', uuid)
+    .executeTakeFirst()
+  return token?.expires_at ?? undefined
+}
+
+export function insertToken(db: Db, token: Insertable<PersonalAccessTokensTable>): Promise<PersonalAccessToken> {
+  return db.insertInto('personal_access_tokens').values(token).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Tokens of an account with ids above `afterId`, in the order in which they were made. */
+export function listTokens(db: Db, userId: number, afterId: number, limit: number): Promise<PersonalAccessToken[]> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** A part of the same list. */
+export function listTokensFrom(db: Db, userId: number, offset: number, limit: number): Promise<PersonalAccessToken[]> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** The token of an account with a number. */
+export function findTokenById(db: Db, userId: number, id: number): Promise<PersonalAccessToken | undefined> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** The token of an account with the last segment of its resource name. */
+export function findTokenByUuid(db: Db, userId: number, uuid: string): Promise<PersonalAccessToken | undefined> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('uuid', '=', uuid)
+    .executeTakeFirst()
+}
+
+/** The tokens of an account with a description, at most `limit`. */
+export function findTokensByDescription(
+  db: Db,
+  userId: number,
+  description: string,
+  limit: number,
+): Promise<PersonalAccessToken[]> {
+  return db
+    .selectFrom('personal_access_tokens')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('description', '=', description)
+    .limit(limit)
+    .execute()
+}
+
+export async function countTokens(db: Db, userId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('personal_access_tokens')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** @returns whether the account had such a token. */
+export async function deleteToken(db: Db, userId: number, uuid: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('personal_access_tokens')
+    .where('user_id', '=', userId)
+    .where('uuid', '=', uuid)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+/** Notes a use of a token, unless one after `staleUntil` is noted already. Both in Unix milliseconds. */
+export async function noteTokenUse(db: Db, id: number, usedAt: number, staleUntil: number): Promise<void> {
+  await db
+    .updateTable('personal_access_tokens')
+    .set({ last_used_at: usedAt })
+    .where('id', '=', id)
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', staleUntil)]))
+    .execute()
+}

@@ -1,0 +1,111 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+
+export interface PublicKeysTable {
+  id: Generated<number>
+  /** Null for a key that repositories have. */
+  user_id: number | null
+  /** `SHA256:` and base64, as OpenSSH prints it. */
+  fingerprint: string
+  /** Empty for a key that repositories have: each gives it a title of its own. */
+  title: string
+  /** Type, base64 and comment. Without the comment for a key that repositories have. */
+  line: string
+  /** 0 or 1. */
+  read_only: number
+  /** Unix seconds. */
+  create_time: number
+}
+
+/** A key that an account or repositories have. */
+export type StoredPublicKey = Selectable<PublicKeysTable>
+
+/** A key of an account. */
+export type PublicKey = StoredPublicKey & { readonly user_id: number }
+
+/** A part of a list of keys, of whatever kind, and how long the whole list is. */
+export interface KeyPage<Key> {
+  readonly keys: readonly Key[]
+  readonly total: number
+}
+
+/**
+ * Keys of an account, in the order in which they were added.
+ *
+ * @param fingerprint of the only key to list; empty for all.
+ */
+export async function listPublicKeys(
+  db: Db,
+  userId: number,
+  fingerprint: string,
+  offset: number,
+  limit: number,
+): Promise<KeyPage<PublicKey>> {
+  const selected = db
+    .selectFrom('public_keys')
+    .where('user_id', '=', userId)
+    .$if(fingerprint !== '', (query) => query.where('fingerprint', '=', fingerprint))
+  const keys = await selected.selectAll().orderBy('id').limit(limit).offset(offset).$narrowType<PublicKey>().execute()
+  const { total } = await selected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { keys, total }
+}
+
+export async function countPublicKeys(db: Db, userId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('public_keys')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The key of an account with a number, whosever it is. */
+export function findPublicKey(db: Db, id: number): Promise<PublicKey | undefined> {
+  return db
+    .selectFrom('public_keys')
+    .selectAll()
+    .where('id', '=', id)
+    .where('user_id', 'is not', null)
+    .$narrowType<PublicKey>()
+    .executeTakeFirst()
+}
+
+/** The key with a fingerprint, be it one of an account or of repositories. */
+export function findKeyByFingerprint(db: Db, fingerprint: string): Promise<StoredPublicKey | undefined> {
+  return db.selectFrom('public_keys').selectAll().where('fingerprint', '=', fingerprint).executeTakeFirst()
+}
+
+/** The accounts whose keys have these fingerprints, by fingerprint. */
+export async function findPublicKeyOwners(
+  db: Db,
+  fingerprints: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (fingerprints.length === 0) return new Map()
+  const keys = await db
+    .selectFrom('public_keys')
+    .select(['fingerprint', 'user_id'])
+    .where('fingerprint', 'in', fingerprints)
+    .where('user_id', 'is not', null)
+    .$narrowType<{ user_id: number }>()
+    .execute()
+  return new Map(keys.map(({ fingerprint, user_id }) => [fingerprint, user_id]))
+}
+
+/** Whether a key of the account has the title. */
+export async function hasPublicKeyTitle(db: Db, userId: number, title: string): Promise<boolean> {
+  const found = await db
+    .selectFrom('public_keys')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('title', '=', title)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export function insertPublicKey(tx: Tx, key: Insertable<PublicKeysTable>): Promise<StoredPublicKey> {
+  return tx.insertInto('public_keys').values(key).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function deletePublicKey(db: Db, id: number): Promise<void> {
+  await db.deleteFrom('public_keys').where('id', '=', id).execute()
+}

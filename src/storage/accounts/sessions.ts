@@ -1,0 +1,114 @@
+import type { Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareFirst } from '../database/prepared.ts'
+import type { User } from './users.ts'
+
+export interface SessionsTable {
+  /** Random; the `sid` claim of the session's tokens. */
+  id: string
+  user_id: number
+  /** The refresh token that is valid now, the `tid` claim. */
+  token_id: string
+  /** When it was made, Unix seconds. */
+  token_issued_at: number
+  /** The refresh token before it, still good for a moment after the change; null before the first. */
+  previous_token_id: string | null
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  expire_time: number
+  /** Of the client that signed in, cut to a sane length. */
+  user_agent: string
+}
+
+export type Session = Selectable<SessionsTable>
+
+const userOfSession = prepareFirst((db, id: string) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .selectAll('users')
+    .where('sessions.id', '=', id),
+)
+
+/** The account that a session belongs to; undefined when the session has ended. */
+export function findUserOfSession(db: Db, id: string): Promise<User | undefined> {
+  return userOfSession(db, id)
+}
+
+const userOfLiveSession = prepareFirst((db, id: string, now: number) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .selectAll('users')
+    .where('sessions.id', '=', id)
+    .where('sessions.expire_time', '>', now),
+)
+
+/** The account that a session belongs to; undefined when the session has ended or expired. `now` in Unix seconds. */
+export function findUserOfLiveSession(db: Db, id: string, now: number): Promise<User | undefined> {
+  return userOfLiveSession(db, id, now)
+}
+
+export function findSession(db: Db, id: string): Promise<Session | undefined> {
+  return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function insertSession(tx: Tx, session: Session): Promise<void> {
+  await tx.insertInto('sessions').values(session).execute()
+}
+
+/**
+ * Puts a new refresh token in the place of the current one.
+ *
+ * @returns the session as it is now; undefined when `currentTokenId` is not its current token.
+ */
+export function replaceSessionToken(
+  tx: Tx,
+  id: string,
+  currentTokenId: string,
+  next: Pick<Session, 'token_id' | 'token_issued_at' | 'expire_time'>,
+): Promise<Session | undefined> {
+  return tx
+    .updateTable('sessions')
+    .set({ ...next, previous_token_id: currentTokenId })
+    .where('id', '=', id)
+    .where('token_id', '=', currentTokenId)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function deleteSession(db: Db, id: string): Promise<void> {
+  await db.deleteFrom('sessions').where('id', '=', id).execute()
+}
+
+/** Deletes the sessions of an account, all of them or all but one. */
+export async function deleteSessionsOfUser(tx: Tx, userId: number, exceptId?: string): Promise<void> {
+  await tx
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .$if(exceptId !== undefined, (query) => query.where('id', '<>', exceptId ?? ''))
+    .execute()
+}
+
+/** Deletes the sessions of an account except for those refreshed last. */
+export async function deleteStalestSessions(tx: Tx, userId: number, keep: number): Promise<void> {
+  await tx
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id', 'not in', (query) =>
+      query
+        .selectFrom('sessions')
+        .select('id')
+        .where('user_id', '=', userId)
+        .orderBy('token_issued_at', 'desc')
+        .orderBy('id')
+        .limit(keep),
+    )
+    .execute()
+}
+
+/** Deletes the sessions that expired up to a time, in Unix seconds. */
+export async function deleteExpiredSessions(tx: Tx, now: number): Promise<void> {
+  await tx.deleteFrom('sessions').where('expire_time', '<=', now).execute()
+}

@@ -1,0 +1,167 @@
+import type { Generated, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareQuery } from '../database/prepared.ts'
+
+/** The second factor of an account that has been handed a secret. */
+export interface TwoFactorsTable {
+  user_id: number
+  /** Sealed, with a nonce of its own, so that equal bytes mean the same enrolment. */
+  secret: Buffer
+  /** The step of the newest passcode accepted, whichever way it was presented; 0 before the first. */
+  last_used_step: Generated<number>
+  /** When the secret was handed out, Unix seconds. */
+  create_time: number
+  /** Unix seconds; null until the first passcode. */
+  confirm_time: number | null
+  /** When a passcode or recovery code was last accepted, Unix seconds. */
+  last_used_time: number | null
+}
+
+/** Recovery codes that were not used yet. */
+export interface RecoveryCodesTable {
+  user_id: number
+  /** The part of the code that it is found by. */
+  lookup: string
+  /** PHC string of argon2id, of the whole code. */
+  code_hash: string
+}
+
+export type TwoFactor = Selectable<TwoFactorsTable>
+export type RecoveryCode = Selectable<RecoveryCodesTable>
+
+/** A recovery code to store. */
+export type NewRecoveryCode = Omit<RecoveryCode, 'user_id'>
+
+const twoFactorOfUser = prepareQuery((db, userId: number) =>
+  db.selectFrom('two_factors').selectAll().where('user_id', '=', userId),
+)
+
+/** The second factor of an account; undefined when it never had a secret, or turned the factor off. */
+export async function findTwoFactor(db: Db, userId: number): Promise<TwoFactor | undefined> {
+  return (await twoFactorOfUser(db, userId))[0]
+}
+
+/**
+ * Stores a secret that waits for its first passcode, in place of one that waits already.
+ *
+ * @returns the row; undefined when the account has confirmed a secret.
+ */
+export function putPendingTwoFactor(
+  db: Db,
+  userId: number,
+  pending: Pick<TwoFactor, 'secret' | 'create_time'>,
+): Promise<TwoFactor | undefined> {
+  const changes = { ...pending, last_used_step: 0, confirm_time: null, last_used_time: null }
+  return db
+    .insertInto('two_factors')
+    .values({ user_id: userId, ...changes })
+    .onConflict((conflict) =>
+      conflict.column('user_id').doUpdateSet(changes).where('two_factors.confirm_time', 'is', null),
+    )
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/**
+ * Confirms a secret.
+ *
+ * @param step of the passcode that proves it, which is used up.
+ * @returns the row as it is now; undefined when the secret was confirmed or replaced since it was read.
+ */
+export function confirmTwoFactor(
+  tx: Tx,
+  { user_id, secret }: TwoFactor,
+  step: number,
+  time: number,
+): Promise<TwoFactor | undefined> {
+  return tx
+    .updateTable('two_factors')
+    .set({ confirm_time: time, last_used_step: step, last_used_time: time })
+    .where('user_id', '=', user_id)
+    .where('secret', '=', secret)
+    .where('confirm_time', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/**
+ * Uses up a passcode, and with it those of earlier steps.
+ *
+ * One statement decides: of any number of calls with one step, one is told that it was first.
+ *
+ * @returns whether it was good: no passcode of this step or of a later one was used, and the enrolment still stands.
+ */
+export async function spendPasscode(
+  db: Db,
+  { user_id, secret }: TwoFactor,
+  step: number,
+  time: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('two_factors')
+    .set({ last_used_step: step, last_used_time: time })
+    .where('user_id', '=', user_id)
+    .where('secret', '=', secret)
+    .where('last_used_step', '<', step)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/**
+ * Turns a second factor off, recovery codes included.
+ *
+ * @returns whether it was still on.
+ */
+export async function deleteTwoFactor(db: Db, { user_id, secret }: TwoFactor): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('two_factors')
+    .where('user_id', '=', user_id)
+    .where('secret', '=', secret)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+export function findRecoveryCode(db: Db, userId: number, lookup: string): Promise<RecoveryCode | undefined> {
+  return db
+    .selectFrom('recovery_codes')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('lookup', '=', lookup)
+    .executeTakeFirst()
+}
+
+/** How many recovery codes an account has left. */
+export async function countRecoveryCodes(db: Db, userId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('recovery_codes')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Makes these the recovery codes of an account, in place of those that it had. */
+export async function replaceRecoveryCodes(tx: Tx, userId: number, codes: readonly NewRecoveryCode[]): Promise<void> {
+  await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
+  await tx
+    .insertInto('recovery_codes')
+    .values(codes.map((code) => ({ user_id: userId, ...code })))
+    .execute()
+}
+
+/**
+ * Uses up a recovery code that was found before.
+ *
+ * @returns whether it was still there.
+ */
+export async function spendRecoveryCode(tx: Tx, { user_id, lookup, code_hash }: RecoveryCode, time: number) {
+  const { numDeletedRows } = await tx
+    .deleteFrom('recovery_codes')
+    .where('user_id', '=', user_id)
+    .where('lookup', '=', lookup)
+    .where('code_hash', '=', code_hash)
+    .executeTakeFirstOrThrow()
+  if (numDeletedRows === 0n) return false
+  await tx.updateTable('two_factors').set({ last_used_time: time }).where('user_id', '=', user_id).execute()
+  return true
+}

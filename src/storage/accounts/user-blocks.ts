@@ -1,0 +1,69 @@
+import type { Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import type { User } from './users.ts'
+
+/** Users whom another account keeps away from what it owns. */
+export interface UserBlocksTable {
+  /** A user or an organisation. */
+  blocker_id: number
+  blocked_id: number
+  /** Why, for the blocker's eyes. */
+  note: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type UserBlock = Selectable<UserBlocksTable>
+
+/** Whom an account has blocked, by number. */
+export function listBlockedUsers(db: Db, blockerId: number, offset: number, limit: number): Promise<User[]> {
+  return db
+    .selectFrom('user_blocks')
+    .innerJoin('users', 'users.id', 'user_blocks.blocked_id')
+    .selectAll('users')
+    .where('user_blocks.blocker_id', '=', blockerId)
+    .orderBy('user_blocks.blocked_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countBlockedUsers(db: Db, blockerId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('user_blocks')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('blocker_id', '=', blockerId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Whether one of some accounts has blocked a user. */
+export async function blockExists(db: Db, blockerIds: readonly number[], blockedId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('user_blocks')
+    .select('blocker_id')
+    .where('blocker_id', 'in', blockerIds)
+    .where('blocked_id', '=', blockedId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Stores a block. One that is there gets the note, unless that is empty. */
+export async function putBlock(tx: Tx, block: UserBlock): Promise<void> {
+  const { note } = block
+  await tx
+    .insertInto('user_blocks')
+    .values(block)
+    .onConflict((conflict) => {
+      const known = conflict.columns(['blocker_id', 'blocked_id'])
+      return note === '' ? known.doNothing() : known.doUpdateSet({ note })
+    })
+    .execute()
+}
+
+/** Takes a block back; that there is none is no error. */
+export async function deleteBlock(tx: Tx, blockerId: number, blockedId: number): Promise<void> {
+  await tx.deleteFrom('user_blocks').where('blocker_id', '=', blockerId).where('blocked_id', '=', blockedId).execute()
+}

@@ -1,0 +1,43 @@
+import { containsSql, type Db } from '../database/database.ts'
+import type { Visibility } from '../organizations/organizations.ts'
+import type { User } from './users.ts'
+
+/** Which active users to find. */
+export interface UserSearch {
+  /** Part of the username or the name for people, ASCII letters in any case; empty for all. */
+  readonly text: string
+  /** Number of the only user to find; undefined for all. */
+  readonly id: number | undefined
+  /** Users that can be found by who searches, besides that one. */
+  readonly visible: readonly Visibility[]
+  readonly searcherId: number
+}
+
+/** Users of a search by name. */
+export function searchUsers(db: Db, search: UserSearch, offset: number, limit: number): Promise<User[]> {
+  return selectFound(db, search)
+    .selectAll()
+    .orderBy((eb) => eb.fn('lower', ['username']))
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countFoundUsers(db: Db, search: UserSearch): Promise<number> {
+  const { count } = await selectFound(db, search)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
+  return db
+    .selectFrom('users')
+    .where('state', '=', 'NORMAL')
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? 0))
+    .where((eb) => eb.or([eb('visibility', 'in', visible), eb('id', '=', searcherId)]))
+    .$if(text !== '', (query) =>
+      query.where((eb) => eb.or([containsSql(eb.ref('username'), text), containsSql(eb.ref('display_name'), text)])),
+    )
+}

@@ -1,0 +1,338 @@
+import { type Generated, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareFirst } from '../database/prepared.ts'
+import type { Visibility } from '../organizations/organizations.ts'
+
+export interface UsersTable {
+  /** Number of the account: subject of access tokens, and what clients of the forge know it by. */
+  id: number
+  /** The id that the creator chose; null when the resource name follows the username. */
+  user_id: string | null
+  username: string
+  email: string
+  /** The e-mail address folded for comparison; empty when there is none. */
+  email_key: string
+  /** 1 when a personal access token of the account wrote the address, which then proves nothing about its owner. */
+  email_by_token: Generated<number>
+  /** 1 when commits that the server makes name the account by an address that takes no mail. */
+  keep_email_private: Generated<number>
+  display_name: string
+  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
+  avatar_url: string
+  description: string
+  /** PHC string of argon2id; empty when the account has no password. */
+  password_hash: string
+  role: 'ADMIN' | 'USER'
+  state: 'NORMAL' | 'ARCHIVED'
+  /** Who may know of the user and of what the user owns: everybody, whoever is signed in, or nobody else. */
+  visibility: Generated<Visibility>
+  /** 1 when the user sees only what was opened to them by name. */
+  restricted: Generated<number>
+  /** Access tokens carry the version they were made under; a higher one here voids them. */
+  token_version: Generated<number>
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+}
+
+/** A picture that was uploaded. It is not in `users`, so that lists of accounts do not carry it. */
+export interface UserAvatarsTable {
+  user_id: number
+  content_type: string
+  data: Buffer
+}
+
+/** Everybody who may own something: users and organisations, in one space of numbers. */
+export interface AccountsTable {
+  id: Generated<number>
+  kind: 'USER' | 'ORGANIZATION'
+}
+
+/** Every name that leads to an account, folded: of a user the username and the id that its creator chose. */
+export interface AccountNamesTable {
+  name_key: string
+  account_id: number
+}
+
+/** Names that led to an account before, until another one takes them. */
+export interface AccountRedirectsTable {
+  name_key: string
+  account_id: number
+}
+
+/** How many accounts are in a state, kept by triggers. */
+export interface UserCountsTable {
+  state: UsersTable['state']
+  count: number
+}
+
+/** A CreateUser call that carried a request id. */
+export interface CreateRequestsTable {
+  caller: string
+  request_id: string
+  /** Of the request without its password. */
+  digest: string
+  /** Of the password in the request. */
+  password_hash: string
+  user_id: number
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type User = Selectable<UsersTable>
+export type NewUser = Omit<Insertable<UsersTable>, 'id'>
+export type UserChanges = Updateable<UsersTable>
+export type CreateRequest = Selectable<CreateRequestsTable>
+
+const userByNameKey = prepareFirst((db, key: string) =>
+  db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
+    .selectAll('users')
+    .where('account_names.name_key', '=', key),
+)
+
+const userByEmailKey = prepareFirst((db, key: string) =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', '=', key)
+    // The index leaves the empty key out, and SQLite takes it only for a query that says so too, in so many words
+    // (https://sqlite.org/partialindex.html, section 3).
+    .where('email_key', '<>', sql.lit('')),
+)
+
+const userById = prepareFirst((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
+
+/** The user that a folded name leads to. */
+export function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
+  return userByNameKey(db, key)
+}
+
+export function findUserById(db: Db, id: number): Promise<User | undefined> {
+  return userById(db, id)
+}
+
+/** The account with a folded e-mail address; none has the empty one. */
+export function findUserByEmailKey(db: Db, key: string): Promise<User | undefined> {
+  return userByEmailKey(db, key)
+}
+
+/** The accounts, active or not, with folded e-mail addresses that no token wrote, by address. */
+export async function findUsersByEmailKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, User>> {
+  if (keys.length === 0) return new Map()
+  const found = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', 'in', keys)
+    // As in `userByEmailKey`.
+    .where('email_key', '<>', sql.lit(''))
+    .where('email_by_token', '=', 0)
+    .execute()
+  return new Map(found.map((user) => [user.email_key, user]))
+}
+
+/** The accounts with these ids, active or not, by id. */
+export async function findUsersByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.selectFrom('users').selectAll().where('id', 'in', ids).execute()
+  return new Map(found.map((user) => [user.id, user]))
+}
+
+/** Active accounts with a username among the folded ones, in no particular order. */
+export async function findActiveUsersByUsernameKeys(db: Db, keys: readonly string[]): Promise<User[]> {
+  const named = await db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
+    .selectAll('users')
+    .where('account_names.name_key', 'in', keys)
+    .execute()
+  // Not in SQL: given a hundred names, SQLite would rather go through all active accounts than look the names up.
+  return named.filter((user) => user.state === 'NORMAL')
+}
+
+/** The ids of the accounts, active or not, that some folded names lead to, by name. */
+export async function findUserIdsByNameKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (keys.length === 0) return new Map()
+  const found = await db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
+    .select(['name_key', 'users.id'])
+    .where('name_key', 'in', keys)
+    .execute()
+  return new Map(found.map(({ name_key, id }) => [name_key, id]))
+}
+
+/** The number of the account, of either kind, that a folded name leads to. */
+export async function findNameHolder(db: Db, key: string): Promise<number | undefined> {
+  const holder = await db
+    .selectFrom('account_names')
+    .select('account_id')
+    .where('name_key', '=', key)
+    .executeTakeFirst()
+  return holder?.account_id
+}
+
+/** Whether the e-mail key belongs to an account other than `exceptId`. */
+export async function emailTaken(db: Db, emailKey: string, exceptId?: number): Promise<boolean> {
+  const user = await findUserByEmailKey(db, emailKey)
+  return user !== undefined && user.id !== exceptId
+}
+
+/** A place in the list of accounts: the sort key of the last one seen. */
+export interface UserListPosition {
+  readonly createTime: number
+  readonly id: number
+}
+
+export interface UserListFilter {
+  readonly includeArchived: boolean
+  /** Folded username; undefined for all. */
+  readonly usernameKey: string | undefined
+}
+
+/** Accounts behind a position, newest first, then by descending id. */
+export function listUsers(
+  db: Db,
+  filter: UserListFilter,
+  after: UserListPosition | undefined,
+  limit: number,
+): Promise<User[]> {
+  return selectUsers(db, filter)
+    .selectAll('users')
+    .$if(after !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('users.create_time', 'users.id'), '<', tuple(after?.createTime ?? 0, after?.id ?? 0)),
+      ),
+    )
+    .orderBy('users.create_time', 'desc')
+    .orderBy('users.id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** How many accounts a filter lets through. */
+export async function countUsers(db: Db, filter: UserListFilter): Promise<number> {
+  if (filter.usernameKey !== undefined) {
+    return (await selectUsers(db, filter).select('users.id').execute()).length
+  }
+  const rows = await db.selectFrom('user_counts').selectAll().execute()
+  return rows
+    .filter((row) => filter.includeArchived || row.state === 'NORMAL')
+    .reduce((total, row) => total + row.count, 0)
+}
+
+function selectUsers(db: Db, filter: UserListFilter) {
+  return db
+    .selectFrom('users')
+    .$if(!filter.includeArchived, (query) => query.where('users.state', '=', 'NORMAL'))
+    .$if(filter.usernameKey !== undefined, (query) =>
+      query
+        .innerJoin('account_names', 'account_names.account_id', 'users.id')
+        .where('account_names.name_key', '=', filter.usernameKey ?? '')
+        // The same name may be the chosen id of somebody else's account.
+        .where((eb) => eb(eb.fn<string>('lower', ['users.username']), '=', filter.usernameKey ?? '')),
+    )
+}
+
+export async function anyUserExists(db: Db): Promise<boolean> {
+  const rows = await db.selectFrom('user_counts').select('count').where('count', '>', 0).execute()
+  return rows.length > 0
+}
+
+/** Whether an active administrator other than `id` exists. */
+export async function anotherAdministratorExists(tx: Tx, id: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'ADMIN')
+    .where('state', '=', 'NORMAL')
+    .where('id', '<>', id)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Stores an account. Its names are claimed by `claimNames`, in the same transaction. */
+export async function insertUser(tx: Tx, user: NewUser): Promise<User> {
+  const id = await insertAccount(tx, 'USER')
+  return tx
+    .insertInto('users')
+    .values({ ...user, id })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Draws the number of an account that is about to be stored. */
+export async function insertAccount(tx: Tx, kind: AccountsTable['kind']): Promise<number> {
+  const { id } = await tx.insertInto('accounts').values({ kind }).returning('id').executeTakeFirstOrThrow()
+  return id
+}
+
+/** Changes an account that exists. */
+export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<User> {
+  return tx.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Deletes a user and every row that hangs off the account. */
+export async function deleteUser(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('users').where('id', '=', id).execute()
+}
+
+/**
+ * Makes `keys` the names of an account, in place of those that it had, which lead to it still where nothing else is found.
+ *
+ * @throws a unique violation when one of them leads to another account.
+ */
+export async function claimNames(tx: Tx, accountId: number, keys: ReadonlySet<string>): Promise<void> {
+  const former = await tx
+    .deleteFrom('account_names')
+    .where('account_id', '=', accountId)
+    .returning('name_key')
+    .execute()
+  await tx
+    .insertInto('account_names')
+    .values([...keys].map((name_key) => ({ name_key, account_id: accountId })))
+    .execute()
+  await tx
+    .deleteFrom('account_redirects')
+    .where('name_key', 'in', [...keys])
+    .execute()
+  const left = former.filter(({ name_key }) => !keys.has(name_key))
+  if (left.length === 0) return
+  await tx
+    .insertInto('account_redirects')
+    .values(left.map(({ name_key }) => ({ name_key, account_id: accountId })))
+    .execute()
+}
+
+/** Stores, replaces or, with undefined, removes the picture of an account. */
+export async function putAvatar(tx: Tx, userId: number, avatar: Omit<UserAvatarsTable, 'user_id'> | undefined) {
+  await tx.deleteFrom('user_avatars').where('user_id', '=', userId).execute()
+  if (!avatar) return
+  const { content_type, data } = avatar
+  await tx.insertInto('user_avatars').values({ user_id: userId, content_type, data }).execute()
+}
+
+export function findAvatar(db: Db, userId: number): Promise<UserAvatarsTable | undefined> {
+  return db.selectFrom('user_avatars').selectAll().where('user_id', '=', userId).executeTakeFirst()
+}
+
+export function findCreateRequest(db: Db, caller: string, requestId: string): Promise<CreateRequest | undefined> {
+  return db
+    .selectFrom('create_requests')
+    .selectAll()
+    .where('caller', '=', caller)
+    .where('request_id', '=', requestId)
+    .executeTakeFirst()
+}
+
+export async function insertCreateRequest(tx: Tx, request: CreateRequest): Promise<void> {
+  await tx.insertInto('create_requests').values(request).execute()
+}
+
+/** Forgets the create requests made before a time, in Unix seconds. */
+export async function deleteCreateRequestsBefore(tx: Tx, time: number): Promise<void> {
+  await tx.deleteFrom('create_requests').where('create_time', '<', time).execute()
+}

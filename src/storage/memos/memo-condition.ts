@@ -1,0 +1,80 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { containsSql, type Schema } from '../database/database.ts'
+
+/** What a filter demands of a memo. */
+export type MemoCondition =
+  | { readonly kind: 'and' | 'or'; readonly conditions: readonly MemoCondition[] }
+  | { readonly kind: 'not'; readonly condition: MemoCondition }
+  | { readonly kind: 'term'; readonly term: MemoTerm }
+
+/** A demand on one column, or on the tags. */
+export type MemoTerm =
+  /** The content has this part; the case of ASCII letters does not count. */
+  | { readonly kind: 'content'; readonly part: string }
+  | { readonly kind: 'creator'; readonly ids: readonly number[] }
+  | { readonly kind: 'visibility'; readonly among: readonly MemoVisibility[] }
+  /** At least one of the tags is among these. */
+  | { readonly kind: 'tags'; readonly among: readonly string[] }
+  | {
+      readonly kind: 'time'
+      readonly column: 'create_time' | 'update_time'
+      readonly operator: '=' | '!=' | '<' | '<=' | '>' | '>='
+      /** Unix seconds, maybe a fraction. */
+      readonly seconds: number
+    }
+  | { readonly kind: 'flag'; readonly column: MemoFlag }
+
+export type MemoVisibility = 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
+export type MemoFlag = 'pinned' | 'has_link' | 'has_code' | 'has_task_list' | 'has_incomplete_tasks'
+
+/**
+ * Most tags that are looked for one by one. Of more, the tags of a memo, which has five hundred at most, are looked up in
+ * the set.
+ */
+export const MAX_SOUGHT_TAGS = 8
+
+/** The condition as SQL over a row of `memos`, every value a parameter. */
+export function memoConditionSql(
+  eb: ExpressionBuilder<Schema, 'memos'>,
+  condition: MemoCondition,
+): Expression<SqlBool> {
+  switch (condition.kind) {
+    case 'and':
+      return eb.and(condition.conditions.map((inner) => memoConditionSql(eb, inner)))
+    case 'or':
+      return eb.or(condition.conditions.map((inner) => memoConditionSql(eb, inner)))
+    case 'not':
+      return eb.not(memoConditionSql(eb, condition.condition))
+    case 'term':
+      return termSql(eb, condition.term)
+  }
+}
+
+function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expression<SqlBool> {
+  switch (term.kind) {
+    case 'content':
+      return containsSql(eb.ref('memos.content'), term.part)
+    case 'creator':
+      return term.ids.length === 0 ? eb.lit(false) : eb('memos.creator_id', 'in', term.ids)
+    case 'visibility':
+      return term.among.length === 0 ? eb.lit(false) : eb('memos.visibility', 'in', term.among)
+    case 'tags':
+      if (term.among.length === 0) return eb.lit(false)
+      return eb.exists(
+        eb
+          .selectFrom('memo_tags')
+          .select('memo_tags.tag')
+          .whereRef('memo_tags.memo_id', '=', 'memos.id')
+          .where(tagSql(term.among.length), 'in', term.among),
+      )
+    case 'time':
+      return eb(`memos.${term.column}`, term.operator, term.seconds)
+    case 'flag':
+      return eb(`memos.${term.column}`, '=', 1)
+  }
+}
+
+/** A unary plus hides a column from the indexes (https://sqlite.org/optoverview.html, "The WHERE clause"). */
+function tagSql(count: number): Expression<string> {
+  return count <= MAX_SOUGHT_TAGS ? sql.ref('memo_tags.tag') : sql`+${sql.ref('memo_tags.tag')}`
+}

@@ -1,0 +1,173 @@
+import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import type { Db, Schema } from '../database/database.ts'
+import { type MemoCondition, type MemoVisibility, memoConditionSql } from './memo-condition.ts'
+import { type Memo, type RootedMemo, selectRootedMemos } from './memos.ts'
+
+/** A stretch of memos that are no comments: those of one state and visibility. */
+export interface MemoStretch {
+  readonly state: Memo['state']
+  readonly visibility: MemoVisibility
+  /** Undefined for everybody's. */
+  readonly creatorId: number | undefined
+  /** Undefined for those of all times. Of the column that a list is ordered by. */
+  readonly range?: MemoRange | undefined
+}
+
+/** Unix seconds, both included; undefined where there is no bound. */
+export interface MemoRange {
+  readonly column: 'create_time' | 'update_time'
+  readonly min: number | undefined
+  readonly max: number | undefined
+}
+
+/** A column that a list is ordered by. */
+export interface MemoOrder {
+  readonly column: 'pinned' | 'create_time' | 'update_time' | 'uid' | 'id'
+  readonly direction: 'asc' | 'desc'
+}
+
+/** A place in a list: what the last memo seen has in the columns of the order. */
+export type MemoPosition = readonly (number | string)[]
+
+/** Which part of a list to read. */
+export interface MemoPage {
+  /** Its last column tells all memos apart. */
+  readonly order: readonly MemoOrder[]
+  /** Undefined for the first page. */
+  readonly after: MemoPosition | undefined
+  readonly limit: number
+}
+
+/**
+ * Memos from stretches that have none in common, in one order.
+ *
+ * One statement, so that a memo that moves from one stretch to another meanwhile is in exactly one of them. SQLite reads
+ * each in the order of an index, merges them, and stops at the limit; for an order without an index it sorts them first,
+ * holding no more than the limit says.
+ */
+export async function listMemos(db: Db, stretches: readonly MemoStretch[], page: MemoPage): Promise<RootedMemo[]> {
+  return readPage(
+    stretches.map((stretch) => selectStretch(db, stretch, page).selectAll().select(OWN_ROOT)),
+    page,
+  )
+}
+
+/** A memo by its id, and where it stands in a list. */
+export interface PlacedMemo {
+  readonly id: number
+  readonly place: MemoPosition
+}
+
+/** As `listMemos`, without reading the memos themselves. */
+export async function listMemoPlaces(db: Db, stretches: readonly MemoStretch[], page: MemoPage): Promise<PlacedMemo[]> {
+  const columns = page.order.map(({ column }) => column)
+  const found = await readPage(
+    stretches.map((stretch) => selectStretch(db, stretch, page).select(columns)),
+    page,
+  )
+  return found.map((row) => ({ id: row.id, place: placeOf(row, columns) }))
+}
+
+/**
+ * As `listMemoPlaces`, saying of each memo whether it meets a condition: what it costs is bounded by the limit of the
+ * page, however few of the memos do.
+ */
+export async function scanMemos(
+  db: Db,
+  stretches: readonly MemoStretch[],
+  condition: MemoCondition,
+  page: MemoPage,
+): Promise<(PlacedMemo & { readonly meets: boolean })[]> {
+  const columns = page.order.map(({ column }) => column)
+  const found = await readPage(
+    stretches.map((stretch) =>
+      selectStretch(db, stretch, page)
+        .select(columns)
+        .select((eb) => sql<number>`${memoConditionSql(eb, condition)}`.as('meets')),
+    ),
+    page,
+  )
+  return found.map((row) => ({ id: row.id, place: placeOf(row, columns), meets: row.meets === 1 }))
+}
+
+/** Which of some memos, by id, meet a condition. */
+export async function findMeeting(
+  db: Db,
+  ids: readonly number[],
+  condition: MemoCondition,
+): Promise<ReadonlySet<number>> {
+  const found = await db
+    .selectFrom('memos')
+    .select('id')
+    .where('id', 'in', ids)
+    .where((eb) => memoConditionSql(eb, condition))
+    .execute()
+  return new Set(found.map(({ id }) => id))
+}
+
+const INDEXED_ORDERS: ReadonlySet<string> = new Set(['create_time,id', 'update_time,id', 'pinned,create_time,id'])
+
+/** Whether SQLite reads memos in this order from an index, so that it need not look at those behind the page. */
+export function hasIndex(order: readonly MemoOrder[]): boolean {
+  return isOneWay(order) && INDEXED_ORDERS.has(order.map(({ column }) => column).join())
+}
+
+function isOneWay(order: readonly MemoOrder[]): boolean {
+  return new Set(order.map(({ direction }) => direction)).size === 1
+}
+
+function placeOf(row: Pick<Memo, MemoOrder['column']>, columns: readonly MemoOrder['column'][]): MemoPosition {
+  return columns.map((column) => row[column])
+}
+
+/** Comments made directly on a memo, without archived ones. */
+export function listComments(db: Db, memoId: number, { order, after, limit }: MemoPage): Promise<RootedMemo[]> {
+  let query = selectRootedMemos(db).where('memos.parent_id', '=', memoId).where('memos.state', '=', 'NORMAL')
+  if (after) query = query.where(isBehind(order, after))
+  for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
+  return query.limit(limit).execute()
+}
+
+/** A memo that is no comment is its own root. */
+const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as const
+
+async function readPage<Row>(
+  stretches: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
+  { order, after, limit }: MemoPage,
+): Promise<Row[]> {
+  const [first, ...others] = stretches.map((stretch) => (after ? stretch.where(isBehind(order, after)) : stretch))
+  if (!first) return []
+  let merged = others.reduce((query, other) => query.unionAll(other), first)
+  for (const { column, direction } of order) merged = merged.orderBy(sql.ref(column), direction)
+  return merged.limit(limit).execute()
+}
+
+function selectStretch(db: Db, { state, visibility, creatorId, range }: MemoStretch, { order, after }: MemoPage) {
+  // Where a page begins behind a memo, that memo is in the range. Of two bounds SQLite might begin at the farther one.
+  const isDown = order[0]?.direction === 'desc'
+  const min = after && !isDown ? undefined : range?.min
+  const max = after && isDown ? undefined : range?.max
+  return db
+    .selectFrom('memos')
+    .where('parent_id', 'is', null)
+    .where('state', '=', state)
+    .where('visibility', '=', visibility)
+    .$if(creatorId !== undefined, (query) => query.where('creator_id', '=', creatorId ?? 0))
+    .$if(min !== undefined, (query) => query.where(range?.column ?? 'id', '>=', min ?? 0))
+    .$if(max !== undefined, (query) => query.where(range?.column ?? 'id', '<=', max ?? 0))
+}
+
+/** Whether a memo comes behind a position. */
+function isBehind(order: readonly MemoOrder[], position: MemoPosition): Expression<SqlBool> {
+  const columns = order.map(({ column }) => sql.ref(`memos.${column}`))
+  const operators = order.map(({ direction }) => sql.raw(direction === 'asc' ? '>' : '<'))
+  // In one direction rows compare as a whole, and an index knows where the page begins.
+  if (isOneWay(order)) {
+    return sql`(${sql.join(columns)}) ${operators[0]} (${sql.join(position)})`
+  }
+  const alternatives = columns.map((column, i) => {
+    const before = columns.slice(0, i).map((equal, j) => sql`${equal} = ${position[j]} and `)
+    return sql`${sql.join(before, sql``)}${column} ${operators[i]} ${position[i]}`
+  })
+  return sql`(${sql.join(alternatives, sql` or `)})`
+}

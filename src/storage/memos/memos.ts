@@ -1,0 +1,171 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import type { MemoVisibility } from './memo-condition.ts'
+
+export interface MemosTable {
+  id: Generated<number>
+  /** Last segment of the resource name; its case counts. */
+  uid: string
+  creator_id: number
+  /** The memo or comment that it comments on; null for a memo that is no comment. */
+  parent_id: number | null
+  /** The memo at the top of its tree of comments; null for a memo that is no comment. */
+  root_id: number | null
+  state: 'NORMAL' | 'ARCHIVED'
+  /** Of a comment that of its root, kept equal in the same transaction. */
+  visibility: MemoVisibility
+  /** 0 or 1, as are the four flags below. */
+  pinned: number
+  has_link: number
+  has_code: number
+  has_task_list: number
+  has_incomplete_tasks: number
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+  /** What the analysis of the content found, stored so that no read parses Markdown. */
+  title: string
+  snippet: string
+  content: string
+}
+
+/** The tags of a memo, one row each. */
+export interface MemoTagsTable {
+  memo_id: number
+  /** Without its `#`. */
+  tag: string
+  /** Where it stands among the tags of the memo, from 0. */
+  position: number
+}
+
+export type Memo = Selectable<MemosTable>
+export type NewMemo = Insertable<MemosTable>
+
+/** What may change of a memo. */
+export type MemoChanges = Partial<Omit<Memo, 'id' | 'uid' | 'creator_id' | 'parent_id' | 'root_id'>>
+
+/** A memo, with what is needed of the one at the top of its tree, which may be the memo itself. */
+export interface RootedMemo extends Memo {
+  readonly root_creator_id: Memo['creator_id']
+  readonly root_state: Memo['state']
+}
+
+/** What a comment shows of the memo that it comments on, and what decides who may see that. */
+export type CommentedMemo = Pick<Memo, 'uid' | 'snippet' | 'creator_id' | 'state'>
+
+export function findMemoByUid(db: Db, uid: string): Promise<RootedMemo | undefined> {
+  return selectRootedMemos(db).where('memos.uid', '=', uid).executeTakeFirst()
+}
+
+/** The memos and comments with these uids, in no particular order. */
+export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<RootedMemo[]> {
+  return uids.length === 0 ? [] : selectRootedMemos(db).where('memos.uid', 'in', uids).execute()
+}
+
+/** The memos and comments with these ids, by id. */
+export async function findMemosByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, RootedMemo>> {
+  if (ids.length === 0) return new Map()
+  const found = await selectRootedMemos(db).where('memos.id', 'in', ids).execute()
+  return new Map(found.map((memo) => [memo.id, memo]))
+}
+
+/** Memos and comments, each with what is needed of its root. */
+export function selectRootedMemos(db: Db) {
+  return db
+    .selectFrom('memos')
+    .innerJoin('memos as root', (join) =>
+      join.on((eb) => eb('root.id', '=', eb.fn.coalesce('memos.root_id', 'memos.id'))),
+    )
+    .selectAll('memos')
+    .select(['root.creator_id as root_creator_id', 'root.state as root_state'])
+}
+
+/** What comments show of the memos with these ids, by id. */
+export async function findCommentedMemos(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, CommentedMemo>> {
+  if (ids.length === 0) return new Map()
+  const found = await db
+    .selectFrom('memos')
+    .select(['id', 'uid', 'snippet', 'creator_id', 'state'])
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(found.map((memo) => [memo.id, memo]))
+}
+
+/** The tags of the memos with these ids, by id, in the order in which the content has them. */
+export async function findTags(db: Db, memoIds: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+  const tags = new Map<number, string[]>()
+  if (memoIds.length === 0) return tags
+  const found = await db
+    .selectFrom('memo_tags')
+    .select(['memo_id', 'tag'])
+    .where('memo_id', 'in', memoIds)
+    .orderBy('memo_id')
+    .orderBy('position')
+    .execute()
+  for (const { memo_id, tag } of found) {
+    const known = tags.get(memo_id)
+    if (known) known.push(tag)
+    else tags.set(memo_id, [tag])
+  }
+  return tags
+}
+
+/**
+ * Stores a memo with its tags, which are distinct.
+ *
+ * @throws a unique violation when its uid is taken.
+ */
+export async function insertMemo(tx: Tx, memo: NewMemo, tags: readonly string[]): Promise<void> {
+  const { id } = await tx.insertInto('memos').values(memo).returning('id').executeTakeFirstOrThrow()
+  await insertTags(tx, id, tags)
+}
+
+/** Changes a memo. */
+export async function updateMemo(tx: Tx, id: number, changes: MemoChanges): Promise<void> {
+  await tx.updateTable('memos').set(changes).where('id', '=', id).execute()
+}
+
+/** Gives a memo these tags, which are distinct, in place of those that it had. */
+export async function replaceTags(tx: Tx, id: number, tags: readonly string[]): Promise<void> {
+  await tx.deleteFrom('memo_tags').where('memo_id', '=', id).execute()
+  await insertTags(tx, id, tags)
+}
+
+async function insertTags(tx: Tx, memo_id: number, tags: readonly string[]): Promise<void> {
+  if (tags.length === 0) return
+  await tx
+    .insertInto('memo_tags')
+    .values(tags.map((tag, position) => ({ memo_id, tag, position })))
+    .execute()
+}
+
+/** Gives all comments below a memo, whatever they comment on, its visibility. */
+export async function setVisibilityOfComments(tx: Tx, rootId: number, visibility: MemoVisibility): Promise<void> {
+  await tx.updateTable('memos').set({ visibility }).where('root_id', '=', rootId).execute()
+}
+
+/** Deletes a memo with the tree of comments below it. */
+export function deleteMemo(tx: Tx, id: number): Promise<void> {
+  return deleteTrees(tx, 'id', id)
+}
+
+/** Deletes all that an account has written, with the trees of comments below it, whoever wrote those. */
+export function deleteMemosOf(tx: Tx, userId: number): Promise<void> {
+  return deleteTrees(tx, 'creator_id', userId)
+}
+
+async function deleteTrees(tx: Tx, column: 'id' | 'creator_id', value: number): Promise<void> {
+  await tx
+    .withRecursive('doomed(id)', (db) =>
+      db
+        .selectFrom('memos')
+        .select('memos.id')
+        .where(column, '=', value)
+        // Without duplicates: whoever comments on their own comments is at the top of many trees.
+        .union(db.selectFrom('memos').innerJoin('doomed', 'doomed.id', 'memos.parent_id').select('memos.id')),
+    )
+    .deleteFrom('memos')
+    .where('id', 'in', (db) => db.selectFrom('doomed').select('doomed.id'))
+    .execute()
+}

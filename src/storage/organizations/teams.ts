@@ -1,0 +1,322 @@
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Generated,
+  type Insertable,
+  type Selectable,
+  type SqlBool,
+  sql,
+} from 'kysely'
+import { containsSql, type Db, type Schema, type Tx } from '../database/database.ts'
+import { prepareFirst } from '../database/prepared.ts'
+import type { Repository } from '../repos/repositories.ts'
+import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
+import type { Visibility } from './organizations.ts'
+
+export interface TeamsTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  organization_id: number
+  name: string
+  /** The name folded for comparison. */
+  name_key: string
+  description: string
+  /**
+   * `owner` for the team Owners alone. Below `admin` it is the lowest level among the open units, so that `none` says that the team
+   * opens nothing.
+   */
+  permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
+  /**
+   * What members may do, as JSON: an object of unit names such as `repo.code` to levels, `none` included; units that it leaves out
+   * are closed. Levels above `write` are what somebody called it, and mean `write` unless `permission` says more.
+   */
+  units: string
+  /** 0 or 1: whether it has every repository of the organisation, those that will be made too. */
+  includes_all_repositories: number
+  /** 0 or 1. */
+  can_create_org_repo: number
+  visibility: Visibility
+  /** Unix seconds. */
+  create_time: number
+}
+
+/** Repositories that teams have, besides all of them for teams that include all. */
+export interface TeamRepositoriesTable {
+  team_id: number
+  repository_id: number
+}
+
+export type Team = Selectable<TeamsTable>
+export type NewTeam = Insertable<TeamsTable>
+
+/** What may change of a team. */
+export type TeamChanges = Partial<Omit<Team, 'id' | 'organization_id' | 'create_time'>>
+
+/**
+ * Whose eyes a list of teams of one organisation is for: those of its owners and of administrators, a user's, or those of whoever
+ * sees no private data.
+ */
+export type TeamViewer = 'everything' | 'public data' | { readonly userId: number; readonly isMember: boolean }
+
+/** Which teams of an organisation to list. */
+export interface TeamFilter {
+  readonly organizationId: number
+  readonly viewer: TeamViewer
+  /** Only those that have a text in their name, or else in their description; undefined for all. */
+  readonly search?: { readonly text: string; readonly inDescription: boolean }
+  /** Only those that have this repository; undefined for all. */
+  readonly repositoryId?: number
+  /** Only the one with this folded name; undefined for all. */
+  readonly nameKey?: string
+}
+
+const teamById = prepareFirst((db, id: number) => db.selectFrom('teams').selectAll().where('id', '=', id))
+
+const teamByName = prepareFirst((db, organizationId: number, key: string) =>
+  db.selectFrom('teams').selectAll().where('organization_id', '=', organizationId).where('name_key', '=', key),
+)
+
+const rightsOfUser = prepareFirst((db, organizationId: number, userId: number) =>
+  db
+    .selectFrom('team_members')
+    .innerJoin('teams', 'teams.id', 'team_members.team_id')
+    .select(({ eb, fn }) => [
+      fn.countAll<number>().as('teams'),
+      fn.max(eb('teams.permission', '=', sql.lit('owner'))).as('owns'),
+      fn.max('teams.can_create_org_repo').as('creates'),
+    ])
+    .where('team_members.user_id', '=', userId)
+    .where('teams.organization_id', '=', organizationId),
+)
+
+export function findTeamById(db: Db, id: number): Promise<Team | undefined> {
+  return teamById(db, id)
+}
+
+/** The team of an organisation with a folded name. */
+export function findTeamByName(db: Db, organizationId: number, nameKey: string): Promise<Team | undefined> {
+  return teamByName(db, organizationId, nameKey)
+}
+
+/** What a user's teams make of the user in an organisation. */
+export interface OrganizationRights {
+  readonly isMember: boolean
+  readonly isOwner: boolean
+  readonly createsRepositories: boolean
+}
+
+/** What a user's teams make of the user in an organisation. */
+export async function findOrganizationRights(
+  db: Db,
+  organizationId: number,
+  userId: number,
+): Promise<OrganizationRights> {
+  const row = await rightsOfUser(db, organizationId, userId)
+  return { isMember: (row?.teams ?? 0) > 0, isOwner: row?.owns === 1, createsRepositories: row?.creates === 1 }
+}
+
+/** Teams of an organisation by name. */
+export function listTeams(db: Db, filter: TeamFilter, offset: number, limit: number): Promise<Team[]> {
+  return selectTeams(db, filter).selectAll('teams').orderBy('name_key').limit(limit).offset(offset).execute()
+}
+
+/** How many there are in that list. */
+export async function countTeams(db: Db, filter: TeamFilter): Promise<number> {
+  const { count } = await selectTeams(db, filter)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectTeams(db: Db, { organizationId, viewer, search, repositoryId, nameKey }: TeamFilter) {
+  return db
+    .selectFrom('teams')
+    .where('organization_id', '=', organizationId)
+    .$if(nameKey !== undefined, (query) => query.where('name_key', '=', nameKey ?? ''))
+    .where(teamsVisibleTo(viewer))
+    .$if(search !== undefined, (query) =>
+      query.where((eb) => {
+        const text = search?.text ?? ''
+        const inName = containsSql(eb.ref('teams.name'), text)
+        return search?.inDescription ? eb.or([inName, containsSql(eb.ref('teams.description'), text)]) : inName
+      }),
+    )
+    .$if(repositoryId !== undefined, (query) => query.where((eb) => reachesRepository(eb, repositoryId ?? 0)))
+}
+
+/** Whether a team other than the owners' has a repository, which is one of its organisation. */
+function reachesRepository(eb: ExpressionBuilder<Schema, 'teams'>, repositoryId: number): Expression<SqlBool> {
+  const listed = eb
+    .selectFrom('team_repositories')
+    .select('team_id')
+    .whereRef('team_id', '=', 'teams.id')
+    .where('repository_id', '=', repositoryId)
+  return eb.or([eb('includes_all_repositories', '=', 1), eb.exists(listed)])
+}
+
+/** The condition under which a viewer may know of a team, for lists. */
+export function teamsVisibleTo(viewer: TeamViewer): (eb: ExpressionBuilder<Schema, 'teams'>) => Expression<SqlBool> {
+  return (eb) => {
+    if (viewer === 'everything') return sql<SqlBool>`true`
+    if (viewer === 'public data') return eb('visibility', '=', 'public')
+    const { userId, isMember } = viewer
+    return eb.or([
+      eb('visibility', 'in', isMember ? ['public', 'limited'] : ['public']),
+      eb.exists(
+        eb
+          .selectFrom('team_members')
+          .select('team_id')
+          .whereRef('team_id', '=', 'teams.id')
+          .where('user_id', '=', userId),
+      ),
+    ])
+  }
+}
+
+/** The teams that a user is in, by number. */
+export function listTeamsOfUser(db: Db, userId: number, offset: number, limit: number): Promise<Team[]> {
+  return db
+    .selectFrom('team_members')
+    .innerJoin('teams', 'teams.id', 'team_members.team_id')
+    .selectAll('teams')
+    .where('team_members.user_id', '=', userId)
+    .orderBy('team_members.team_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countTeamsOfUser(db: Db, userId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('team_members')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/**
+ * Stores a team.
+ *
+ * @throws a unique violation when the organisation has one of that name.
+ */
+export function insertTeam(tx: Tx, team: NewTeam): Promise<Team> {
+  return tx.insertInto('teams').values(team).returningAll().executeTakeFirstOrThrow()
+}
+
+/**
+ * Changes a team; undefined when there is none any more.
+ *
+ * @throws a unique violation when the organisation has another one of the new name.
+ */
+export function updateTeam(tx: Tx, id: number, changes: TeamChanges): Promise<Team | undefined> {
+  return tx.updateTable('teams').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+/** Deletes a team. Whoever is in no other one is a member of the organisation until `deleteMembersWithoutTeam`. */
+export async function deleteTeam(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('teams').where('id', '=', id).execute()
+}
+
+/** Repositories of a team that a reader may read, by name. */
+export function listTeamRepositories(
+  db: Db,
+  team: Team,
+  reader: RepositoryReader,
+  offset: number,
+  limit: number,
+): Promise<Repository[]> {
+  return selectTeamRepositories(db, team, reader)
+    .selectAll('repositories')
+    .orderBy('repositories.name_key')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countTeamRepositories(db: Db, team: Team, reader: RepositoryReader): Promise<number> {
+  const { count } = await selectTeamRepositories(db, team, reader)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectTeamRepositories(db: Db, team: Team, reader: RepositoryReader) {
+  return db
+    .selectFrom('repositories')
+    .where('repositories.owner_id', '=', team.organization_id)
+    .$if(team.includes_all_repositories === 0, (query) =>
+      query.where((eb) =>
+        eb(
+          'repositories.id',
+          'in',
+          eb.selectFrom('team_repositories').select('repository_id').where('team_id', '=', team.id),
+        ),
+      ),
+    )
+    .where(readableBy(reader))
+}
+
+/** Whether a team has a repository by having been given it. */
+export async function hasRepository(db: Db, teamId: number, repositoryId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('team_repositories')
+    .select('team_id')
+    .where('team_id', '=', teamId)
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Of some teams those that have a repository, which is one of their organisation. */
+export async function findTeamsAt(
+  db: Db,
+  { id, owner_id }: Pick<Repository, 'id' | 'owner_id'>,
+  teamIds: readonly number[],
+): Promise<Team[]> {
+  if (teamIds.length === 0) return []
+  return db
+    .selectFrom('teams')
+    .selectAll()
+    .where('id', 'in', teamIds)
+    .where('organization_id', '=', owner_id)
+    .where((eb) => eb.or([eb('permission', '=', 'owner'), reachesRepository(eb, id)]))
+    .execute()
+}
+
+/** Of some teams those of an organisation that a viewer may know of. */
+export async function findVisibleTeams(
+  db: Db,
+  { organizationId, viewer }: Pick<TeamFilter, 'organizationId' | 'viewer'>,
+  ids: readonly number[],
+): Promise<Team[]> {
+  if (ids.length === 0) return []
+  return selectTeams(db, { organizationId, viewer }).selectAll('teams').where('teams.id', 'in', ids).execute()
+}
+
+/** Gives a team a repository. @returns whether it did not have it. */
+export async function insertTeamRepository(tx: Tx, teamId: number, repositoryId: number): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('team_repositories')
+    .values({ team_id: teamId, repository_id: repositoryId })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+/** Takes a repository from a team. @returns whether it had been given it. */
+export async function deleteTeamRepository(tx: Tx, teamId: number, repositoryId: number): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('team_repositories')
+    .where('team_id', '=', teamId)
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+/** Takes a repository, which gets another owner, from all teams. */
+export async function deleteTeamsOfRepository(tx: Tx, repositoryId: number): Promise<void> {
+  await tx.deleteFrom('team_repositories').where('repository_id', '=', repositoryId).execute()
+}

@@ -1,0 +1,15 @@
+import type { Tx } from '../database/database.ts'
+
+/**
+ * Makes exactly these users responsible for a pull request.
+ *
+ * @throws a foreign key violation when one of them is gone.
+ */
+export async function replacePullAssignees(tx: Tx, pullId: number, userIds: readonly number[]): Promise<void> {
+  await tx.deleteFrom('pull_request_assignees').where('pull_request_id', '=', pullId).execute()
+  if (userIds.length === 0) return
+  await tx
+    .insertInto('pull_request_assignees')
+    .values(userIds.map((user_id) => ({ pull_request_id: pullId, user_id })))
+    .execute()
+}

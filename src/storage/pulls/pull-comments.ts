@@ -1,0 +1,93 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+
+/** What people say about a pull request as a whole. */
+export interface PullCommentsTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  pull_request_id: number
+  /** Null when the account is gone. */
+  poster_id: number | null
+  /** Unix seconds, as is the next one. */
+  create_time: number
+  update_time: number
+  /** Markdown. */
+  body: string
+}
+
+export type PullComment = Selectable<PullCommentsTable>
+
+/** Which comments of a pull request are asked for: changed last at these times or between them. Unix seconds; undefined for no bound. */
+export interface CommentPeriod {
+  readonly since: number | undefined
+  readonly before: number | undefined
+}
+
+/** Comments on a pull request, oldest first. */
+export function listPullComments(
+  db: Db,
+  pullId: number,
+  period: CommentPeriod,
+  offset: number,
+  limit: number,
+): Promise<PullComment[]> {
+  return selectComments(db, pullId, period)
+    .selectAll()
+    .orderBy('create_time')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countPullComments(db: Db, pullId: number, period: CommentPeriod): Promise<number> {
+  const { count } = await selectComments(db, pullId, period)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectComments(db: Db, pullId: number, { since, before }: CommentPeriod) {
+  return db
+    .selectFrom('pull_comments')
+    .where('pull_request_id', '=', pullId)
+    .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
+    .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
+}
+
+/** A comment with an id on a pull request of a repository, and the number of that. */
+export function findPullComment(
+  db: Db,
+  repositoryId: number,
+  id: number,
+): Promise<(PullComment & { readonly number: number }) | undefined> {
+  return db
+    .selectFrom('pull_comments')
+    .innerJoin('pull_requests', 'pull_requests.id', 'pull_comments.pull_request_id')
+    .selectAll('pull_comments')
+    .select('pull_requests.number')
+    .where('pull_comments.id', '=', id)
+    .where('pull_requests.repository_id', '=', repositoryId)
+    .executeTakeFirst()
+}
+
+/** @throws a foreign key violation when the pull request or the poster is gone. */
+export function insertPullComment(tx: Tx, comment: Insertable<PullCommentsTable>): Promise<PullComment> {
+  return tx.insertInto('pull_comments').values(comment).returningAll().executeTakeFirstOrThrow()
+}
+
+/** @returns undefined when it is gone. */
+export function updatePullComment(
+  tx: Tx,
+  id: number,
+  changes: Pick<PullComment, 'body' | 'update_time'>,
+): Promise<PullComment | undefined> {
+  return tx.updateTable('pull_comments').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+/** @returns whether it was there. */
+export async function deletePullComment(tx: Tx, id: number): Promise<boolean> {
+  const { numDeletedRows } = await tx.deleteFrom('pull_comments').where('id', '=', id).executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}

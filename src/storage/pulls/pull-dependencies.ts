@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import type { PullRequest } from './pull-requests.ts'
+
+/** Which pull requests wait for which others of the same repository. */
+export interface PullDependenciesTable {
+  pull_request_id: number
+  depends_on_id: number
+}
+
+/** What a pull request waits for, by number. */
+export function listDependencies(db: Db, pullId: number, offset: number, limit: number): Promise<PullRequest[]> {
+  return selectDependencies(db, pullId)
+    .selectAll('pull_requests')
+    .orderBy('pull_requests.number')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countDependencies(db: Db, pullId: number): Promise<number> {
+  const { count } = await selectDependencies(db, pullId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Whether one of those that a pull request waits for is open. */
+export async function isBlocked(db: Db, pullId: number): Promise<boolean> {
+  const open = await selectDependencies(db, pullId)
+    .select('pull_requests.id')
+    .where(sql<boolean>`pull_requests.state = 'OPEN'`)
+    .limit(1)
+    .executeTakeFirst()
+  return open !== undefined
+}
+
+function selectDependencies(db: Db, pullId: number) {
+  return db
+    .selectFrom('pull_dependencies')
+    .innerJoin('pull_requests', 'pull_requests.id', 'pull_dependencies.depends_on_id')
+    .where('pull_dependencies.pull_request_id', '=', pullId)
+}
+
+export async function dependsOn(db: Db, pullId: number, otherId: number): Promise<boolean> {
+  const found = await db
+    .selectFrom('pull_dependencies')
+    .select('depends_on_id')
+    .where('pull_request_id', '=', pullId)
+    .where('depends_on_id', '=', otherId)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** @throws a foreign key violation when one of them is gone. */
+export async function insertDependency(tx: Tx, pullId: number, dependsOnId: number): Promise<void> {
+  await tx.insertInto('pull_dependencies').values({ pull_request_id: pullId, depends_on_id: dependsOnId }).execute()
+}
+
+export async function deleteDependency(tx: Tx, pullId: number, dependsOnId: number): Promise<void> {
+  await tx
+    .deleteFrom('pull_dependencies')
+    .where('pull_request_id', '=', pullId)
+    .where('depends_on_id', '=', dependsOnId)
+    .execute()
+}

@@ -1,0 +1,74 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import type { PullRequest } from './pull-requests.ts'
+
+/** What messages to webhooks are about that tell of pull requests as these are when they are sent. Goes with its message. */
+export interface PullMessagesTable {
+  message_id: number
+  /** There may be none by that id any more, as with the next one. */
+  pull_request_id: number
+  /** Who did it; null for the server. */
+  actor_id: number | null
+}
+
+export type PullMessage = Selectable<PullMessagesTable>
+
+/** A webhook, and the account that it belongs to. */
+export interface OwnedWebhook {
+  readonly id: number
+  readonly user_id: number
+}
+
+/**
+ * The webhooks of those whom a change of a pull request concerns, each once: of the owner of its repository, of whoever opened it, is
+ * to see to it, or is asked for a review. Without those that are switched off.
+ */
+export function listWebhooksAbout(
+  tx: Tx,
+  { id, repository_id }: Pick<PullRequest, 'id' | 'repository_id'>,
+): Promise<OwnedWebhook[]> {
+  return tx
+    .selectFrom('user_webhooks')
+    .select(['id', 'user_id'])
+    .where('disabled', '=', 0)
+    .where('user_id', 'in', (eb) =>
+      eb
+        .selectFrom('repositories')
+        .select('owner_id as concerned_id')
+        .where('id', '=', repository_id)
+        .union(
+          eb
+            .selectFrom('pull_requests')
+            .select((of) => of.ref('poster_id').$notNull().as('concerned_id'))
+            .where('id', '=', id)
+            .where('poster_id', 'is not', null),
+        )
+        .union(
+          eb
+            .selectFrom('pull_request_assignees')
+            .select('pull_request_assignees.user_id as concerned_id')
+            .where('pull_request_id', '=', id),
+        )
+        .union(
+          eb
+            .selectFrom('reviews')
+            .select((of) => of.ref('reviewer_id').$notNull().as('concerned_id'))
+            .where('pull_request_id', '=', id)
+            // Not a parameter: the condition of the index.
+            .where(sql<boolean>`state = 'REQUEST_REVIEW'`)
+            .where('reviewer_id', 'is not', null),
+        ),
+    )
+    .orderBy('id')
+    .execute()
+}
+
+/** Says what a message is about. */
+export async function insertPullMessage(tx: Tx, message: PullMessage): Promise<void> {
+  await tx.insertInto('pull_messages').values(message).execute()
+}
+
+/** What a message is about; undefined for one that says all by itself. */
+export function findPullMessage(db: Db, messageId: number): Promise<PullMessage | undefined> {
+  return db.selectFrom('pull_messages').selectAll().where('message_id', '=', messageId).executeTakeFirst()
+}

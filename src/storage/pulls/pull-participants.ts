@@ -1,0 +1,69 @@
+import type { Db, Tx } from '../database/database.ts'
+
+/** Who has a part in a pull request, and what they have seen of it. */
+export interface PullParticipantsTable {
+  pull_request_id: number
+  user_id: number
+  /** `change_count` of the pull request when they last looked. */
+  seen: number
+}
+
+/** Makes somebody a participant, who has seen nothing yet; whoever is one already stays as they are. */
+export async function insertParticipants(tx: Tx, pullId: number, userIds: readonly number[]): Promise<void> {
+  if (userIds.length === 0) return
+  await tx
+    .insertInto('pull_participants')
+    .values(userIds.map((user_id) => ({ pull_request_id: pullId, user_id, seen: 0 })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Makes somebody who does something a participant, who has seen what there is; whoever is one already stays as they are. */
+export async function insertActor(tx: Tx, pullId: number, userId: number): Promise<void> {
+  await tx
+    .insertInto('pull_participants')
+    .columns(['pull_request_id', 'user_id', 'seen'])
+    .expression((eb) =>
+      eb
+        .selectFrom('pull_requests')
+        .select((pull) => ['id', pull.val(userId).as('user_id'), 'change_count'])
+        .where('id', '=', pullId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Notes that a participant has seen all of a pull request as it is now. Of others nothing is noted. */
+export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<void> {
+  await tx
+    .updateTable('pull_participants')
+    .set((eb) => ({ seen: eb.selectFrom('pull_requests').select('change_count').where('id', '=', pullId).$asScalar() }))
+    .where('pull_request_id', '=', pullId)
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+/** Notes that a participant has seen a pull request as it was after so many changes; whoever has seen more already stays so. */
+export async function markSeenUpTo(db: Db, pullId: number, userId: number, changeCount: number): Promise<void> {
+  await db
+    .updateTable('pull_participants')
+    .set({ seen: changeCount })
+    .where('pull_request_id', '=', pullId)
+    .where('user_id', '=', userId)
+    .where('seen', '<', changeCount)
+    .execute()
+}
+
+/** Of some pull requests those that a user takes part in and has not seen all of, by their ids. */
+export async function unseenPulls(db: Db, pullIds: readonly number[], userId: number): Promise<ReadonlySet<number>> {
+  if (pullIds.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('pull_participants')
+    .innerJoin('pull_requests', 'pull_requests.id', 'pull_participants.pull_request_id')
+    .select('pull_requests.id')
+    .where('pull_participants.pull_request_id', 'in', pullIds)
+    .where('pull_participants.user_id', '=', userId)
+    .whereRef('pull_participants.seen', '<', 'pull_requests.change_count')
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}

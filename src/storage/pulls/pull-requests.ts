@@ -1,0 +1,251 @@
+import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareFirst } from '../database/prepared.ts'
+import type { Label } from '../repos/labels.ts'
+import { wakeAutoMerge } from './auto-merges.ts'
+
+export interface PullRequestsTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  /** Of the base. */
+  repository_id: number
+  /** Within the repository, from 1; never given a second time. */
+  number: number
+  /** Null when the account is gone. */
+  poster_id: number | null
+  title: string
+  /** How often the body has changed. */
+  content_version: Generated<number>
+  state: 'OPEN' | 'CLOSED' | 'MERGED'
+  /** Without `refs/heads/`. */
+  base_branch: string
+  /** Null when it is gone. */
+  head_repository_id: number | null
+  /** Without `refs/heads/`. */
+  head_branch: string
+  /** What the head branch held when its refs were last recorded while this was open. */
+  head_commit: string
+  /** What `refs/pull/{number}/head` of the base holds, which follows `head_commit`; null before it is made. Git is the truth. */
+  head_ref_commit: string | null
+  /** What the last check said. It holds only while `checked_base` and `checked_head` are the tips of the branches. */
+  mergeability: Generated<Mergeability>
+  checked_base: string | null
+  checked_head: string | null
+  /** Where head left base, as of the last check or the last change; of a merged one as it was when it was merged. Empty without one. */
+  merge_base: Generated<string>
+  /** Commits between which the three numbers below were counted. */
+  counted_base: string | null
+  counted_head: string | null
+  /** Lines. */
+  additions: Generated<number>
+  deletions: Generated<number>
+  changed_files: Generated<number>
+  /** Null while it is not merged, as are the next two. */
+  merge_commit: string | null
+  /** Null when the account is gone, too. */
+  merger_id: number | null
+  /** Unix seconds, as are all times. */
+  merge_time: number | null
+  milestone_id: number | null
+  due_time: number | null
+  /** 0 or 1. */
+  allow_maintainer_edit: number
+  /** Kept by triggers on `pull_comments`. */
+  comment_count: Generated<number>
+  review_comment_count: Generated<number>
+  /** Goes up with every change that a participant would want to see. */
+  change_count: Generated<number>
+  create_time: number
+  update_time: number
+  /** Null while it is open. */
+  close_time: number | null
+  /** Markdown. */
+  body: string
+}
+
+/** What becomes of a pull request when it is merged. */
+export type Mergeability = 'CHECKING' | 'MERGEABLE' | 'CONFLICT' | 'ERROR' | 'EMPTY' | 'ANCESTOR'
+
+export interface PullRequestLabelsTable {
+  pull_request_id: number
+  /** Of the repository, or of the organisation that owns it. */
+  label_id: number
+}
+
+export interface PullRequestAssigneesTable {
+  pull_request_id: number
+  user_id: number
+}
+
+export type PullRequest = Selectable<PullRequestsTable>
+/** Its number is given when it is stored. */
+export type NewPullRequest = Omit<Insertable<PullRequestsTable>, 'id' | 'number'>
+
+/** What may change of a pull request. */
+export type PullRequestChanges = Partial<
+  Omit<
+    PullRequest,
+    'id' | 'repository_id' | 'number' | 'create_time' | 'comment_count' | 'change_count' | 'update_time'
+  >
+>
+
+const pullByNumber = prepareFirst((db, repositoryId: number, number: number) =>
+  db.selectFrom('pull_requests').selectAll().where('repository_id', '=', repositoryId).where('number', '=', number),
+)
+
+const pullById = prepareFirst((db, id: number) => db.selectFrom('pull_requests').selectAll().where('id', '=', id))
+
+/** The pull request with a number of its repository. */
+export function findPullRequest(db: Db, repositoryId: number, number: number): Promise<PullRequest | undefined> {
+  return pullByNumber(db, repositoryId, number)
+}
+
+export function findPullRequestById(db: Db, id: number): Promise<PullRequest | undefined> {
+  return pullById(db, id)
+}
+
+/** Where the commits of a pull request come from, and where they are to go. */
+export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {
+  readonly head_repository_id: number
+}
+
+/** Of the pull requests between two branches the open one or, if there is none, the latest. */
+export async function findPullRequestBetween(db: Db, coordinates: PullCoordinates): Promise<PullRequest | undefined> {
+  const between = db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .where('head_repository_id', '=', coordinates.head_repository_id)
+    .where('head_branch', '=', coordinates.head_branch)
+    .where('repository_id', '=', coordinates.repository_id)
+    .where('base_branch', '=', coordinates.base_branch)
+  // Not a parameter: the condition of the index.
+  const open = await between.where(sql<boolean>`state = 'OPEN'`).executeTakeFirst()
+  return open ?? between.orderBy('id', 'desc').limit(1).executeTakeFirst()
+}
+
+/** The pull request whose merge made a commit or, if they are several, the latest. */
+export function findPullRequestByMergeCommit(
+  db: Db,
+  repositoryId: number,
+  commitId: string,
+): Promise<PullRequest | undefined> {
+  return db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('merge_commit', '=', commitId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/**
+ * Stores a pull request under the next number of its repository.
+ *
+ * @throws a unique violation when an open one asks for the same; a foreign key violation when a repository is gone.
+ */
+export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
+  const number = await takeIssueNumber(tx, pull.repository_id)
+  return tx
+    .insertInto('pull_requests')
+    .values({ ...pull, number })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** @returns 0 when the repository is gone: what would have the number finds that out. */
+async function takeIssueNumber(tx: Tx, repositoryId: number): Promise<number> {
+  const taken = await tx
+    .updateTable('repositories')
+    .set((eb) => ({ last_issue_number: eb('last_issue_number', '+', 1) }))
+    .where('id', '=', repositoryId)
+    .returning('last_issue_number')
+    .executeTakeFirst()
+  return taken?.last_issue_number ?? 0
+}
+
+/**
+ * Changes a pull request that exists. What participants would want to see goes with `touchPull`.
+ *
+ * @throws a unique violation when an open one asks for the same.
+ */
+export function updatePullRequest(tx: Tx, id: number, changes: PullRequestChanges): Promise<PullRequest> {
+  return tx.updateTable('pull_requests').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** What was counted of a pull request, and between which commits. */
+export type PullCountColumns = Pick<
+  PullRequest,
+  'counted_base' | 'counted_head' | 'additions' | 'deletions' | 'changed_files'
+>
+
+/** Keeps what was counted of a pull request, should it still be there. */
+export async function storeCounts(db: Db, id: number, counts: PullCountColumns): Promise<void> {
+  await db.updateTable('pull_requests').set(counts).where('id', '=', id).execute()
+}
+
+/**
+ * Says that something changed which a participant would want to see. Whoever did it and had seen everything before still has.
+ *
+ * @param now Unix seconds.
+ * @param actorId undefined when nobody in particular did it.
+ */
+export async function touchPull(tx: Tx, id: number, now: number, actorId?: number): Promise<void> {
+  const touched = await tx
+    .updateTable('pull_requests')
+    .set((eb) => ({ update_time: now, change_count: eb('change_count', '+', 1) }))
+    .where('id', '=', id)
+    .returning('change_count')
+    .executeTakeFirst()
+  if (!touched) return
+  // Whatever they would want to see, a merge may have waited for.
+  await wakeAutoMerge(tx, now * 1000, id)
+  if (actorId === undefined) return
+  const seen = touched.change_count
+  await tx
+    .updateTable('pull_participants')
+    .set({ seen })
+    .where('pull_request_id', '=', id)
+    .where('user_id', '=', actorId)
+    .where('seen', '=', seen - 1)
+    .execute()
+}
+
+/** Labels of pull requests, by the id of the pull request; of each by name. */
+export async function labelsOfPulls(db: Db, pullIds: readonly number[]): Promise<ReadonlyMap<number, Label[]>> {
+  if (pullIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('pull_request_labels')
+    .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
+    .selectAll('labels')
+    .select('pull_request_labels.pull_request_id')
+    .where('pull_request_labels.pull_request_id', 'in', pullIds)
+    .orderBy('labels.name')
+    .orderBy('labels.id')
+    .execute()
+  return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
+}
+
+/** Ids of the assignees of pull requests, by the id of the pull request; in the order of their ids. */
+export async function assigneesOfPulls(db: Db, pullIds: readonly number[]): Promise<ReadonlyMap<number, number[]>> {
+  if (pullIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('pull_request_assignees')
+    .selectAll()
+    .where('pull_request_id', 'in', pullIds)
+    .orderBy('pull_request_id')
+    .orderBy('user_id')
+    .execute()
+  return grouped(rows.map(({ pull_request_id, user_id }) => [pull_request_id, user_id]))
+}
+
+/** Values by key, in their order. */
+function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const [key, value] of pairs) {
+    const group = groups.get(key)
+    if (group) group.push(value)
+    else groups.set(key, [value])
+  }
+  return groups
+}

@@ -1,0 +1,382 @@
+import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
+
+/** What somebody thinks of a pull request, or is asked to think about it. */
+export interface ReviewsTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  pull_request_id: number
+  /** Whose it is, or who is asked; null when a team is asked, or the account is gone. */
+  reviewer_id: number | null
+  /** The team that is asked. */
+  team_id: number | null
+  /** Only its reviewer sees one that is pending, and has one at most. */
+  state: 'PENDING' | 'APPROVED' | 'REQUEST_CHANGES' | 'COMMENT' | 'REQUEST_REVIEW'
+  /** Head of the pull request that it is about. */
+  commit_id: string
+  /** Where that left the base; empty where it is not known. */
+  merge_base: Generated<string>
+  /** 0 or 1, as are the next one and `dismissed`: whether it counts, as far as that was known when it was made. */
+  official: number
+  /** Whether something else is proposed since, as of `compared_head`. */
+  stale: Generated<number>
+  /** The head with which what was reviewed was last compared, on the present base; empty for none. */
+  compared_head: string
+  /** Where that head left the base then; empty where it did not. */
+  compared_base: Generated<string>
+  dismissed: Generated<number>
+  /** Kept by triggers on `review_comments`. */
+  comments_count: Generated<number>
+  /** Unix seconds, as is the next one. When it was submitted. */
+  create_time: number
+  update_time: number
+  /** Why it was dismissed. */
+  dismissal_message: Generated<string>
+  /** Markdown. */
+  body: string
+}
+
+export type Review = Selectable<ReviewsTable>
+export type NewReview = Insertable<ReviewsTable>
+export type ReviewChanges = Partial<
+  Omit<Review, 'id' | 'pull_request_id' | 'reviewer_id' | 'team_id' | 'comments_count'>
+>
+
+/** Whose eyes a list of reviews is for. */
+export interface ReviewViewer {
+  /** Undefined for somebody who is not signed in. */
+  readonly userId: number | undefined
+  /** Which teams are seen, all of the organisation that owns the repository; undefined when none does. */
+  readonly teams: { readonly organizationId: number; readonly viewer: TeamViewer } | undefined
+}
+
+/** A review as far as it matters for whether it counts. */
+export type Vote = Pick<
+  Review,
+  'id' | 'reviewer_id' | 'team_id' | 'state' | 'official' | 'dismissed' | 'stale' | 'compared_head'
+>
+
+const VOTE_COLUMNS = [
+  'id',
+  'reviewer_id',
+  'team_id',
+  'state',
+  'official',
+  'dismissed',
+  'stale',
+  'compared_head',
+] as const
+
+const VOTES = ['APPROVED', 'REQUEST_CHANGES'] as const
+
+/** What was submitted, and can be out of date. */
+const SUBMITTED = [...VOTES, 'COMMENT'] as const
+
+/** What was looked at. */
+export type Reviewed = Pick<Review, 'commit_id' | 'merge_base'>
+
+/** The review of a pull request with an id, as far as the viewer may see it. */
+export function findReview(db: Db, pullId: number, viewer: ReviewViewer, id: number): Promise<Review | undefined> {
+  return selectReviews(db, pullId, viewer).selectAll('reviews').where('reviews.id', '=', id).executeTakeFirst()
+}
+
+/** A review by its id, whoever may see it. */
+export function findReviewById(db: Db, id: number): Promise<Review | undefined> {
+  return db.selectFrom('reviews').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Reviews of a pull request, and those that somebody is asked for, oldest first. */
+export function listReviews(
+  db: Db,
+  pullId: number,
+  viewer: ReviewViewer,
+  offset: number,
+  limit: number,
+): Promise<Review[]> {
+  return selectReviews(db, pullId, viewer)
+    .selectAll('reviews')
+    .orderBy('reviews.id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countReviews(db: Db, pullId: number, viewer: ReviewViewer): Promise<number> {
+  const { count } = await selectReviews(db, pullId, viewer)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectReviews(db: Db, pullId: number, { userId, teams }: ReviewViewer) {
+  return db
+    .selectFrom('reviews')
+    .where('reviews.pull_request_id', '=', pullId)
+    .where((eb) => eb.or([eb('reviews.state', '<>', 'PENDING'), eb('reviews.reviewer_id', '=', userId ?? null)]))
+    .where((eb) =>
+      eb.or([
+        eb('reviews.team_id', 'is', null),
+        ...(teams === undefined
+          ? []
+          : [
+              eb.exists(
+                eb
+                  .selectFrom('teams')
+                  .select('teams.id')
+                  .whereRef('teams.id', '=', 'reviews.team_id')
+                  .where('teams.organization_id', '=', teams.organizationId)
+                  .where(teamsVisibleTo(teams.viewer)),
+              ),
+            ]),
+      ]),
+    )
+}
+
+/** The review that somebody has not submitted yet. */
+export function findPendingReview(db: Db, pullId: number, reviewerId: number): Promise<Review | undefined> {
+  return db
+    .selectFrom('reviews')
+    .selectAll()
+    .where('pull_request_id', '=', pullId)
+    .where('reviewer_id', '=', reviewerId)
+    .where('state', '=', sql.lit('PENDING' as const))
+    .executeTakeFirst()
+}
+
+/** Stores a review. One that is pending or official beside another one of its kind violates a UNIQUE constraint. */
+export function insertReview(tx: Tx, review: NewReview): Promise<Review> {
+  return tx.insertInto('reviews').values(review).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Changes a review; undefined when it is gone. */
+export function updateReview(tx: Tx, id: number, changes: ReviewChanges): Promise<Review | undefined> {
+  return tx.updateTable('reviews').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+/** Deletes a review with its comments. @returns whether it was there. */
+export async function deleteReview(tx: Tx, id: number): Promise<boolean> {
+  const { numDeletedRows } = await tx.deleteFrom('reviews').where('id', '=', id).executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+/** What somebody said of a pull request before counts no more. */
+export async function clearOfficialVotes(tx: Tx, pullId: number, reviewerId: number): Promise<void> {
+  await tx
+    .updateTable('reviews')
+    .set({ official: 0 })
+    .where('pull_request_id', '=', pullId)
+    .where('reviewer_id', '=', reviewerId)
+    .where('state', 'in', VOTES)
+    .where('official', '=', 1)
+    .execute()
+}
+
+/** Approvals and rejections of a pull request, whether or not they count, in the order in which they were submitted. */
+export function listVotes(db: Db, pullId: number): Promise<Vote[]> {
+  return db
+    .selectFrom('reviews')
+    .select(VOTE_COLUMNS)
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', VOTES)
+    .orderBy('create_time')
+    .orderBy('id')
+    .execute()
+}
+
+/** What counts of the reviews of a pull request, as far as that was known when they were made, and of those that it waits for. */
+export async function listOfficial(db: Db, pullId: number): Promise<Vote[]> {
+  const official = db
+    .selectFrom('reviews')
+    .select(VOTE_COLUMNS)
+    .where('pull_request_id', '=', pullId)
+    .where('official', '=', sql.lit(1))
+  // Two conditions of two indexes.
+  const votes = await official
+    .where('state', 'in', [sql.lit('APPROVED' as const), sql.lit('REQUEST_CHANGES' as const)])
+    .orderBy('create_time')
+    .orderBy('id')
+    .execute()
+  const requests = await official.where('state', '=', sql.lit('REQUEST_REVIEW' as const)).execute()
+  return [...votes, ...requests]
+}
+
+/** Reviews that pull requests are waiting for, oldest first. */
+export async function listReviewRequests(db: Db, pullIds: readonly number[]): Promise<Review[]> {
+  if (pullIds.length === 0) return []
+  return db
+    .selectFrom('reviews')
+    .selectAll()
+    .where('pull_request_id', 'in', pullIds)
+    .where('state', '=', sql.lit('REQUEST_REVIEW' as const))
+    .orderBy('id')
+    .execute()
+}
+
+/** Takes back what somebody, or a team, is asked for. @returns whether they were. */
+export async function deleteReviewRequest(
+  tx: Tx,
+  pullId: number,
+  asked: { readonly userId: number } | { readonly teamId: number },
+): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('reviews')
+    .where('pull_request_id', '=', pullId)
+    .where('state', '=', sql.lit('REQUEST_REVIEW' as const))
+    .where((eb) => ('userId' in asked ? eb('reviewer_id', '=', asked.userId) : eb('team_id', '=', asked.teamId)))
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+/** Whoever reviews answers for themselves and for their teams. */
+export async function deleteAnsweredRequests(tx: Tx, pullId: number, reviewerId: number): Promise<void> {
+  await tx
+    .deleteFrom('reviews')
+    .where('pull_request_id', '=', pullId)
+    .where('state', '=', sql.lit('REQUEST_REVIEW' as const))
+    .where((eb) =>
+      eb.or([
+        eb('reviewer_id', '=', reviewerId),
+        eb('team_id', 'in', eb.selectFrom('team_members').select('team_id').where('user_id', '=', reviewerId)),
+      ]),
+    )
+    .execute()
+}
+
+/** Whoever has reviewed a pull request, in whatever way. */
+export async function listReviewerIds(db: Db, pullId: number): Promise<number[]> {
+  const found = await db
+    .selectFrom('reviews')
+    .select('reviewer_id')
+    .distinct()
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', SUBMITTED)
+    .where('reviewer_id', 'is not', null)
+    .execute()
+  return found.flatMap(({ reviewer_id }) => reviewer_id ?? [])
+}
+
+/**
+ * What was looked at, what counts before all else and the latest first, of which it is not known whether a head still proposes the same.
+ *
+ * @param reviews all of them, or those alone that count.
+ */
+export function listUncompared(
+  db: Db,
+  pullId: number,
+  head: string,
+  reviews: 'all' | 'official',
+  limit: number,
+): Promise<Reviewed[]> {
+  return db
+    .selectFrom('reviews')
+    .select(['commit_id', 'merge_base'])
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', SUBMITTED)
+    .where('compared_head', '<>', head)
+    .$if(reviews === 'official', (query) => query.where('official', '=', 1))
+    .groupBy(['commit_id', 'merge_base'])
+    .orderBy((eb) => eb.fn.max('official'), 'desc')
+    .orderBy((eb) => eb.fn.max('id'), 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** Where the heads with which the reviews of a pull request were compared left the base; empty without reviews. */
+export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
+  const found = await db
+    .selectFrom('reviews')
+    .select('compared_base')
+    .distinct()
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', SUBMITTED)
+    .execute()
+  return found.map(({ compared_base }) => compared_base)
+}
+
+/** Forgets the comparisons of a pull request with a head that left the base elsewhere: something else is proposed since. */
+export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string): Promise<void> {
+  await tx
+    .updateTable('reviews')
+    .set({ compared_head: '', compared_base: mergeBase })
+    .where('pull_request_id', '=', pullId)
+    .where('compared_base', '<>', mergeBase)
+    .execute()
+}
+
+/** Notes whether a head, which left the base at `mergeBase`, proposes something else than what was looked at. */
+export async function setCompared(
+  tx: Tx,
+  pullId: number,
+  reviewed: Reviewed,
+  { head, mergeBase }: { readonly head: string; readonly mergeBase: string },
+  isStale: boolean,
+): Promise<void> {
+  await tx
+    .updateTable('reviews')
+    .set({ stale: Number(isStale), compared_head: head, compared_base: mergeBase })
+    .where('pull_request_id', '=', pullId)
+    .where('commit_id', '=', reviewed.commit_id)
+    .where('merge_base', '=', reviewed.merge_base)
+    .where('state', 'in', SUBMITTED)
+    .execute()
+}
+
+/** Dismisses the approvals of what was looked at. @returns whether there were any. */
+export async function dismissApprovals(tx: Tx, pullId: number, reviewed: Reviewed): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('reviews')
+    .set({ dismissed: 1 })
+    .where('pull_request_id', '=', pullId)
+    .where('commit_id', '=', reviewed.commit_id)
+    .where('merge_base', '=', reviewed.merge_base)
+    .where('state', '=', sql.lit('APPROVED' as const))
+    .where('dismissed', '=', 0)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
+}
+
+/** Forgets all comparisons of a pull request, as its base is another one now. */
+export async function forgetComparisons(tx: Tx, pullId: number): Promise<void> {
+  await tx.updateTable('reviews').set({ compared_head: '' }).where('pull_request_id', '=', pullId).execute()
+}
+
+/** Lets some votes count, and no others of the pull request. */
+export async function setOfficialVotes(tx: Tx, pullId: number, ids: ReadonlySet<number>): Promise<void> {
+  const votes = tx.updateTable('reviews').where('pull_request_id', '=', pullId).where('state', 'in', VOTES)
+  await votes.set({ official: 0 }).where('official', '=', 1).execute()
+  if (ids.size > 0)
+    await votes
+      .set({ official: 1 })
+      .where('id', 'in', [...ids])
+      .execute()
+}
+
+/** Notes whether what somebody is asked for would count. */
+export async function setOfficialRequest(tx: Tx, id: number, isOfficial: boolean): Promise<void> {
+  await tx
+    .updateTable('reviews')
+    .set({ official: Number(isOfficial) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Dismisses what somebody said of a pull request up to one of their reviews, whichever way. */
+export async function dismissVotes(
+  tx: Tx,
+  pullId: number,
+  reviewerId: number,
+  last: Pick<Review, 'id' | 'create_time'>,
+  changes: Pick<ReviewChanges, 'dismissal_message' | 'update_time'>,
+): Promise<void> {
+  await tx
+    .updateTable('reviews')
+    .set({ ...changes, dismissed: 1 })
+    .where('pull_request_id', '=', pullId)
+    .where('reviewer_id', '=', reviewerId)
+    .where('state', 'in', VOTES)
+    .where((eb) => eb(eb.refTuple('create_time', 'id'), '<=', eb.tuple(last.create_time, last.id)))
+    .where('dismissed', '=', 0)
+    .execute()
+}

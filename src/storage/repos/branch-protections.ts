@@ -1,0 +1,284 @@
+import type { Generated, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+
+/** Settings of a rule that are on or off, 0 or 1 in rows. */
+export const PROTECTION_FLAGS = [
+  'enable_push',
+  'enable_push_whitelist',
+  'push_whitelist_deploy_keys',
+  'enable_force_push',
+  'enable_force_push_allowlist',
+  'force_push_allowlist_deploy_keys',
+  'enable_merge_whitelist',
+  'enable_bypass_allowlist',
+  'enable_status_check',
+  'enable_approvals_whitelist',
+  'block_on_rejected_reviews',
+  'block_on_official_review_requests',
+  'block_on_outdated_branch',
+  'block_admin_merge_override',
+  'dismiss_stale_approvals',
+  'ignore_stale_approvals',
+  'require_signed_commits',
+] as const
+export type ProtectionFlag = (typeof PROTECTION_FLAGS)[number]
+
+/** What the users and teams on a list may do: push, push by force, merge, merge what is not ready; or whose approval counts. */
+export const PROTECTION_LISTS = ['push', 'force_push', 'merge', 'bypass', 'approvals'] as const
+export type ProtectionList = (typeof PROTECTION_LISTS)[number]
+
+/** Rules about branches. */
+export interface BranchProtectionsTable extends Record<ProtectionFlag, number> {
+  id: Generated<number>
+  repository_id: number
+  /** A name of a branch or a glob. */
+  rule_name: string
+  /** From 1; the lowest comes first. */
+  priority: number
+  /** A JSON array of texts. */
+  status_check_contexts: string
+  required_approvals: number
+  /** Globs between semicolons. */
+  protected_file_patterns: string
+  unprotected_file_patterns: string
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+}
+
+export interface BranchProtectionUsersTable {
+  protection_id: number
+  list: ProtectionList
+  user_id: number
+}
+
+export interface BranchProtectionTeamsTable {
+  protection_id: number
+  list: ProtectionList
+  team_id: number
+}
+
+type Row = Selectable<BranchProtectionsTable>
+
+/** A rule about branches. */
+export interface BranchProtection
+  extends Omit<Row, ProtectionFlag | 'status_check_contexts'>,
+    Readonly<Record<ProtectionFlag, boolean>> {
+  readonly status_check_contexts: readonly string[]
+}
+
+/** What may change of a rule. */
+export type ProtectionSettings = Omit<BranchProtection, 'id' | 'repository_id' | 'create_time' | 'update_time'>
+
+/** A user or a team on a list of a rule. */
+export interface ListedAccount {
+  readonly protection_id: number
+  readonly list: ProtectionList
+  readonly id: number
+  readonly name: string
+}
+
+/** Users and teams on the lists of rules. */
+export interface ListedAccounts {
+  readonly users: readonly ListedAccount[]
+  readonly teams: readonly ListedAccount[]
+}
+
+/** A list of a rule. */
+export type Listing = Pick<ListedAccount, 'protection_id' | 'list'>
+
+const rulesOf = prepareQuery((db, repositoryId: number) =>
+  db.selectFrom('branch_protections').selectAll().where('repository_id', '=', repositoryId).orderBy('id'),
+)
+
+const ruleByName = prepareFirst((db, repositoryId: number, name: string) =>
+  db
+    .selectFrom('branch_protections')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('rule_name', '=', name),
+)
+
+const usersOf = prepareQuery((db, repositoryId: number) =>
+  db
+    .selectFrom('branch_protections')
+    .innerJoin('branch_protection_users', 'protection_id', 'branch_protections.id')
+    .innerJoin('users', 'users.id', 'branch_protection_users.user_id')
+    .select(['protection_id', 'list', 'users.id', 'users.username as name'])
+    .where('repository_id', '=', repositoryId)
+    .orderBy('users.id'),
+)
+
+const teamsOf = prepareQuery((db, repositoryId: number) =>
+  selectTeams(db, repositoryId).select(['protection_id', 'list', 'teams.id', 'teams.name']).orderBy('teams.id'),
+)
+
+const listingsByName = prepareQuery((db, repositoryId: number, userId: number) =>
+  db
+    .selectFrom('branch_protections')
+    .innerJoin('branch_protection_users', 'protection_id', 'branch_protections.id')
+    .select(['protection_id', 'list'])
+    .where('repository_id', '=', repositoryId)
+    .where('user_id', '=', userId),
+)
+
+const listingsByTeam = prepareQuery((db, repositoryId: number, userId: number) =>
+  selectTeams(db, repositoryId)
+    .innerJoin('team_members', 'team_members.team_id', 'teams.id')
+    .select(['protection_id', 'list'])
+    .where('team_members.user_id', '=', userId),
+)
+
+/** The lists of teams, as far as the repository is one of the team's: it may have passed to another owner. */
+function selectTeams(db: Db, repositoryId: number) {
+  return db
+    .selectFrom('branch_protections')
+    .innerJoin('branch_protection_teams', 'protection_id', 'branch_protections.id')
+    .innerJoin('repositories', 'repositories.id', 'branch_protections.repository_id')
+    .innerJoin('teams', (join) =>
+      join
+        .onRef('teams.id', '=', 'branch_protection_teams.team_id')
+        .onRef('teams.organization_id', '=', 'repositories.owner_id'),
+    )
+    .where('repositories.id', '=', repositoryId)
+    .where((eb) =>
+      eb.or([
+        eb('teams.permission', '=', 'owner'),
+        eb('teams.includes_all_repositories', '=', 1),
+        eb.exists(
+          eb
+            .selectFrom('team_repositories')
+            .select('team_repositories.team_id')
+            .whereRef('team_repositories.team_id', '=', 'teams.id')
+            .whereRef('team_repositories.repository_id', '=', 'repositories.id'),
+        ),
+      ]),
+    )
+}
+
+/** The rules of a repository, oldest first. */
+export async function listBranchProtections(db: Db, repositoryId: number): Promise<BranchProtection[]> {
+  return (await rulesOf(db, repositoryId)).map(fromRow)
+}
+
+/** The rule of a name. */
+export async function findBranchProtection(
+  db: Db,
+  repositoryId: number,
+  name: string,
+): Promise<BranchProtection | undefined> {
+  const row = await ruleByName(db, repositoryId, name)
+  return row && fromRow(row)
+}
+
+/** Everybody on the lists of a repository's rules, by number. */
+export async function findListed(db: Db, repositoryId: number): Promise<ListedAccounts> {
+  return { users: await usersOf(db, repositoryId), teams: await teamsOf(db, repositoryId) }
+}
+
+/** The lists of a repository's rules that a user is on, by name or as a member of a team. */
+export async function findListings(db: Db, repositoryId: number, userId: number): Promise<Listing[]> {
+  return [...(await listingsByName(db, repositoryId, userId)), ...(await listingsByTeam(db, repositoryId, userId))]
+}
+
+/**
+ * Stores a rule whose lists are empty.
+ *
+ * @returns its id.
+ * @throws a unique violation when the repository has one of that name.
+ */
+export async function insertBranchProtection(
+  tx: Tx,
+  repositoryId: number,
+  settings: ProtectionSettings,
+  createTime: number,
+): Promise<number> {
+  const row = { ...toRow(settings), repository_id: repositoryId, create_time: createTime, update_time: createTime }
+  const { id } = await tx.insertInto('branch_protections').values(row).returning('id').executeTakeFirstOrThrow()
+  return id
+}
+
+/** Changes a rule that exists. */
+export async function updateBranchProtection(
+  tx: Tx,
+  id: number,
+  settings: ProtectionSettings,
+  updateTime: number,
+): Promise<void> {
+  const changes = { ...toRow(settings), update_time: updateTime }
+  await tx.updateTable('branch_protections').set(changes).where('id', '=', id).execute()
+}
+
+/** Replaces the users, or the teams, on a list of a rule. */
+export async function setListed(
+  tx: Tx,
+  kind: keyof ListedAccounts,
+  { protection_id, list }: Listing,
+  ids: readonly number[],
+): Promise<void> {
+  if (kind === 'users') {
+    const table = 'branch_protection_users'
+    await tx.deleteFrom(table).where('protection_id', '=', protection_id).where('list', '=', list).execute()
+    const rows = ids.map((user_id) => ({ protection_id, list, user_id }))
+    if (rows.length > 0) await tx.insertInto(table).values(rows).execute()
+  } else {
+    const table = 'branch_protection_teams'
+    await tx.deleteFrom(table).where('protection_id', '=', protection_id).where('list', '=', list).execute()
+    const rows = ids.map((team_id) => ({ protection_id, list, team_id }))
+    if (rows.length > 0) await tx.insertInto(table).values(rows).execute()
+  }
+}
+
+/** Gives a rule another place in the order. */
+export async function setPriority(tx: Tx, id: number, priority: number): Promise<void> {
+  await tx.updateTable('branch_protections').set({ priority }).where('id', '=', id).execute()
+}
+
+/**
+ * Gives the rule of a name, if there is one, another name, unless there is one of that name too.
+ *
+ * @returns its number, undefined when no rule has another name now.
+ */
+export async function renameBranchProtection(
+  tx: Tx,
+  repositoryId: number,
+  from: string,
+  to: string,
+): Promise<number | undefined> {
+  if (await findBranchProtection(tx, repositoryId, to)) return undefined
+  const renamed = await tx
+    .updateTable('branch_protections')
+    .set({ rule_name: to })
+    .where('repository_id', '=', repositoryId)
+    .where('rule_name', '=', from)
+    .returning('id')
+    .executeTakeFirst()
+  return renamed?.id
+}
+
+/** @returns whether it was there. */
+export async function deleteBranchProtection(tx: Tx, id: number): Promise<boolean> {
+  const deleted = await tx.deleteFrom('branch_protections').where('id', '=', id).returning('id').executeTakeFirst()
+  return deleted !== undefined
+}
+
+function fromRow(row: Row): BranchProtection {
+  const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, row[flag] === 1]))
+  return {
+    ...row,
+    ...(flags as Record<ProtectionFlag, boolean>),
+    status_check_contexts: JSON.parse(row.status_check_contexts),
+  }
+}
+
+function toRow(settings: ProtectionSettings) {
+  const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, settings[flag] ? 1 : 0]))
+  const { rule_name, priority, required_approvals, protected_file_patterns, unprotected_file_patterns } = settings
+  return {
+    ...(flags as Record<ProtectionFlag, number>),
+    ...{ rule_name, priority, required_approvals, protected_file_patterns, unprotected_file_patterns },
+    status_check_contexts: JSON.stringify(settings.status_check_contexts),
+  }
+}

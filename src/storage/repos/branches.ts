@@ -1,0 +1,132 @@
+import { type Generated, type Selectable, sql } from 'kysely'
+import { containsSql, type Db, type Tx } from '../database/database.ts'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+
+/** What the branches of a repository point to. Git is the truth; this follows, and answers lists without opening Git. */
+export interface BranchesTable {
+  repository_id: number
+  /** Without `refs/heads/`. */
+  name: string
+  /** 40 hexadecimal digits. */
+  commit_id: string
+  /** Committer's time of the commit, Unix seconds. */
+  commit_time: number
+}
+
+/** Updates of refs that were about to be made. A row that is left over means that refs have to be read from Git. */
+export interface PendingRefUpdatesTable {
+  id: Generated<number>
+  repository_id: number
+  /** Unix seconds. */
+  create_time: Generated<number>
+}
+
+export type Branch = Selectable<BranchesTable>
+export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
+
+const branchByName = prepareFirst((db, repositoryId: number, name: string) =>
+  db.selectFrom('branches').selectAll().where('repository_id', '=', repositoryId).where('name', '=', name),
+)
+
+const pendingByRepository = prepareQuery((db, repositoryId: number) =>
+  db.selectFrom('pending_ref_updates').selectAll().where('repository_id', '=', repositoryId),
+)
+
+const branchCount = prepareFirst((db, repositoryId: number) =>
+  db.selectFrom('repositories').select('branch_count').where('id', '=', repositoryId),
+)
+
+/** The branch of a name. */
+export function findBranch(db: Db, repositoryId: number, name: string): Promise<Branch | undefined> {
+  return branchByName(db, repositoryId, name)
+}
+
+/** Of some branches, each by the id of its repository and its name, those that are there. */
+export function findBranches(db: Db, names: readonly (readonly [number, string])[]): Promise<Branch[]> {
+  if (names.length === 0) return Promise.resolve([])
+  const wanted = sql.join(names.map(([repositoryId, name]) => sql`(${repositoryId}, ${name})`))
+  return db
+    .selectFrom('branches')
+    .selectAll()
+    .where(sql<boolean>`(repository_id, name) in (values ${wanted})`)
+    .execute()
+}
+
+/** Branches whose names have a part, in any case of its letters; latest commit first, then by name. */
+export function pageOfBranches(
+  db: Db,
+  repositoryId: number,
+  part: string,
+  offset: number,
+  limit: number,
+): Promise<Branch[]> {
+  return db
+    .selectFrom('branches')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .$if(part !== '', (query) => query.where((eb) => containsSql(eb.ref('name'), part)))
+    .orderBy('commit_time', 'desc')
+    .orderBy('name')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. All of them are not counted anew: triggers keep their number. */
+export async function countBranches(db: Db, repositoryId: number, part: string): Promise<number> {
+  if (part === '') return (await branchCount(db, repositoryId))?.branch_count ?? 0
+  const { count } = await db
+    .selectFrom('branches')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('repository_id', '=', repositoryId)
+    .where((eb) => containsSql(eb.ref('name'), part))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Stores what branches point to. */
+export async function putBranches(tx: Tx, branches: readonly Branch[]): Promise<void> {
+  if (branches.length === 0) return
+  await tx
+    .insertInto('branches')
+    .values(branches)
+    .onConflict((conflict) =>
+      conflict.columns(['repository_id', 'name']).doUpdateSet((eb) => ({
+        commit_id: eb.ref('excluded.commit_id'),
+        commit_time: eb.ref('excluded.commit_time'),
+      })),
+    )
+    .execute()
+}
+
+/** Forgets branches; one that is not known is no error. */
+export async function deleteBranches(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx.deleteFrom('branches').where('repository_id', '=', repositoryId).where('name', 'in', names).execute()
+}
+
+/** Notes that refs are about to be updated, and returns the number of the note. */
+export async function insertPendingRefUpdate(tx: Tx, repositoryId: number, createTime: number): Promise<number> {
+  const { id } = await tx
+    .insertInto('pending_ref_updates')
+    .values({ repository_id: repositoryId, create_time: createTime })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+export async function deletePendingRefUpdates(tx: Tx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.deleteFrom('pending_ref_updates').where('id', 'in', ids).execute()
+}
+
+/** The notes of a repository. */
+export function pendingRefUpdatesOf(db: Db, repositoryId: number): Promise<PendingRefUpdate[]> {
+  return pendingByRepository(db, repositoryId)
+}
+
+/** The repositories that there are notes of. */
+export async function repositoriesWithPendingRefUpdates(db: Db): Promise<number[]> {
+  const rows = await db.selectFrom('pending_ref_updates').select('repository_id').distinct().execute()
+  return rows.map(({ repository_id }) => repository_id)
+}

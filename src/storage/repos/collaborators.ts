@@ -1,0 +1,102 @@
+import type { Selectable } from 'kysely'
+import type { User } from '../accounts/users.ts'
+import type { Db, Tx } from '../database/database.ts'
+
+/** Users who were given access to one repository. */
+export interface CollaboratorsTable {
+  repository_id: number
+  user_id: number
+  level: 'read' | 'write' | 'admin'
+}
+
+export type Collaborator = Selectable<CollaboratorsTable>
+
+/** Collaborators of a repository, by number. */
+export function listCollaborators(db: Db, repositoryId: number, offset: number, limit: number): Promise<User[]> {
+  return db
+    .selectFrom('collaborators')
+    .innerJoin('users', 'users.id', 'collaborators.user_id')
+    .selectAll('users')
+    .where('collaborators.repository_id', '=', repositoryId)
+    .orderBy('collaborators.user_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countCollaborators(db: Db, repositoryId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('collaborators')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** What a user was given on a repository; undefined for nothing. */
+export function findCollaborator(db: Db, repositoryId: number, userId: number): Promise<Collaborator | undefined> {
+  return db
+    .selectFrom('collaborators')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+}
+
+/** Gives a user access, in place of what the user had. */
+export async function putCollaborator(tx: Tx, collaborator: Collaborator): Promise<void> {
+  const { level } = collaborator
+  await tx
+    .insertInto('collaborators')
+    .values(collaborator)
+    .onConflict((conflict) => conflict.columns(['repository_id', 'user_id']).doUpdateSet({ level }))
+    .execute()
+}
+
+/** Takes access away; who had none is no error. */
+export async function deleteCollaborator(tx: Tx, repositoryId: number, userId: number): Promise<void> {
+  await tx.deleteFrom('collaborators').where('repository_id', '=', repositoryId).where('user_id', '=', userId).execute()
+}
+
+/** Takes away what a user was given on each repository of an owner. */
+export async function deleteCollaborationsWith(tx: Tx, ownerId: number, userId: number): Promise<void> {
+  await tx
+    .deleteFrom('collaborators')
+    .where('user_id', '=', userId)
+    .where('repository_id', 'in', (eb) => eb.selectFrom('repositories').select('id').where('owner_id', '=', ownerId))
+    .execute()
+}
+
+/**
+ * Active users to whom a repository may have been given: its owner, its collaborators, and the members of the teams of the
+ * organisation that owns it, in the order in which their accounts were made. What exactly was given is in repository-grants.ts.
+ */
+export function listParticipants(
+  db: Db,
+  { id, owner_id }: { readonly id: number; readonly owner_id: number },
+  limit: number,
+): Promise<User[]> {
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where('state', '=', 'NORMAL')
+    .where(({ eb, or }) =>
+      or([
+        eb('id', '=', owner_id),
+        eb('id', 'in', db.selectFrom('collaborators').select('user_id').where('repository_id', '=', id)),
+        eb(
+          'id',
+          'in',
+          db
+            .selectFrom('teams')
+            .innerJoin('team_members', 'team_members.team_id', 'teams.id')
+            .select('team_members.user_id')
+            .where('teams.organization_id', '=', owner_id),
+        ),
+      ]),
+    )
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}

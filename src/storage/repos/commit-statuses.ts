@@ -1,0 +1,167 @@
+import type { Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+
+/** What was said of commits. Rows never change. */
+export interface CommitStatusesTable {
+  repository_id: number
+  /** 40 hexadecimal digits. */
+  commit_id: string
+  /** Among the statuses of the commit, from 1, rising. */
+  number: number
+  context: string
+  state: 'pending' | 'success' | 'error' | 'failure' | 'warning' | 'skipped'
+  target_url: string
+  description: string
+  /** Number of an account, which may be gone: numbers do not come back. */
+  creator_id: number
+  /** Unix seconds. */
+  create_time: number
+}
+
+/** The latest status of each context of a commit: what they amount to must not depend on how many came before. */
+export interface CommitStatusContextsTable {
+  repository_id: number
+  commit_id: string
+  context: string
+  /** Of the status. */
+  number: number
+  /** Of the status. */
+  state: CommitStatusesTable['state']
+}
+
+export type CommitStatus = Selectable<CommitStatusesTable>
+export type NewCommitStatus = Omit<CommitStatus, 'number'>
+
+/** Which commit of which repository. */
+export interface CommitKey {
+  readonly repository_id: number
+  readonly commit_id: string
+}
+
+/** Which statuses of a commit to list, and how. */
+export interface CommitStatusFilter {
+  /** Undefined for all. */
+  readonly state: CommitStatus['state'] | undefined
+  readonly order: 'newest first' | 'oldest first'
+}
+
+/** Statuses of a commit. */
+export function listCommitStatuses(
+  db: Db,
+  commit: CommitKey,
+  { state, order }: CommitStatusFilter,
+  offset: number,
+  limit: number,
+): Promise<CommitStatus[]> {
+  return selectStatuses(db, commit, state)
+    .selectAll()
+    .orderBy('number', order === 'newest first' ? 'desc' : 'asc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countCommitStatuses(
+  db: Db,
+  commit: CommitKey,
+  state: CommitStatus['state'] | undefined,
+): Promise<number> {
+  const { count } = await selectStatuses(db, commit, state)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The latest status of each context of a commit, newest first. */
+export function listLatestCommitStatuses(
+  db: Db,
+  commit: CommitKey,
+  offset: number,
+  limit: number,
+): Promise<CommitStatus[]> {
+  return selectContexts(db, commit)
+    .innerJoin('commit_statuses', (join) =>
+      join
+        .onRef('commit_statuses.repository_id', '=', 'contexts.repository_id')
+        .onRef('commit_statuses.commit_id', '=', 'contexts.commit_id')
+        .onRef('commit_statuses.number', '=', 'contexts.number'),
+    )
+    .selectAll('commit_statuses')
+    .orderBy('contexts.number', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many contexts of a commit are in which state by their latest status. States without any are left out. */
+export async function countLatestStates(
+  db: Db,
+  commit: CommitKey,
+): Promise<ReadonlyMap<CommitStatus['state'], number>> {
+  const rows = await selectContexts(db, commit)
+    .select(['state', (eb) => eb.fn.countAll<number>().as('count')])
+    .groupBy('state')
+    .execute()
+  return new Map(rows.map(({ state, count }) => [state, count]))
+}
+
+/** The contexts of a commit, each with the state of its latest status. */
+export function listContextStates(db: Db, commit: CommitKey): Promise<Pick<CommitStatus, 'context' | 'state'>[]> {
+  return selectContexts(db, commit).select(['context', 'state']).execute()
+}
+
+/** Whether something was said of a commit in a context. */
+export async function hasContext(db: Db, commit: CommitKey, context: string): Promise<boolean> {
+  const found = await selectContexts(db, commit).select('number').where('context', '=', context).executeTakeFirst()
+  return found !== undefined
+}
+
+/** Stores a status, with the next number of its commit. It is the latest of its context from now on. */
+export async function insertCommitStatus(tx: Tx, status: NewCommitStatus): Promise<CommitStatus> {
+  const { repository_id, commit_id, context, state } = status
+  const last = await selectStatuses(tx, status, undefined)
+    .select('number')
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const number = (last?.number ?? 0) + 1
+  await tx
+    .insertInto('commit_status_contexts')
+    .values({ repository_id, commit_id, context, number, state })
+    .onConflict((conflict) =>
+      conflict.columns(['repository_id', 'commit_id', 'context']).doUpdateSet({ number, state }),
+    )
+    .execute()
+  return tx
+    .insertInto('commit_statuses')
+    .values({ ...status, number })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Deletes the statuses of a commit up to a number, except those that are the latest of their context. */
+export async function deleteOldCommitStatuses(tx: Tx, commit: CommitKey, upToNumber: number): Promise<void> {
+  await tx
+    .deleteFrom('commit_statuses')
+    .where('repository_id', '=', commit.repository_id)
+    .where('commit_id', '=', commit.commit_id)
+    .where('number', '<=', upToNumber)
+    .where('number', 'not in', selectContexts(tx, commit).select('number'))
+    .execute()
+}
+
+function selectStatuses(db: Db, { repository_id, commit_id }: CommitKey, state: CommitStatus['state'] | undefined) {
+  return db
+    .selectFrom('commit_statuses')
+    .where('repository_id', '=', repository_id)
+    .where('commit_id', '=', commit_id)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'pending'))
+}
+
+function selectContexts(db: Db, { repository_id, commit_id }: CommitKey) {
+  return db
+    .selectFrom('commit_status_contexts as contexts')
+    .where('contexts.repository_id', '=', repository_id)
+    .where('contexts.commit_id', '=', commit_id)
+}

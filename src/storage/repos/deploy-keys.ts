@@ -1,0 +1,112 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { KeyPage } from '../accounts/public-keys.ts'
+import type { Db, Tx } from '../database/database.ts'
+
+export interface DeployKeysTable {
+  id: Generated<number>
+  repository_id: number
+  /** Row of `public_keys`, which other repositories may share. It goes with the last of them. */
+  key_id: number
+  title: string
+  /** Type, base64 and comment. */
+  line: string
+  /** 0 or 1. */
+  read_only: number
+  /** Unix seconds. */
+  create_time: number
+}
+
+/** A key of a repository. */
+export type DeployKey = Selectable<DeployKeysTable> & { readonly fingerprint: string }
+
+/** Which keys of a repository to list. */
+export interface DeployKeyFilter {
+  /** 0 for all. */
+  readonly keyId: number
+  /** Empty for all. */
+  readonly fingerprint: string
+}
+
+/** Keys of a repository, in the order in which they were added. */
+export async function listDeployKeys(
+  db: Db,
+  repositoryId: number,
+  { keyId, fingerprint }: DeployKeyFilter,
+  offset: number,
+  limit: number,
+): Promise<KeyPage<DeployKey>> {
+  const selected = selectDeployKeys(db, repositoryId)
+    .$if(keyId !== 0, (query) => query.where('deploy_keys.key_id', '=', keyId))
+    .$if(fingerprint !== '', (query) => query.where('public_keys.fingerprint', '=', fingerprint))
+  const keys = await selected
+    .selectAll('deploy_keys')
+    .select('public_keys.fingerprint')
+    .orderBy('deploy_keys.id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await selected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { keys, total }
+}
+
+export async function countDeployKeys(db: Db, repositoryId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('deploy_keys')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The key of a repository with a number. */
+export function findDeployKey(db: Db, repositoryId: number, id: number): Promise<DeployKey | undefined> {
+  return selectDeployKeys(db, repositoryId)
+    .selectAll('deploy_keys')
+    .select('public_keys.fingerprint')
+    .where('deploy_keys.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Whether a key of the repository has the title. */
+export async function hasDeployKeyTitle(db: Db, repositoryId: number, title: string): Promise<boolean> {
+  const found = await db
+    .selectFrom('deploy_keys')
+    .select('id')
+    .where('repository_id', '=', repositoryId)
+    .where('title', '=', title)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** Whether the repository has a key. */
+export async function hasDeployKey(db: Db, repositoryId: number, keyId: number): Promise<boolean> {
+  const found = await db
+    .selectFrom('deploy_keys')
+    .select('id')
+    .where('repository_id', '=', repositoryId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export async function insertDeployKey(tx: Tx, key: Insertable<DeployKeysTable>): Promise<number> {
+  const { id } = await tx.insertInto('deploy_keys').values(key).returning('id').executeTakeFirstOrThrow()
+  return id
+}
+
+/** @returns whether the repository had such a key. */
+export async function deleteDeployKey(db: Db, repositoryId: number, id: number): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('deploy_keys')
+    .where('repository_id', '=', repositoryId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
+}
+
+function selectDeployKeys(db: Db, repositoryId: number) {
+  return db
+    .selectFrom('deploy_keys')
+    .innerJoin('public_keys', 'public_keys.id', 'deploy_keys.key_id')
+    .where('deploy_keys.repository_id', '=', repositoryId)
+}

@@ -1,0 +1,150 @@
+import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+
+export interface ReleasesTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  repository_id: number
+  /** As the tag of Git is called, where there is one. Unique in its repository, in any case of ASCII letters. */
+  tag_name: string
+  /** 0 or 1: what a release leaves behind when it is deleted and its tag stays. It keeps the id, should the tag get a release again. */
+  tag_only: number
+  /** 0 or 1. */
+  draft: number
+  /** 0 or 1. */
+  prerelease: number
+  /** Of the user who published it, who may be gone. */
+  publisher_id: number
+  /** When it was published, or when its tag was made if that was there before; of a draft when it was last saved. Unix seconds. */
+  create_time: number
+  /** Branch or commit that the tag is made from, as given. */
+  target: string
+  title: string
+  /** Markdown. */
+  note: string
+}
+
+export type Release = Selectable<ReleasesTable>
+export type NewRelease = Insertable<ReleasesTable>
+export type ReleaseChanges = Partial<Omit<NewRelease, 'id' | 'repository_id'>>
+
+/** Which releases to list. */
+export interface ReleaseFilter {
+  /** Undefined for both. */
+  readonly draft: boolean | undefined
+  /** Undefined for both. */
+  readonly prerelease: boolean | undefined
+}
+
+/** Releases of a repository, latest first. */
+export function listReleases(
+  db: Db,
+  repositoryId: number,
+  filter: ReleaseFilter,
+  offset: number,
+  limit: number,
+): Promise<Release[]> {
+  return selectReleases(db, repositoryId, filter)
+    .selectAll()
+    .orderBy('create_time', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countReleases(db: Db, repositoryId: number, filter: ReleaseFilter): Promise<number> {
+  const { count } = await selectReleases(db, repositoryId, filter)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The release with an id. */
+export function findRelease(db: Db, repositoryId: number, id: number): Promise<Release | undefined> {
+  return selectReleases(db, repositoryId, EVERY).selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Whatever has a tag, in any case of its ASCII letters: a release, or what one left behind. */
+export function findEntryByTag(db: Db, repositoryId: number, tagName: string): Promise<Release | undefined> {
+  return db
+    .selectFrom('releases')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where(FOLDED_TAG, '=', foldSql(tagName))
+    .executeTakeFirst()
+}
+
+/** Inserts a release. A tag that has an entry already violates a UNIQUE constraint. */
+export function insertRelease(tx: Tx, release: NewRelease): Promise<Release> {
+  return tx.insertInto('releases').values(release).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Changes an entry that exists. */
+export function updateRelease(tx: Tx, id: number, changes: ReleaseChanges): Promise<Release> {
+  return tx.updateTable('releases').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Deletes an entry with every row that hangs off it. */
+export async function deleteRelease(tx: Tx, id: number): Promise<void> {
+  await tx.deleteFrom('releases').where('id', '=', id).execute()
+}
+
+/** What the tags that Git has no more leave: of a release a draft, of less nothing. */
+export async function withdrawReleasesOfTags(tx: Tx, repositoryId: number, tagNames: readonly string[]): Promise<void> {
+  if (tagNames.length === 0) return
+  await tx
+    .deleteFrom('releases')
+    .where('repository_id', '=', repositoryId)
+    .where(FOLDED_TAG, 'in', tagNames.map(foldSql))
+    .where('tag_name', 'in', tagNames)
+    .where('tag_only', '=', 1)
+    .execute()
+  await tx
+    .updateTable('releases')
+    .set({ draft: 1 })
+    .where('repository_id', '=', repositoryId)
+    .where(FOLDED_TAG, 'in', tagNames.map(foldSql))
+    .where('tag_name', 'in', tagNames)
+    .execute()
+}
+
+/** Published releases whose tags name something else now are as old as that. */
+export async function redateReleasesOfTags(
+  tx: Tx,
+  repositoryId: number,
+  tags: readonly { readonly name: string; readonly time: number }[],
+): Promise<void> {
+  for (const { name, time } of tags) {
+    await tx
+      .updateTable('releases')
+      .set({ create_time: time })
+      .where('repository_id', '=', repositoryId)
+      .where(FOLDED_TAG, '=', foldSql(name))
+      .where('tag_name', '=', name)
+      .where('draft', '=', 0)
+      .execute()
+  }
+}
+
+const EVERY: ReleaseFilter = { draft: undefined, prerelease: undefined }
+
+/** The expression of the index. */
+const FOLDED_TAG = sql<string>`lower(tag_name)`
+
+function foldSql(tagName: string) {
+  return sql<string>`lower(${tagName})`
+}
+
+function selectReleases(db: Db, repositoryId: number, { draft, prerelease }: ReleaseFilter) {
+  return (
+    db
+      .selectFrom('releases')
+      .where('repository_id', '=', repositoryId)
+      // Not a parameter: the condition of the index.
+      .where(sql<boolean>`tag_only = 0`)
+      .$if(draft !== undefined, (query) => query.where('draft', '=', Number(draft)))
+      .$if(prerelease !== undefined, (query) => query.where('prerelease', '=', Number(prerelease)))
+  )
+}

@@ -1,0 +1,196 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareQuery } from '../database/prepared.ts'
+
+/** What happened to a repository, for those who watch. Rows come and go oldest first. */
+export interface RepositoryEventsTable {
+  /** Ascends in the order of commits: SQLite has one writer. Never given twice. */
+  id: Generated<number>
+  repository_id: number
+  type:
+    | 'REFS_UPDATED'
+    | 'RELEASE_DRAFTED'
+    | 'RELEASE_PUBLISHED'
+    | 'RELEASE_EDITED'
+    | 'RELEASE_DELETED'
+    | 'BRANCH_PROTECTION_CREATED'
+    | 'BRANCH_PROTECTION_EDITED'
+    | 'BRANCH_PROTECTION_DELETED'
+    | 'BRANCH_PROTECTIONS_REORDERED'
+    | 'TAG_PROTECTION_CREATED'
+    | 'TAG_PROTECTION_EDITED'
+    | 'TAG_PROTECTION_DELETED'
+    | 'REPOSITORY_EDITED'
+    | 'REPOSITORY_RENAMED'
+    | 'REPOSITORY_ARCHIVED'
+    | 'REPOSITORY_UNARCHIVED'
+    | 'REPOSITORY_TRANSFERRED'
+    | 'PULL_REQUEST_OPENED'
+    | 'PULL_REQUEST_EDITED'
+    | 'PULL_REQUEST_CLOSED'
+    | 'PULL_REQUEST_REOPENED'
+    | 'PULL_REQUEST_MERGED'
+    | 'PULL_REQUEST_RETARGETED'
+    | 'PULL_REQUEST_HEAD_MOVED'
+    | 'PULL_REQUEST_REVIEW_REQUESTED'
+    | 'PULL_REQUEST_REVIEWED'
+    | 'PULL_REQUEST_COMMENTED'
+    | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
+    | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
+  /** Who may know of it: whoever reads a part or any, whoever sees drafts of releases, administrators of the repository. */
+  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
+  /** Account of who did it. Null for the server. */
+  actor_id: number | null
+  /** Id of the release, rule or pull request. */
+  subject_id: number | null
+  /**
+   * Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new id]]}` and of a
+   * pull request `[number, base, head]`, as JSON.
+   */
+  subject: string
+  /** Unix milliseconds. */
+  time: number
+}
+
+/** What is known of the events of a repository as a whole. It has no row before its first event. */
+export interface RepositoryEventLogsTable {
+  repository_id: number
+  /** Id of its latest event, also once that is forgotten. */
+  newest: number
+  /** Events with ids up to this one have been forgotten; 0 when none has. */
+  floor: number
+  /** How many of its events are stored. */
+  count: number
+}
+
+export type RepositoryEvent = Selectable<RepositoryEventsTable>
+export type RepositoryEventLog = Selectable<RepositoryEventLogsTable>
+
+/** Which events of a repository a reader wants, and may know of. */
+export interface RepositoryEventFilter {
+  /** Undefined for all. */
+  readonly types: readonly RepositoryEvent['type'][] | undefined
+  readonly audiences: readonly RepositoryEvent['audience'][]
+}
+
+/** @returns the id of the event, and how many events of its repository are stored now. */
+export async function insertRepositoryEvent(
+  tx: Tx,
+  event: Insertable<RepositoryEventsTable>,
+): Promise<{ id: number; count: number }> {
+  const { id } = await tx.insertInto('repository_events').values(event).returning('id').executeTakeFirstOrThrow()
+  const { count } = await tx
+    .insertInto('repository_event_logs')
+    .values({ repository_id: event.repository_id, newest: id, floor: 0, count: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .column('repository_id')
+        .doUpdateSet((eb) => ({ newest: id, count: eb('repository_event_logs.count', '+', 1) })),
+    )
+    .returning('count')
+    .executeTakeFirstOrThrow()
+  return { id, count }
+}
+
+/** The log of a repository; that of one without events is empty. */
+export async function findRepositoryEventLog(db: Db, repositoryId: number): Promise<RepositoryEventLog> {
+  const log = await db
+    .selectFrom('repository_event_logs')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirst()
+  return log ?? { repository_id: repositoryId, newest: 0, floor: 0, count: 0 }
+}
+
+/** Events of a repository with ids above `after`, in order, and its log, as one snapshot. */
+export async function listRepositoryEvents(
+  db: Db,
+  repositoryId: number,
+  after: number,
+  { types, audiences }: RepositoryEventFilter,
+  limit: number,
+): Promise<{ log: Pick<RepositoryEventLog, 'newest' | 'floor'>; events: RepositoryEvent[] }> {
+  // One statement reads the log and the events, so that nothing is forgotten or added in between.
+  const rows = await db
+    .selectFrom('repository_event_logs as log')
+    .leftJoin('repository_events as event', (join) => {
+      const behind = join
+        .onRef('event.repository_id', '=', 'log.repository_id')
+        .on('event.id', '>', after)
+        .on('event.audience', 'in', audiences)
+      return types ? behind.on('event.type', 'in', types) : behind
+    })
+    .select(['log.newest', 'log.floor'])
+    .select(['event.id', 'event.type', 'event.audience', 'event.actor_id', 'event.subject_id', 'event.subject'])
+    .select('event.time')
+    .where('log.repository_id', '=', repositoryId)
+    .orderBy('event.id')
+    .limit(limit)
+    .execute()
+  const events = rows.flatMap(({ id, type, audience, actor_id, subject_id, subject, time }) =>
+    id === null || type === null || audience === null || subject === null || time === null
+      ? []
+      : [{ id, repository_id: repositoryId, type, audience, actor_id, subject_id, subject, time }],
+  )
+  return { log: rows[0] ?? { newest: 0, floor: 0 }, events }
+}
+
+const repositoriesWithEvents = prepareQuery((db, after: number) =>
+  db
+    .selectFrom('repository_events')
+    .select(['repository_id', ({ fn }) => fn.max('id').as('newest')])
+    .where('id', '>', after)
+    .groupBy('repository_id'),
+)
+
+/** The repositories that have events with ids above `after`, each with the id of its latest one. */
+export function findRepositoriesWithEvents(
+  db: Db,
+  after: number,
+): Promise<{ repository_id: number; newest: number }[]> {
+  return repositoriesWithEvents(db, after)
+}
+
+/** Id of the latest event that is stored, of whichever repository; 0 when there is none. */
+export async function findNewestRepositoryEventId(db: Db): Promise<number> {
+  const row = await db.selectFrom('repository_events').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+  return row?.id ?? 0
+}
+
+/** The oldest events that are stored, of all repositories or of one, in order. */
+export function listOldestRepositoryEvents(
+  tx: Tx,
+  repositoryId: number | undefined,
+  limit: number,
+): Promise<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>[]> {
+  return tx
+    .selectFrom('repository_events')
+    .select(['id', 'repository_id', 'time'])
+    .$if(repositoryId !== undefined, (query) => query.where('repository_id', '=', repositoryId ?? 0))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** Forgets events, which must be the oldest ones of their repositories, in order. */
+export async function deleteRepositoryEvents(
+  tx: Tx,
+  events: readonly Pick<RepositoryEvent, 'id' | 'repository_id'>[],
+): Promise<void> {
+  const forgotten = new Map<number, { floor: number; count: number }>()
+  for (const { id, repository_id } of events) {
+    forgotten.set(repository_id, { floor: id, count: (forgotten.get(repository_id)?.count ?? 0) + 1 })
+  }
+  for (const [repositoryId, { floor, count }] of forgotten) {
+    await tx
+      .deleteFrom('repository_events')
+      .where('repository_id', '=', repositoryId)
+      .where('id', '<=', floor)
+      .execute()
+    await tx
+      .updateTable('repository_event_logs')
+      .set((eb) => ({ floor, count: eb('count', '-', count) }))
+      .where('repository_id', '=', repositoryId)
+      .execute()
+  }
+}

@@ -1,0 +1,116 @@
+import { sql } from 'kysely'
+import type { Db } from '../database/database.ts'
+import { prepareQuery } from '../database/prepared.ts'
+import type { TeamsTable } from '../organizations/teams.ts'
+
+/** What a user was given on a repository by name, or through a team of the organisation that owns it. */
+export type RepositoryGrant =
+  | { readonly kind: 'collaborator'; readonly level: TeamsTable['permission'] }
+  | {
+      readonly kind: 'team'
+      readonly permission: TeamsTable['permission']
+      /** Levels by names of units, such as `repo.code`. */
+      readonly units: Readonly<Record<string, unknown>>
+      /** Whether the repository is one of the team's. If not, the team says no more than that the user is a member. */
+      readonly applies: boolean
+    }
+
+interface GrantRow {
+  user_id: number
+  repository_id: number
+  permission: TeamsTable['permission']
+  /** Null for a collaborator. */
+  units: string | null
+  applies: number
+}
+
+const grantsOnOne = prepareQuery((db, userId: number, repositoryId: number) =>
+  collaboratorGrants(db)
+    .where('collaborators.user_id', '=', userId)
+    .where('collaborators.repository_id', '=', repositoryId)
+    .unionAll(teamGrants(db).where('team_members.user_id', '=', userId).where('repositories.id', '=', repositoryId)),
+)
+
+/** What a user was given on a repository. */
+export async function findGrants(db: Db, userId: number, repositoryId: number): Promise<RepositoryGrant[]> {
+  return (await grantsOnOne(db, userId, repositoryId)).map(toGrant)
+}
+
+/** What a user was given on repositories, by their ids; those on which nothing was given are left out. */
+export async function findGrantsOn(
+  db: Db,
+  userId: number,
+  repositoryIds: readonly number[],
+): Promise<ReadonlyMap<number, RepositoryGrant[]>> {
+  if (repositoryIds.length === 0) return new Map()
+  const rows = await collaboratorGrants(db)
+    .where('collaborators.user_id', '=', userId)
+    .where('collaborators.repository_id', 'in', repositoryIds)
+    .unionAll(teamGrants(db).where('team_members.user_id', '=', userId).where('repositories.id', 'in', repositoryIds))
+    .execute()
+  return groupGrants(rows, ({ repository_id }) => repository_id)
+}
+
+/** What users were given on one repository, by their ids; those to whom nothing was given are left out. */
+export async function findGrantsTo(
+  db: Db,
+  userIds: readonly number[],
+  repositoryId: number,
+): Promise<ReadonlyMap<number, RepositoryGrant[]>> {
+  if (userIds.length === 0) return new Map()
+  const rows = await collaboratorGrants(db)
+    .where('collaborators.user_id', 'in', userIds)
+    .where('collaborators.repository_id', '=', repositoryId)
+    .unionAll(teamGrants(db).where('team_members.user_id', 'in', userIds).where('repositories.id', '=', repositoryId))
+    .execute()
+  return groupGrants(rows, ({ user_id }) => user_id)
+}
+
+function groupGrants(rows: readonly GrantRow[], keyOf: (row: GrantRow) => number): Map<number, RepositoryGrant[]> {
+  const grants = new Map<number, RepositoryGrant[]>()
+  for (const row of rows) {
+    const others = grants.get(keyOf(row))
+    if (others) others.push(toGrant(row))
+    else grants.set(keyOf(row), [toGrant(row)])
+  }
+  return grants
+}
+
+function toGrant({ permission, units, applies }: GrantRow): RepositoryGrant {
+  if (units === null) return { kind: 'collaborator', level: permission }
+  return { kind: 'team', permission, units: JSON.parse(units), applies: applies === 1 }
+}
+
+function collaboratorGrants(db: Db) {
+  return db
+    .selectFrom('collaborators')
+    .select(['user_id', 'repository_id', 'level as permission', sql.lit(null).as('units'), sql.lit(1).as('applies')])
+    .$castTo<GrantRow>()
+}
+
+/** Starts with the teams of a user, who is in few: joins that are crossed keep their order. */
+function teamGrants(db: Db) {
+  return db
+    .selectFrom('team_members')
+    .crossJoin('teams')
+    .crossJoin('repositories')
+    .whereRef('teams.id', '=', 'team_members.team_id')
+    .whereRef('repositories.owner_id', '=', 'teams.organization_id')
+    .select(({ eb, exists, or, selectFrom }) => [
+      'team_members.user_id',
+      'repositories.id as repository_id',
+      'teams.permission',
+      'teams.units',
+      or([
+        eb('teams.permission', '=', sql.lit('owner' as const)),
+        eb('teams.includes_all_repositories', '=', sql.lit(1)),
+        exists(
+          selectFrom('team_repositories')
+            .select('team_id')
+            .whereRef('team_repositories.team_id', '=', 'teams.id')
+            .whereRef('team_repositories.repository_id', '=', 'repositories.id'),
+        ),
+      ]).as('applies'),
+    ])
+    .$castTo<GrantRow>()
+}

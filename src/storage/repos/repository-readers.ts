@@ -1,0 +1,125 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { Schema } from '../database/database.ts'
+
+/** What a caller brings to the question which repositories they may read. */
+export interface RepositoryReader {
+  /** Undefined for somebody who is not signed in. */
+  readonly userId: number | undefined
+  /** Nobody may read anything without signing in. */
+  readonly shutOut: boolean
+  /** Sees only what was opened to them by name. */
+  readonly restricted: boolean
+  /** Sees only what everybody may see, whoever they are. */
+  readonly publicOnly: boolean
+  /** May read everything, or do everything, as an administrator of the site. */
+  readonly administrator: 'none' | 'read' | 'write'
+}
+
+/** Names of the units of teams, at least one of which has to be readable for a repository to be. */
+export const TEAM_UNITS = {
+  code: 'repo.code',
+  issues: 'repo.issues',
+  pulls: 'repo.pulls',
+  releases: 'repo.releases',
+} as const
+
+type Repositories = ExpressionBuilder<Schema, 'repositories'>
+
+/**
+ * The condition under which a row of `repositories` may be read, for lists. It says what the rules of permissions.ts in the
+ * domain say of one repository.
+ */
+export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expression<SqlBool> {
+  const { userId, shutOut, restricted, publicOnly, administrator } = reader
+  return (eb) => {
+    if (shutOut) return sql<SqlBool>`false`
+    const isOpen = () => eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public'])])
+    const given = () => {
+      if (administrator !== 'none') return sql<SqlBool>`true`
+      if (userId === undefined) return isOpen()
+      const openToAll = restricted ? [] : [eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public', 'limited'])])]
+      const openToMembers = restricted ? [] : [eb.and([isPublic(eb), isOfOrganizationOf(eb, userId)])]
+      return eb.or([
+        eb('repositories.owner_id', '=', userId),
+        ...openToAll,
+        ...openToMembers,
+        isSharedWith(eb, userId),
+        isOfTeamThatHasAll(eb, userId),
+        isOfTeam(eb, userId),
+      ])
+    }
+    return publicOnly ? eb.and([isOpen(), given()]) : given()
+  }
+}
+
+function isPublic(eb: Repositories): Expression<SqlBool> {
+  return eb('repositories.private', '=', sql.lit(0))
+}
+
+/** Hidden owners are few: they are looked up once, by indexes that have nobody else. */
+function isOwnerVisibleTo(eb: Repositories, visible: readonly ('public' | 'limited')[]): Expression<SqlBool> {
+  const hidden = (table: 'users' | 'organizations') =>
+    eb
+      .selectFrom(table)
+      .select('id')
+      .where('visibility', '<>', sql.lit('public' as const))
+      .where(
+        'visibility',
+        'not in',
+        visible.map((visibility) => sql.lit(visibility)),
+      )
+  return eb.and([
+    eb('repositories.owner_id', 'not in', hidden('users')),
+    eb('repositories.owner_id', 'not in', hidden('organizations')),
+  ])
+}
+
+function isSharedWith(eb: Repositories, userId: number): Expression<SqlBool> {
+  const shared = eb.selectFrom('collaborators').select('repository_id').where('user_id', '=', userId)
+  return eb('repositories.id', 'in', shared)
+}
+
+function isOfOrganizationOf(eb: Repositories, userId: number): Expression<SqlBool> {
+  return eb('repositories.owner_id', 'in', teamsOf(eb, userId).select('teams.organization_id'))
+}
+
+function isOfTeamThatHasAll(eb: Repositories, userId: number): Expression<SqlBool> {
+  const organizations = teamsOf(eb, userId)
+    .select('teams.organization_id')
+    .where((team) =>
+      team.or([
+        team('teams.permission', '=', 'owner'),
+        team.and([team('teams.includes_all_repositories', '=', 1), readsSomething()]),
+      ]),
+    )
+  return eb('repositories.owner_id', 'in', organizations)
+}
+
+function isOfTeam(eb: Repositories, userId: number): Expression<SqlBool> {
+  const assigned = teamsOf(eb, userId)
+    .innerJoin('team_repositories', 'team_repositories.team_id', 'teams.id')
+    // A repository that went to another owner is no longer the team's.
+    .innerJoin('repositories as owned', (join) =>
+      join
+        .onRef('owned.id', '=', 'team_repositories.repository_id')
+        .onRef('owned.owner_id', '=', 'teams.organization_id'),
+    )
+    .select('team_repositories.repository_id')
+    .where(readsSomething())
+  return eb('repositories.id', 'in', assigned)
+}
+
+function teamsOf(eb: Repositories, userId: number) {
+  return eb
+    .selectFrom('team_members')
+    .innerJoin('teams', 'teams.id', 'team_members.team_id')
+    .where('team_members.user_id', '=', userId)
+}
+
+/** Of a team: whether it opens one of the units. */
+function readsSomething(): Expression<SqlBool> {
+  const opened = Object.values(TEAM_UNITS).map(
+    (unit) => sql<SqlBool>`teams.units ->> ${sql.lit(unit)} in ('read', 'write', 'admin', 'owner')`,
+  )
+  return sql<SqlBool>`(teams.permission in ('admin', 'owner') or ${sql.join(opened, sql` or `)})`
+}

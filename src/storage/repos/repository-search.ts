@@ -1,0 +1,174 @@
+import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { containsSql, type Db, type Schema } from '../database/database.ts'
+import { findRepositoriesByIds, type Repository } from './repositories.ts'
+import { type RepositoryReader, readableBy } from './repository-readers.ts'
+
+/** How many repositories one search looks for a text in: the newest. Bounds the time that everybody else waits. */
+const MAX_SEARCHED = 50_000
+
+/** What a list of repositories holds: all that the reader may read, narrowed by whatever is not undefined. */
+export interface RepositorySearch {
+  readonly reader: RepositoryReader
+  readonly ownerId?: number | undefined
+  readonly participant?: Participant | undefined
+  readonly teamId?: number | undefined
+  readonly text?: SearchedText | undefined
+  /** Topics of which it has one. */
+  readonly topics?: readonly string[] | undefined
+  readonly private?: boolean | undefined
+  readonly template?: boolean | undefined
+  readonly archived?: boolean | undefined
+  readonly fork?: boolean | undefined
+  readonly mirror?: boolean | undefined
+}
+
+/** Somebody who has a part in a repository: as owner, collaborator, or member of the organisation that owns it. */
+export interface Participant {
+  readonly id: number
+  /** Whether what the participant owns counts. */
+  readonly asOwner: boolean
+  /** Whether memberships count that outsiders do not know of. */
+  readonly withHiddenMemberships: boolean
+}
+
+/** A text in lower case that a repository has in its name. */
+export interface SearchedText {
+  readonly name: string
+  /** What the name of the owner ends in, where the name of the repository has to begin with the text then. */
+  readonly ownerEnding: string | undefined
+  /** Whether it may be in the description instead, in which case it is this. */
+  readonly description: string | undefined
+}
+
+/** What a list is ordered by. Where that is equal, the ids decide. */
+export interface RepositoryOrder {
+  readonly column: 'name_key' | 'create_time' | 'update_time' | 'size_kib' | 'forks_count' | 'id'
+  readonly direction: 'asc' | 'desc'
+  /** Whose repositories come first, whatever the order. */
+  readonly firstOwnerId?: number | undefined
+}
+
+/** A page of a list of repositories. */
+export async function searchRepositories(
+  db: Db,
+  search: RepositorySearch,
+  order: RepositoryOrder,
+  offset: number,
+  limit: number,
+): Promise<Repository[]> {
+  const page = await ordered(matching(db, search), order).limit(limit).offset(offset).execute()
+  const found = await findRepositoriesByIds(
+    db,
+    page.map(({ id }) => id),
+  )
+  return page.flatMap(({ id }) => found.get(id) ?? [])
+}
+
+/** How many there are in that list. */
+export async function countRepositories(db: Db, search: RepositorySearch): Promise<number> {
+  const { count } = await db
+    .selectFrom(matching(db, search).as('found'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>
+
+function matching(db: Db, search: RepositorySearch): Found {
+  const { reader, ownerId, participant, teamId, text, topics } = search
+  let result = db.selectFrom('repositories').select('repositories.id').where(readableBy(reader))
+  if (ownerId !== undefined) result = result.where('repositories.owner_id', '=', ownerId)
+  if (participant) result = result.where(isPartOf(participant))
+  if (teamId !== undefined) result = result.where(isOfTeam(teamId, reader))
+  if (topics) result = result.where(hasOneOf(topics))
+  for (const flag of ['private', 'template', 'mirror'] as const) {
+    const wanted = search[flag]
+    if (wanted !== undefined) result = result.where(`repositories.${flag}`, '=', wanted ? 1 : 0)
+  }
+  if (search.archived !== undefined) {
+    result = result.where('repositories.archive_time', search.archived ? 'is not' : 'is', null)
+  }
+  if (search.fork !== undefined) result = result.where('repositories.parent_id', search.fork ? 'is not' : 'is', null)
+  return text ? result.where(isAmongNewest).where(hasText(text)) : result
+}
+
+function ordered(query: Found, { column, direction, firstOwnerId }: RepositoryOrder): Found {
+  const first =
+    firstOwnerId === undefined
+      ? query
+      : query.orderBy(({ eb }) => eb('repositories.owner_id', '=', firstOwnerId), 'desc')
+  const sorted = first.orderBy(`repositories.${column}`, direction)
+  return column === 'id' ? sorted : sorted.orderBy('repositories.id', direction)
+}
+
+type Condition = (eb: ExpressionBuilder<Schema, 'repositories'>) => Expression<SqlBool>
+
+function isPartOf({ id, asOwner, withHiddenMemberships }: Participant): Condition {
+  return (eb) => {
+    const memberships = eb
+      .selectFrom('organization_members')
+      .select('organization_id')
+      .where('user_id', '=', id)
+      .$if(!withHiddenMemberships, (query) => query.where('is_public', '=', 1))
+    const given = eb.or([
+      eb('repositories.id', 'in', eb.selectFrom('collaborators').select('repository_id').where('user_id', '=', id)),
+      eb('repositories.owner_id', 'in', memberships),
+    ])
+    return asOwner
+      ? eb.or([eb('repositories.owner_id', '=', id), given])
+      : eb.and([eb('repositories.owner_id', '<>', id), given])
+  }
+}
+
+/** Of a team that the reader may look into: one of an organisation that the reader is in. */
+function isOfTeam(id: number, { administrator, userId }: RepositoryReader): Condition {
+  return (eb) => {
+    const team = eb.selectFrom('teams').where('teams.id', '=', id)
+    const known = team
+      .innerJoin('organization_members', 'organization_members.organization_id', 'teams.organization_id')
+      .select('teams.organization_id')
+      .where('organization_members.user_id', '=', userId ?? 0)
+    const hasAll = team
+      .select('teams.id')
+      .where((all) => all.or([all('permission', '=', 'owner'), all('includes_all_repositories', '=', 1)]))
+    const given = eb.selectFrom('team_repositories').select('repository_id').where('team_id', '=', id)
+    return eb.and([
+      eb('repositories.owner_id', 'in', administrator === 'none' ? known : team.select('teams.organization_id')),
+      eb.or([eb.exists(hasAll), eb('repositories.id', 'in', given)]),
+    ])
+  }
+}
+
+function hasOneOf(topics: readonly string[]): Condition {
+  return (eb) => {
+    const having = eb
+      .selectFrom('repository_topics')
+      .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
+      .select('repository_topics.repository_id')
+      .where('topics.name', 'in', topics)
+    return eb('repositories.id', 'in', having)
+  }
+}
+
+const isAmongNewest: Condition = (eb) => {
+  const newest = eb.selectFrom('repositories as all').select(({ fn }) => fn.max('all.id').as('id'))
+  return sql`${eb.ref('repositories.id')} > ${newest} - ${MAX_SEARCHED}`
+}
+
+function hasText({ name, ownerEnding, description }: SearchedText): Condition {
+  return (eb) => {
+    const key = eb.ref('repositories.name_key')
+    if (ownerEnding !== undefined) {
+      const begins = sql<SqlBool>`substr(${key}, 1, length(${name})) = ${name}`
+      const owners = eb
+        .selectFrom('account_names')
+        .select('account_id')
+        .where(({ ref }) => sql<SqlBool>`substr(${ref('name_key')}, -length(${ownerEnding})) = ${ownerEnding}`)
+      return ownerEnding === '' ? begins : eb.and([begins, eb('repositories.owner_id', 'in', owners)])
+    }
+    const inName = sql<SqlBool>`instr(${key}, ${name}) > 0`
+    if (description === undefined) return inName
+    return eb.or([inName, containsSql(eb.ref('repositories.description'), description)])
+  }
+}

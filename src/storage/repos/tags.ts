@@ -1,0 +1,96 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+
+/** What the tags of a repository point to. Git is the truth; this follows, and answers lists without opening Git. */
+export interface TagsTable {
+  repository_id: number
+  /** Without `refs/tags/`. */
+  name: string
+  /** 40 hexadecimal digits: of the tag object for an annotated tag, else of what it names. */
+  object_id: string
+  /** 0 or 1. */
+  annotated: number
+  /** Of the commit that it leads to; null for the rare tag of something else. */
+  commit_id: string | null
+  /** Of the tagger or, without one, of the committer, Unix seconds. */
+  time: number
+  /** Of the tag object or the commit, without a signature. */
+  message: string
+}
+
+export type Tag = Selectable<TagsTable>
+
+const tagByName = prepareFirst((db, repositoryId: number, name: string) =>
+  db.selectFrom('tags').selectAll().where('repository_id', '=', repositoryId).where('name', '=', name),
+)
+
+const tagPage = prepareQuery((db, repositoryId: number, offset: number, limit: number) =>
+  db
+    .selectFrom('tags')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .orderBy('time', 'desc')
+    .orderBy('name')
+    .limit(limit)
+    .offset(offset),
+)
+
+/** The tag of a name. */
+export function findTag(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
+  return tagByName(db, repositoryId, name)
+}
+
+/** A tag whose name is another one but for the case of ASCII letters. */
+export function findTagInAnyCase(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
+  return (
+    db
+      .selectFrom('tags')
+      .selectAll()
+      .where('repository_id', '=', repositoryId)
+      // The expression of an index.
+      .where(sql<string>`lower(name)`, '=', sql<string>`lower(${name})`)
+      .orderBy('name')
+      .limit(1)
+      .executeTakeFirst()
+  )
+}
+
+/** Tags of a repository, latest first, then by name. */
+export function pageOfTags(db: Db, repositoryId: number, offset: number, limit: number): Promise<Tag[]> {
+  return tagPage(db, repositoryId, offset, limit)
+}
+
+/** How many there are. */
+export async function countTags(db: Db, repositoryId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('tags')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Stores what tags point to. */
+export async function putTags(tx: Tx, tags: readonly Tag[]): Promise<void> {
+  if (tags.length === 0) return
+  await tx
+    .insertInto('tags')
+    .values(tags)
+    .onConflict((conflict) =>
+      conflict.columns(['repository_id', 'name']).doUpdateSet((eb) => ({
+        object_id: eb.ref('excluded.object_id'),
+        annotated: eb.ref('excluded.annotated'),
+        commit_id: eb.ref('excluded.commit_id'),
+        time: eb.ref('excluded.time'),
+        message: eb.ref('excluded.message'),
+      })),
+    )
+    .execute()
+}
+
+/** Forgets tags; one that is not known is no error. */
+export async function deleteTags(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx.deleteFrom('tags').where('repository_id', '=', repositoryId).where('name', 'in', names).execute()
+}

@@ -1,0 +1,99 @@
+import { type Generated, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../database/database.ts'
+
+/** Words that repositories are found by. A row is there as long as a repository has the topic. */
+export interface TopicsTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  name: string
+  /** Repositories that have it and that everybody may read. Kept by triggers. */
+  public_count: Generated<number>
+  /** Unix seconds. */
+  create_time: number
+  /** When a repository took it last, in Unix seconds. */
+  update_time: number
+}
+
+export interface RepositoryTopicsTable {
+  repository_id: number
+  topic_id: number
+  /** 0 or 1: whether everybody may read the repository. Kept by triggers. */
+  is_public: Generated<number>
+}
+
+export type Topic = Selectable<TopicsTable>
+
+/** The topics of repositories in the order of the alphabet, by the id of the repository. */
+export async function topicsOf(db: Db, repositoryIds: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
+  const topics = new Map<number, string[]>()
+  if (repositoryIds.length === 0) return topics
+  const rows = await db
+    .selectFrom('repository_topics')
+    .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
+    .select(['repository_id', 'name'])
+    .where('repository_id', 'in', repositoryIds)
+    .orderBy('name')
+    .execute()
+  for (const { repository_id, name } of rows) topics.set(repository_id, [...(topics.get(repository_id) ?? []), name])
+  return topics
+}
+
+/** Gives a repository topics that it does not have. */
+export async function attachTopics(
+  tx: Tx,
+  repositoryId: number,
+  names: readonly string[],
+  unixSeconds: number,
+): Promise<void> {
+  if (names.length === 0) return
+  await tx
+    .insertInto('topics')
+    .values(names.map((name) => ({ name, create_time: unixSeconds, update_time: unixSeconds })))
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ update_time: unixSeconds }))
+    .execute()
+  await tx
+    .insertInto('repository_topics')
+    .columns(['repository_id', 'topic_id'])
+    .expression((eb) =>
+      eb
+        .selectFrom('topics')
+        .select([sql.lit(repositoryId).as('repository_id'), 'id'])
+        .where('name', 'in', names),
+    )
+    .execute()
+}
+
+/** Takes topics from a repository. */
+export async function detachTopics(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx
+    .deleteFrom('repository_topics')
+    .where('repository_id', '=', repositoryId)
+    .where('topic_id', 'in', (eb) => eb.selectFrom('topics').select('id').where('name', 'in', names))
+    .execute()
+}
+
+/** Topics of repositories that everybody may read, with a text in them: those that most of them have first. */
+export function searchTopics(db: Db, text: string, offset: number, limit: number): Promise<Topic[]> {
+  return matching(db, text)
+    .selectAll()
+    .orderBy('public_count', 'desc')
+    .orderBy('name')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** How many there are in that list. */
+export async function countTopics(db: Db, text: string): Promise<number> {
+  const { count } = await matching(db, text)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function matching(db: Db, text: string) {
+  // A literal, so that the index is one for this query.
+  const shown = db.selectFrom('topics').where('public_count', '>', sql.lit(0))
+  return text === '' ? shown : shown.where(({ ref }) => sql<boolean>`instr(${ref('name')}, ${text}) > 0`)
+}

@@ -1,0 +1,289 @@
+import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import { findUserById, type User } from '../accounts/users.ts'
+import type { Db, Tx } from '../database/database.ts'
+import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import type { UserWebhook } from './user-webhooks.ts'
+
+/** What is said about one event, the same to every webhook that is told. Goes with its last delivery, by a trigger. */
+export interface WebhookMessagesTable {
+  id: Generated<number>
+  event_type: string
+  /** JSON. */
+  body: string
+  /** When the event happened, in Unix milliseconds. */
+  create_time: number
+}
+
+export interface WebhookDeliveriesTable {
+  id: Generated<number>
+  /** Last segment of the resource name, and the `webhook-id` of every attempt. */
+  uid: string
+  webhook_id: number
+  message_id: number
+  state: 'PENDING' | 'DELIVERED' | 'FAILED'
+  attempt_count: Generated<number>
+  /** Failed attempts since it was queued, or queued again by hand: the place in the retry schedule. */
+  failures: Generated<number>
+  /** HTTP status of the latest attempt; 0 without one. */
+  response_status: Generated<number>
+  /** Why the latest attempt failed; empty when it did not. */
+  error: Generated<string>
+  /** Unix milliseconds. */
+  last_attempt_time: Generated<number | null>
+  /** Unix milliseconds; null unless the state is PENDING. */
+  next_attempt_time: number | null
+}
+
+export type WebhookMessage = Selectable<WebhookMessagesTable>
+
+/** A delivery with what it delivers. */
+export type WebhookDelivery = Selectable<WebhookDeliveriesTable> & Omit<WebhookMessage, 'id'>
+
+/** What came of an attempt, or of there being none. */
+export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &
+  Partial<Pick<WebhookDelivery, 'attempt_count' | 'failures' | 'response_status' | 'last_attempt_time'>>
+
+/** A delivery to make now, with whose it is and how it is signed. */
+export interface DueDelivery {
+  readonly delivery: WebhookDelivery
+  readonly webhook: Pick<
+    UserWebhook,
+    'id' | 'url' | 'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'
+  >
+  readonly owner: User
+}
+
+/** The ids of an account's webhooks that are told of events. */
+export async function listEnabledWebhooks(tx: Tx, userId: number): Promise<number[]> {
+  const found = await tx
+    .selectFrom('user_webhooks')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('disabled', '=', 0)
+    .orderBy('id')
+    .execute()
+  return found.map(({ id }) => id)
+}
+
+/** Stores what there is to say about an event. */
+export function insertMessage(tx: Tx, message: Insertable<WebhookMessagesTable>): Promise<WebhookMessage> {
+  return tx.insertInto('webhook_messages').values(message).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Queues a message to a webhook, due at `dueTime`, in Unix milliseconds. */
+export async function insertDelivery(
+  tx: Tx,
+  webhookId: number,
+  { id: message_id, ...message }: WebhookMessage,
+  uid: string,
+  dueTime: number,
+): Promise<WebhookDelivery> {
+  const delivery = await tx
+    .insertInto('webhook_deliveries')
+    .values({ uid, webhook_id: webhookId, message_id, state: 'PENDING', next_attempt_time: dueTime })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await refreshDueTime(tx, webhookId)
+  return { ...delivery, ...message }
+}
+
+/**
+ * Queues a message to webhooks, due at once, by two statements however many they are: who changes what they are told of waits for it.
+ *
+ * @param uids one for each webhook.
+ * @param dueTime Unix milliseconds.
+ */
+export async function insertDeliveries(
+  tx: Tx,
+  webhookIds: readonly number[],
+  { id: message_id }: WebhookMessage,
+  uids: readonly string[],
+  dueTime: number,
+): Promise<void> {
+  const rows = webhookIds.map((webhook_id, i) => ({
+    uid: uids[i] ?? '',
+    webhook_id,
+    message_id,
+    state: 'PENDING' as const,
+    next_attempt_time: dueTime,
+  }))
+  await tx.insertInto('webhook_deliveries').values(rows).execute()
+  await tx
+    .updateTable('user_webhooks')
+    .set((eb) => ({
+      next_attempt_time: sql<number>`min(coalesce(${eb.ref('next_attempt_time')}, ${dueTime}), ${dueTime})`,
+    }))
+    .where('id', 'in', webhookIds)
+    .execute()
+}
+
+/** How much waits for some webhooks, and for all those of their accounts. */
+export interface WaitingCounts {
+  readonly webhookId: number
+  readonly accountId: number
+  readonly ofWebhook: number
+  readonly ofAccount: number
+}
+
+/** How many deliveries wait, for some webhooks in their order; costs a look at each webhook of their accounts. */
+export async function countWaiting(tx: Tx, webhookIds: readonly number[]): Promise<WaitingCounts[]> {
+  const webhooks = await tx
+    .selectFrom('user_webhooks')
+    .select(['id', 'user_id', 'waiting_count'])
+    .where('user_id', 'in', (eb) => eb.selectFrom('user_webhooks').select('user_id').where('id', 'in', webhookIds))
+    .orderBy('id')
+    .execute()
+  const ofAccounts = new Map<number, number>()
+  for (const { user_id, waiting_count } of webhooks) {
+    ofAccounts.set(user_id, (ofAccounts.get(user_id) ?? 0) + waiting_count)
+  }
+  const asked = new Set(webhookIds)
+  return webhooks
+    .filter(({ id }) => asked.has(id))
+    .map(({ id, user_id, waiting_count }) => ({
+      webhookId: id,
+      accountId: user_id,
+      ofWebhook: waiting_count,
+      ofAccount: ofAccounts.get(user_id) ?? 0,
+    }))
+}
+
+/**
+ * Stores what came of an attempt, unless its webhook was deleted meanwhile. A delivery that was queued again meanwhile
+ * stays so.
+ *
+ * @param attempted as it was when the attempt began.
+ */
+export async function recordAttempt(
+  tx: Tx,
+  webhookId: number,
+  attempted: Pick<WebhookDelivery, 'id' | 'next_attempt_time'>,
+  { state, next_attempt_time, failures, ...attempt }: AttemptResult,
+): Promise<void> {
+  await tx.updateTable('webhook_deliveries').set(attempt).where('id', '=', attempted.id).execute()
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state, next_attempt_time, ...(failures !== undefined && { failures }) })
+    .where('id', '=', attempted.id)
+    .where('next_attempt_time', '=', attempted.next_attempt_time)
+    .execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+/** Makes a delivery wait for an attempt at `dueTime`, in Unix milliseconds, with its whole schedule before it. */
+export async function requeueDelivery(tx: Tx, webhookId: number, id: number, dueTime: number): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state: 'PENDING', failures: 0, next_attempt_time: dueTime })
+    .where('id', '=', id)
+    .execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+/** Gives up all deliveries of a webhook that wait. */
+export async function failWaitingDeliveries(tx: Tx, webhookId: number, error: string): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ state: 'FAILED', next_attempt_time: null, error })
+    .where('webhook_id', '=', webhookId)
+    .where('next_attempt_time', 'is not', null)
+    .execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+/** Deletes the finished deliveries of a webhook but the latest `kept`. */
+export async function pruneFinishedDeliveries(tx: Tx, webhookId: number, kept: number): Promise<void> {
+  const newestToGo = tx
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where('next_attempt_time', 'is', null)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(kept)
+  await tx
+    .deleteFrom('webhook_deliveries')
+    .where('webhook_id', '=', webhookId)
+    .where('next_attempt_time', 'is', null)
+    .where('id', '<=', newestToGo)
+    .execute()
+}
+
+/** Deliveries of a webhook with ids below `beforeId`, newest first. */
+export function listDeliveries(
+  db: Db,
+  webhookId: number,
+  beforeId: number | undefined,
+  limit: number,
+): Promise<WebhookDelivery[]> {
+  return selectDeliveries(db)
+    .where('delivery.webhook_id', '=', webhookId)
+    .$if(beforeId !== undefined, (query) => query.where('delivery.id', '<', beforeId ?? 0))
+    .orderBy('delivery.id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+export function findDelivery(db: Db, webhookId: number, uid: string): Promise<WebhookDelivery | undefined> {
+  return selectDeliveries(db)
+    .where('delivery.uid', '=', uid)
+    .where('delivery.webhook_id', '=', webhookId)
+    .executeTakeFirst()
+}
+
+/** Webhooks as deliveries to them fall due. */
+export function webhookQueue(db: Db): DueQueue {
+  const webhooks = db.selectFrom('user_webhooks').select(['id', 'user_id as ownerId', 'next_attempt_time as dueTime'])
+  return dueQueue(db, webhooks)
+}
+
+/** The delivery of a webhook that has been due longest, the oldest of several; undefined when none is. */
+export async function findDueDelivery(db: Db, webhookId: number, now: number): Promise<DueDelivery | undefined> {
+  const delivery = await selectDeliveries(db)
+    .where('delivery.webhook_id', '=', webhookId)
+    .where('delivery.next_attempt_time', '<=', now)
+    .orderBy('delivery.next_attempt_time')
+    .orderBy('delivery.id')
+    .limit(1)
+    .executeTakeFirst()
+  const owned = await db
+    .selectFrom('user_webhooks as webhook')
+    .select(['webhook.id', 'webhook.url', 'webhook.signing_secret'])
+    .select(['webhook.previous_signing_secret', 'webhook.previous_secret_expire_time'])
+    .select('webhook.user_id')
+    .where('webhook.id', '=', webhookId)
+    .executeTakeFirst()
+  const owner = owned && (await findUserById(db, owned.user_id))
+  if (!delivery || !owner) return undefined
+  const { user_id: _, ...webhook } = owned
+  return { delivery, webhook, owner }
+}
+
+/** Takes back a delivery. */
+export async function deleteDelivery(tx: Tx, webhookId: number, id: number): Promise<void> {
+  await tx.deleteFrom('webhook_deliveries').where('id', '=', id).execute()
+  await refreshDueTime(tx, webhookId)
+}
+
+function selectDeliveries(db: Db) {
+  return db
+    .selectFrom('webhook_deliveries as delivery')
+    .innerJoin('webhook_messages as message', 'message.id', 'delivery.message_id')
+    .selectAll('delivery')
+    .select(['message.event_type', 'message.body', 'message.create_time'])
+}
+
+/** Keeps `next_attempt_time` of a webhook what it says it is. */
+async function refreshDueTime(tx: Tx, webhookId: number): Promise<void> {
+  await tx
+    .updateTable('user_webhooks')
+    .set((eb) => ({
+      next_attempt_time: eb
+        .selectFrom('webhook_deliveries')
+        .select((min) => min.fn.min('next_attempt_time').as('first'))
+        .where('webhook_id', '=', webhookId)
+        .where('next_attempt_time', 'is not', null),
+    }))
+    .where('id', '=', webhookId)
+    .execute()
+}

@@ -1,0 +1,180 @@
+import { type DescMethod, getOption, hasOption, type Message } from '@bufbuild/protobuf'
+import type { Interceptor, StreamRequest, UnaryRequest } from '@connectrpc/connect'
+import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
+import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
+import { actAs } from '../../domain/accounts/credentials/sudo.ts'
+import { getUser, type User } from '../../domain/accounts/users/users.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, holdsScope, type SignedIn, seesPublicDataOnly } from '../../domain/core/access.ts'
+import { DomainError } from '../../domain/core/errors.ts'
+import { callerKey, ownerKey, proxyUserKey } from '../../services/wire/call.ts'
+import { parseOwnedName } from '../../services/wire/names.ts'
+import { originKey } from '../connection.ts'
+import { authenticate } from './authenticate.ts'
+import type { ProxySignIn } from './proxy-sign-in.ts'
+import { sudoQueryKey, wantedAccount } from './sudo.ts'
+
+/** The access option of a method, compiled. */
+interface Rule {
+  readonly audience: Audience
+  /** Of which a token needs every one. */
+  readonly scopes: readonly string[]
+  /** Level of the scope, which acting on somebody else needs of the category `admin`. */
+  readonly level: 'read' | 'write'
+  /** Reads the resource name that names the owner. */
+  readonly ownerName: ((message: Message) => string) | undefined
+  readonly sessionOnly: boolean
+  readonly privateData: boolean
+  readonly ignoresCredentials: boolean
+  readonly passwordOnly: boolean
+}
+
+/**
+ * Checks who may call, for every method of every protocol, before its handler runs: the access option decides, and a
+ * method without one is refused.
+ *
+ * @param isOpen services that are open to all and are not ours to annotate, such as health checks.
+ * @param proxy asked about callers without credentials; undefined where no proxy is trusted.
+ */
+export function accessInterceptor(
+  app: App,
+  isOpen: (method: DescMethod) => boolean,
+  proxy: ProxySignIn | undefined,
+): Interceptor {
+  const rules = new Map<DescMethod, Rule>()
+  const ruleOf = (method: DescMethod) => {
+    const known = rules.get(method)
+    if (known) return known
+    const rule = compileRule(method)
+    rules.set(method, rule)
+    return rule
+  }
+  return (next) => async (request) => {
+    if (isOpen(request.method)) return next(request)
+    const rule = ruleOf(request.method)
+    const { contextValues } = request
+    const { peer } = contextValues.get(originKey)
+    const authenticated: Caller | Promise<Caller> = rule.ignoresCredentials
+      ? { kind: 'anonymous', peer }
+      : authenticate(app, request.header, peer)
+    // Anonymous calls, where nothing has to be looked up, need not wait for a turn of the queue.
+    let caller = authenticated instanceof Promise ? await authenticated : authenticated
+    if (proxy && caller.kind === 'anonymous') caller = await askProxy(proxy, rule, request, caller)
+    const wanted = wantedAccount(request.header, contextValues.get(sudoQueryKey))
+    if (wanted !== undefined) caller = await actAs(app, caller, wanted)
+    contextValues.set(callerKey, caller)
+    if (caller.kind === 'anonymous') checkAnonymous(app, rule)
+    const owner = rule.ownerName && !request.stream ? await findOwner(app, rule.ownerName(request.message)) : undefined
+    if (owner) contextValues.set(ownerKey, owner)
+    if (caller.kind === 'user') checkSignedIn(rule, caller, owner)
+    return await next(request)
+  }
+}
+
+/** Where a session is started or looked at: what a proxy says about the caller is good for these in any case. */
+const SESSION_METHODS: ReadonlySet<DescMethod> = new Set([
+  AuthService.method.signIn,
+  AuthService.method.refreshToken,
+  AuthService.method.getCurrentUser,
+])
+
+/** The caller without credentials of their own, by the word of a proxy where that counts. */
+async function askProxy(
+  proxy: ProxySignIn,
+  rule: Rule,
+  request: UnaryRequest | StreamRequest,
+  anonymous: Caller,
+): Promise<Caller> {
+  const startsSession = SESSION_METHODS.has(request.method)
+  if (rule.ignoresCredentials) {
+    if (startsSession) request.contextValues.set(proxyUserKey, () => proxy.userOf(request))
+    return anonymous
+  }
+  const user = startsSession || proxy.api ? await proxy.userOf(request) : undefined
+  return user ? { kind: 'user', peer: anonymous.peer, user, credential: { kind: 'proxy' } } : anonymous
+}
+
+/**
+ * Every way in which access options are unfit to be enforced, so that a server that has one does not start.
+ *
+ * @returns a sentence each, naming the method.
+ */
+export function accessProblems(methods: Iterable<DescMethod>): string[] {
+  return [...methods].flatMap((method) => {
+    try {
+      compileRule(method)
+      return []
+    } catch (error) {
+      return [error instanceof Error ? error.message : String(error)]
+    }
+  })
+}
+
+function compileRule(method: DescMethod): Rule {
+  const name = `${method.parent.typeName}.${method.name}`
+  const option = hasOption(method, access) ? getOption(method, access) : undefined
+  if (!option || option.audience === Audience.AUDIENCE_UNSPECIFIED) throw new Error(`${name} has no access option`)
+  const scopes = option.scope === '' ? [] : option.scope.split(' ')
+  for (const scope of scopes) {
+    if (!/^(read|write):[a-z]+$/.test(scope)) throw new Error(`${name}: "${scope}" is no scope`)
+  }
+  const owned = option.audience === Audience.SELF || option.audience === Audience.SELF_OR_ADMIN
+  if (owned !== (option.owner !== '')) throw new Error(`${name}: its audience and its owner field do not fit`)
+  if (owned && method.methodKind !== 'unary') throw new Error(`${name}: the owner of a stream cannot be checked`)
+  return {
+    audience: option.audience,
+    scopes,
+    level: scopes.some((scope) => scope.startsWith('write:')) ? 'write' : 'read',
+    ownerName: owned ? compileOwnerName(method, option.owner) : undefined,
+    sessionOnly: option.sessionOnly,
+    privateData: option.privateData,
+    ignoresCredentials: option.ignoresCredentials,
+    passwordOnly: option.passwordOnly,
+  }
+}
+
+/** A reader of a field by its path, which must lead to a string. */
+function compileOwnerName(method: DescMethod, path: string): (message: Message) => string {
+  const names: string[] = []
+  let desc = method.input
+  for (const [i, part] of path.split('.').entries()) {
+    const field = desc.fields.find((candidate) => candidate.name === part)
+    const last = i === path.split('.').length - 1
+    if (!field || (last ? field.scalar === undefined : field.message === undefined)) {
+      throw new Error(`${method.parent.typeName}.${method.name}: no field ${path} to name the owner`)
+    }
+    names.push(field.localName)
+    if (field.message) desc = field.message
+  }
+  return (message) => {
+    let value: unknown = message
+    for (const name of names) value = (value as Readonly<Record<string, unknown>> | undefined)?.[name]
+    return typeof value === 'string' ? value : ''
+  }
+}
+
+function findOwner(app: App, name: string): Promise<User> {
+  return getUser(app, parseOwnedName(name).user)
+}
+
+function checkAnonymous(app: App, { audience, passwordOnly }: Rule): void {
+  if (passwordOnly) throw new DomainError('PASSWORD_REQUIRED')
+  if (audience === Audience.ALWAYS_PUBLIC) return
+  if (audience === Audience.PUBLIC && !app.settings.privateInstance) return
+  throw new DomainError('UNAUTHENTICATED')
+}
+
+/** Scope first, then what the credential is good for, then who the caller is. */
+function checkSignedIn(rule: Rule, caller: SignedIn, owner: User | undefined): void {
+  if (rule.passwordOnly && caller.credential.kind !== 'password') throw new DomainError('PASSWORD_REQUIRED')
+  const actsOnOther = owner !== undefined && owner.id !== caller.user.id
+  const actsAsAdmin = actsOnOther && rule.audience === Audience.SELF_OR_ADMIN && caller.user.role === 'ADMIN'
+  const scopes = actsAsAdmin ? [`${rule.level}:admin`] : rule.scopes
+  const scope = scopes.find((needed) => !holdsScope(caller, needed))
+  if (scope !== undefined) throw new DomainError('SCOPE_MISSING', { scope })
+  if (rule.sessionOnly && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
+  if (rule.privateData && seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
+  if (rule.audience === Audience.ADMINISTRATORS && caller.user.role !== 'ADMIN')
+    throw new DomainError('PERMISSION_DENIED')
+  if (actsOnOther && !actsAsAdmin) throw new DomainError('PERMISSION_DENIED')
+}

@@ -1,0 +1,112 @@
+import { create } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { DomainError, deletionBehind, type Reason, refusalOfGit } from '../../domain/core/errors.ts'
+import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
+import { ACCOUNTS } from './accounts.ts'
+import { BRANCHES } from './branches.ts'
+import { CONTENTS } from './contents.ts'
+import { CREDENTIALS } from './credentials.ts'
+import { GIT_HOOKS } from './git-hooks.ts'
+import { KEYS } from './keys.ts'
+import { MEMOS } from './memos.ts'
+import { ORGANIZATIONS } from './organizations.ts'
+import { PLANNING } from './planning.ts'
+import { PULLS } from './pulls.ts'
+import type { AllRefusals, Metadata, Refusal, SharedRefusal, TransportReason } from './refusal.ts'
+import { RELEASES } from './releases.ts'
+import { REPOSITORIES } from './repositories.ts'
+import { REQUESTS } from './requests.ts'
+import { REVIEWS } from './reviews.ts'
+
+/** `domain` of every ErrorInfo. */
+export const ERROR_DOMAIN = 'branchline'
+
+/** On the answer to every call, and on its log line. */
+export const REQUEST_ID_HEADER = 'x-request-id'
+
+/**
+ * The one table from reasons to codes and texts, put together from its areas. A key is a value of the proto enum ErrorReason, where
+ * its meaning and its metadata are documented, or its row names one.
+ */
+const REFUSALS: AllRefusals = {
+  ...ACCOUNTS,
+  ...BRANCHES,
+  ...CONTENTS,
+  ...CREDENTIALS,
+  ...GIT_HOOKS,
+  ...KEYS,
+  ...MEMOS,
+  ...ORGANIZATIONS,
+  ...PLANNING,
+  ...PULLS,
+  ...RELEASES,
+  ...REPOSITORIES,
+  ...REQUESTS,
+  ...REVIEWS,
+}
+
+/** Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every 401. */
+export const CHALLENGE = 'Bearer realm="branchline"'
+
+/**
+ * The RPC error for a refusal, the same on every protocol: code, text, ErrorInfo with the reason, and what else the
+ * client's library may act on (BadRequest, RetryInfo).
+ *
+ * @param requestUrl of the call; without it a refusal that sends clients elsewhere says so in its metadata alone.
+ */
+export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}, requestUrl?: string): ConnectError {
+  const row: Refusal & Partial<SharedRefusal> = REFUSALS[reason]
+  const { code, message, field, restStatus, location, body, isBodiless, header, reason: publicReason = reason } = row
+  const text = typeof message === 'string' ? message : message(metadata)
+  const error = new ConnectError(text, code)
+  error.details.push({
+    desc: ErrorInfoSchema,
+    value: { reason: publicReason, domain: ERROR_DOMAIN, metadata: { ...metadata } },
+  })
+  const path = field ?? metadata.field
+  if (code === Code.InvalidArgument && path !== undefined) {
+    error.details.push({
+      desc: BadRequestSchema,
+      value: { fieldViolations: [{ field: path, description: text, reason: publicReason }] },
+    })
+  }
+  if (metadata.retry_after_seconds !== undefined) {
+    const seconds = BigInt(metadata.retry_after_seconds)
+    error.details.push({ desc: RetryInfoSchema, value: { retryDelay: { seconds } } })
+    error.metadata.set('retry-after', metadata.retry_after_seconds)
+  }
+  if (restStatus !== undefined) {
+    const target = requestUrl === undefined ? undefined : location?.(metadata, requestUrl)
+    const headers: Record<string, string> = target === undefined ? {} : { Location: target }
+    const content = isBodiless ? { noContent: true } : body && { body: body(metadata, text) }
+    const value = { status: restStatus, headers, ...content }
+    error.details.push({ desc: HttpStatusSchema, value: create(HttpStatusSchema, value) })
+  }
+  if (code === Code.Unauthenticated) error.metadata.set('www-authenticate', CHALLENGE)
+  if (header) error.metadata.set(...(typeof header === 'function' ? header(metadata) : header))
+  return error
+}
+
+const REFUSALS_BY_NAME: ReadonlyMap<string, Refusal> = new Map(Object.entries(REFUSALS))
+
+/** The HTTP status of a reason over REST; undefined for names of reasons that this server never answers. */
+export function restStatusOf(reason: string): number | undefined {
+  const refused = REFUSALS_BY_NAME.get(reason)
+  return refused && (refused.restStatus ?? codeToHttpStatus(refused.code))
+}
+
+/**
+ * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they are, what comes of a
+ * deletion meanwhile as if that had been first, and everything else as INTERNAL without a word about the cause, which
+ * belongs in the log.
+ *
+ * @param requestUrl of the call.
+ */
+export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
+  if (error instanceof ConnectError) return error
+  const refused = error instanceof DomainError ? error : (deletionBehind(error) ?? refusalOfGit(error))
+  if (refused) return refusal(refused.reason, refused.metadata, requestUrl)
+  return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
+}

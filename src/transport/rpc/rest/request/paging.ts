@@ -1,0 +1,98 @@
+import type { DescField, Message } from '@bufbuild/protobuf'
+import { decodeForm } from '../schema/percent.ts'
+import type { Paging } from '../schema/rules.ts'
+import { compileGetter } from '../text/field-value.ts'
+
+/** The headers of one page of a list. */
+export interface PageHeaders {
+  /** `X-Total-Count`. */
+  readonly total: string
+  /** `Link` (RFC 8288), undefined if everything is on one page. */
+  readonly link: string | undefined
+}
+
+/** Computes the headers of a page from request, response and the URL that asked for it. */
+export type PageWriter = (request: Message, response: Message, url: string) => PageHeaders
+
+/** Compiles the paging headers of a method. `spelling` is that of a page parameter which the URL does not have yet. */
+export function compilePaging(paging: Paging, spelling: 'lowerCamel' | 'original'): PageWriter {
+  const total = integerGetter(paging.total)
+  const page = integerGetter(paging.page)
+  const limit = integerGetter(paging.limit)
+  const appliedLimit = paging.appliedLimit && integerGetter(paging.appliedLimit)
+  const parameter: PageParameter = {
+    names: [paging.page.name, paging.page.jsonName],
+    added: spelling === 'original' ? paging.page.name : paging.page.jsonName,
+  }
+  return (request, response, url) => {
+    const count = total(response)
+    const size = appliedLimit?.(response) || limit(request)
+    return { total: String(count), link: linkTo(url, parameter, page(request), lastPage(count, size)) }
+  }
+}
+
+/** How the page is called in a query. */
+interface PageParameter {
+  readonly names: readonly string[]
+  readonly added: string
+}
+
+function integerGetter(field: DescField): (message: Message) => bigint {
+  const get = compileGetter(field)
+  // A number, a bigint, the text of one with `jstype`, or nothing for an unset member of a oneof.
+  return (message) => BigInt((get(message) as bigint | number | string | undefined) ?? 0)
+}
+
+function lastPage(count: bigint, size: bigint): bigint {
+  return size <= 0n ? 1n : (count + size - 1n) / size
+}
+
+function linkTo(url: string, parameter: PageParameter, requested: bigint, last: bigint): string | undefined {
+  if (last <= 1n) return undefined
+  const page = requested < 1n ? 1n : requested
+  const links: string[] = []
+  const add = (number: bigint, relation: string) => {
+    links.push(`<${withPage(url, parameter, number)}>; rel="${relation}"`)
+  }
+  if (page < last) {
+    add(page + 1n, 'next')
+    add(last, 'last')
+  }
+  if (page > 1n) {
+    add(1n, 'first')
+    // Beyond the end, the page before is the last one that exists.
+    add(page > last ? last : page - 1n, 'prev')
+  }
+  return links.join(',')
+}
+
+/** The URL with another page; everything else, its order included, stays as received. */
+function withPage(url: string, { names, added }: PageParameter, page: bigint): string {
+  const question = url.indexOf('?')
+  if (question < 0) return `${url}?${added}=${page}`
+  let replaced = false
+  const pairs = url.slice(question + 1).split('&')
+  const kept = pairs.map((pair) => {
+    const name = pair.split('=', 1)[0] ?? ''
+    if (!names.includes(decodeForm(name) ?? '')) return pair
+    replaced = true
+    return `${name}=${page}`
+  })
+  if (!replaced) kept.push(`${added}=${page}`)
+  return `${url.slice(0, question)}?${kept.filter((pair) => pair !== '').join('&')}`
+}
+
+/** Characters that a URI cannot have (RFC 3986) and that would end it inside `<` and `>`. */
+const unfitForLink = /[^\x21-\x7e]|[<>"\\^`{|}]/g
+
+/**
+ * The URL of a request for clients to go on from: the public base of the server plus path and query as received.
+ * Node gives bytes beyond ASCII as Latin-1; they are percent-encoded byte by byte.
+ */
+export function publicRequestUrl(base: string, target: string): string {
+  const slash = target.startsWith('/') ? 0 : target.indexOf('/', target.indexOf('://') + 3)
+  const pathAndQuery = (slash < 0 ? '' : target.slice(slash)).replace(unfitForLink, (unfit) => {
+    return `%${unfit.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+  })
+  return (base.endsWith('/') ? base.slice(0, -1) : base) + pathAndQuery
+}

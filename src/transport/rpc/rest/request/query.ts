@@ -1,0 +1,157 @@
+import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
+import type { Dialect } from '../schema/dialect.ts'
+import { decodeForm } from '../schema/percent.ts'
+import { FieldError } from '../text/field-error.ts'
+import type { FieldText } from '../text/field-text.ts'
+import { fieldText } from '../text/field-text.ts'
+import { fieldsByName, MAX_NESTING } from '../text/message-fields.ts'
+import type { Place } from './setters.ts'
+import { compilePlace, valuePath } from './setters.ts'
+
+/** Parameters of one request beyond which it is refused: far more than any form has, too few to keep a core busy. */
+export const MAX_QUERY_PARAMETERS = 1000
+
+/** Dotted names are compiled when first seen and kept up to this number; recursive types have no end of them. */
+const MAX_KEPT_NAMES = 1000
+
+/** Sets the fields of a message from a query string, the text after `?`, not decoded. Throws FieldError. */
+export type QueryReader = (message: Message, query: string) => void
+
+/** What a method's own path and body cover: proto paths of path variables, and the `body` of the rule. */
+export interface Bound {
+  readonly pathFields: readonly string[]
+  readonly body: string
+}
+
+/** A field that a parameter sets. */
+interface Parameter {
+  /** Path of proto names: one for all spellings of a name. */
+  readonly path: string
+  readonly repetition: 'element' | 'joined' | 'refused'
+  readonly text: FieldText
+  readonly place: Place
+}
+
+/** A field that no parameter can set, and why. */
+interface Refusal {
+  readonly refusal: string
+}
+
+type Names = (name: string) => Parameter | Refusal | undefined
+
+/**
+ * Compiles the reader of query parameters for one binding of a method. Names are field paths with dots, each element a
+ * JSON name or a proto name; what path and body cover counts as unknown. Top-level names are compiled here, others when
+ * a request first uses them.
+ */
+export function compileQuery(desc: DescMessage, bound: Bound, dialect: Dialect): QueryReader {
+  const names = compileNames(desc, bound)
+  return (message, query) => {
+    if (query === '') return
+    const values = new Map<string, unknown>()
+    let count = 0
+    for (const pair of query.split('&')) {
+      const end = pair.indexOf('=')
+      if (pair === '' || end === 0) continue
+      count += 1
+      if (count > MAX_QUERY_PARAMETERS) throw new FieldError('', `more than ${MAX_QUERY_PARAMETERS} query parameters`)
+      const name = decode(end < 0 ? pair : pair.slice(0, end), pair)
+      const text = decode(end < 0 ? '' : pair.slice(end + 1), name)
+      const parameter = names(name)
+      if (parameter !== undefined) {
+        readParameter(message, name, text, parameter, values, dialect)
+      } else if (dialect.query === 'strict') {
+        throw new FieldError(name, 'unknown query parameter')
+      }
+    }
+  }
+}
+
+function decode(text: string, field: string): string {
+  const decoded = decodeForm(text)
+  if (decoded === undefined) throw new FieldError(field, 'malformed percent-encoding in the query')
+  return decoded
+}
+
+/** Sets one field. `values` holds those that earlier parameters of this request have set, by path. */
+function readParameter(
+  message: Message,
+  name: string,
+  text: string,
+  parameter: Parameter | Refusal,
+  values: Map<string, unknown>,
+  dialect: Dialect,
+): void {
+  if ('refusal' in parameter) throw new FieldError(name, parameter.refusal)
+  const { kind, parse, expected } = parameter.text
+  const isLenient = dialect.query === 'lenient'
+  if (isLenient && text === '' && kind === 'bool') return
+  const value = parse(text) ?? (isLenient && kind === 'bool' ? text.toLowerCase() === 't' : undefined)
+  if (value === undefined) {
+    if (isLenient && kind === 'number') return
+    throw new FieldError(name, `expected ${expected}`)
+  }
+  if (parameter.repetition !== 'element') {
+    const earlier = values.get(parameter.path)
+    if (earlier !== undefined) {
+      if (parameter.repetition === 'refused') throw new FieldError(name, 'set more than once')
+      const mask = earlier as FieldMask
+      mask.paths.push(...(value as FieldMask).paths)
+      return
+    }
+    values.set(parameter.path, value)
+  }
+  if (!parameter.place(message, value)) throw new FieldError(name, 'another member of the same oneof is set')
+}
+
+function compileNames(desc: DescMessage, bound: Bound): Names {
+  // With the whole message in the body, no field is left to the query.
+  if (bound.body === '*') return () => undefined
+  const covered = new Set(bound.body === '' ? bound.pathFields : [...bound.pathFields, bound.body])
+  const known = new Map<string, Parameter | Refusal>()
+  const add = (name: string) => {
+    const parameter = resolve(desc, name, covered)
+    if (parameter !== undefined) known.set(name, parameter)
+    return parameter
+  }
+  for (const name of fieldsByName(desc).keys()) add(name)
+  const limit = known.size + MAX_KEPT_NAMES
+  return (name) => {
+    const parameter = known.get(name)
+    if (parameter !== undefined || !name.includes('.')) return parameter
+    return known.size < limit ? add(name) : resolve(desc, name, covered)
+  }
+}
+
+/** Finds what a name means; undefined if it is unknown or covered. */
+function resolve(desc: DescMessage, name: string, covered: ReadonlySet<string>): Parameter | Refusal | undefined {
+  const elements = name.split('.')
+  if (elements.length > MAX_NESTING) return { refusal: `nested deeper than ${MAX_NESTING}` }
+  const path: DescField[] = []
+  let parent = desc
+  for (const [index, element] of elements.entries()) {
+    const field = fieldsByName(parent).get(element)
+    if (field === undefined) return undefined
+    path.push(field)
+    if (covered.has(pathText(path))) return undefined
+    if (index === elements.length - 1) break
+    if (field.fieldKind !== 'message') return { refusal: `${field.name} has no fields that a parameter can set` }
+    parent = field.message
+  }
+  return compileParameter(valuePath(path))
+}
+
+function compileParameter(path: DescField[]): Parameter | Refusal {
+  const field = path[path.length - 1] as DescField
+  const text = fieldText(field)
+  if (text === undefined) return { refusal: 'a query parameter cannot set a map or a message' }
+  const isMask = field.message?.typeName === FieldMaskSchema.typeName
+  const repetition = field.fieldKind === 'list' ? 'element' : isMask ? 'joined' : 'refused'
+  return { path: pathText(path), repetition, text, place: compilePlace(path, 'refuse') }
+}
+
+function pathText(path: readonly DescField[]): string {
+  return path.map((field) => field.name).join('.')
+}

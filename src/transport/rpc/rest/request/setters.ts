@@ -1,0 +1,116 @@
+import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { FieldError } from '../text/field-error.ts'
+import { fieldText } from '../text/field-text.ts'
+import type { Fields, Oneof } from '../text/message-fields.ts'
+import { fieldsOf, isUnwrapped } from '../text/message-fields.ts'
+
+/** Sets one field of a message from decoded text. Throws FieldError if the text does not fit. */
+export type Setter = (message: Message, text: string) => void
+
+/** What happens to another member of a oneof that is set already: it gives way, or the new value is refused. */
+export type Rival = 'replace' | 'refuse'
+
+/** Puts a value where a field path leads. False if a rival member of a oneof is in the way. */
+export type Place = (message: Message, value: unknown) => boolean
+
+/**
+ * Compiles the setter of a path variable. `protoPath` names singular fields by their proto names, separated by dots.
+ * Messages on the way are created, or kept if the body gave them; a member of a oneof replaces another one. With
+ * `isLenient`, text that is no number counts as 0. Throws Error, at start-up, for a path that does not lead to a field
+ * with a text form.
+ */
+export function compilePathSetter(desc: DescMessage, protoPath: string, isLenient: boolean): Setter {
+  const path = fieldsAt(desc, protoPath)
+  const leaf = path.at(-1)
+  const text = leaf && leaf.fieldKind !== 'list' ? fieldText(leaf) : undefined
+  if (text === undefined) throw new Error(`${desc.typeName} has no field ${protoPath} that text can set`)
+  const place = compilePlace(path, 'replace')
+  const zero = isLenient && text.kind === 'number' ? text.parse('0') : undefined
+  return (message, value) => {
+    const parsed = text.parse(value) ?? zero
+    if (parsed === undefined) throw new FieldError(protoPath, `expected ${text.expected}`)
+    place(message, parsed)
+  }
+}
+
+/** The fields along a path of proto names; empty if an element is unknown, or not the last and no message. */
+function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
+  const path: DescField[] = []
+  let parent: DescMessage | undefined = desc
+  for (const name of protoPath.split('.')) {
+    const field: DescField | undefined = parent?.fields.find((candidate) => candidate.name === name)
+    if (field === undefined) return []
+    path.push(field)
+    parent = field.fieldKind === 'message' ? field.message : undefined
+  }
+  return valuePath(path)
+}
+
+/**
+ * The path under which a value is stored: where protobuf-es keeps the bare value of a wrapper, `wrapper.value` is
+ * `wrapper`.
+ */
+export function valuePath(path: DescField[]): DescField[] {
+  const parent = path.at(-2)
+  return parent !== undefined && isUnwrapped(parent) ? path.slice(0, -1) : path
+}
+
+/** Compiles the way along a path of singular messages to its last field, where list fields get one more element. */
+export function compilePlace(path: readonly DescField[], rival: Rival): Place {
+  const parents = path.slice(0, -1).map((field) => compileEnter(field, rival))
+  const assign = compileAssign(path[path.length - 1] as DescField, rival)
+  return (message, value) => {
+    let target = fieldsOf(message)
+    for (const enter of parents) {
+      const child = enter(target)
+      if (child === undefined) return false
+      target = child
+    }
+    return assign(target, value)
+  }
+}
+
+function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Fields | undefined {
+  const desc = field.message as DescMessage
+  const { localName } = field
+  const oneof = field.oneof?.localName
+  if (oneof === undefined) {
+    return (parent) => {
+      parent[localName] ??= create(desc)
+      return parent[localName] as Fields
+    }
+  }
+  return (parent) => {
+    const current = parent[oneof] as Oneof
+    if (current.case === localName) return current.value as Fields
+    if (current.case !== undefined && rival === 'refuse') return undefined
+    const value = fieldsOf(create(desc))
+    parent[oneof] = { case: localName, value }
+    return value
+  }
+}
+
+function compileAssign(field: DescField, rival: Rival): (parent: Fields, value: unknown) => boolean {
+  const { localName } = field
+  if (field.fieldKind === 'list') {
+    return (parent, value) => {
+      const list = parent[localName] as unknown[]
+      list.push(value)
+      return true
+    }
+  }
+  const oneof = field.oneof?.localName
+  if (oneof === undefined) {
+    return (parent, value) => {
+      parent[localName] = value
+      return true
+    }
+  }
+  return (parent, value) => {
+    const current = (parent[oneof] as Oneof).case
+    if (current !== undefined && current !== localName && rival === 'refuse') return false
+    parent[oneof] = { case: localName, value }
+    return true
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  hasOption,
+  type JsonObject,
+  type Message,
+} from '@bufbuild/protobuf'
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
+import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
+import { isJsonObjectValue, parseJson } from '../text/json-text.ts'
+import { fieldsByName, fieldsOf } from '../text/message-fields.ts'
+
+/** Fills the mask of an update whose request names none, from the JSON of its body. */
+export type MaskDeriver = (request: Message, content: Uint8Array) => void
+
+/**
+ * Compiles the option `update_mask` of a method for a binding; undefined where it does not apply.
+ *
+ * A client that sends a PATCH with a few members and no mask means those members, as with JSON Merge Patch (RFC 7396).
+ *
+ * @param body the body field of the binding.
+ * @throws Error naming the method when the option does not name a FieldMask field.
+ */
+export function compileMaskDeriver(method: DescMethod, body: string): MaskDeriver | undefined {
+  const name = hasOption(method, methodOption) ? getOption(method, methodOption).updateMask : ''
+  if (name === '') return undefined
+  const mask = method.input.fields.find((field) => field.name === name)
+  if (mask?.fieldKind !== 'message' || mask.message.typeName !== FieldMaskSchema.typeName) {
+    throw new Error(`${method.parent.typeName}.${method.name}: update_mask "${name}" is no field mask of the request`)
+  }
+  const resource = method.input.fields.find((field) => field.name === body)?.message
+  if (!resource) return undefined
+  return (request, content) => {
+    const fields = fieldsOf(request)
+    if (fields[mask.localName] !== undefined) return
+    const json = content.length === 0 ? {} : parseJson(content)
+    fields[mask.localName] = create(FieldMaskSchema, {
+      paths: isJsonObjectValue(json) ? membersOf(resource, json) : [],
+    })
+  }
+}
+
+function membersOf(desc: DescMessage, json: JsonObject): string[] {
+  return Object.entries(json).flatMap(([key, value]) => {
+    const field = fieldsByName(desc).get(key)
+    if (!field) return [key]
+    if (isServerSet(field)) return []
+    const nested = field.fieldKind === 'message' && !field.message.typeName.startsWith('google.protobuf.')
+    if (!nested || !isJsonObjectValue(value)) return [field.name]
+    return membersOf(field.message, value).map((path) => `${field.name}.${path}`)
+  })
+}
+
+/** Whether clients send the field only because it came back with the resource. */
+function isServerSet(field: DescField): boolean {
+  const behaviors = hasOption(field, field_behavior) ? getOption(field, field_behavior) : []
+  return behaviors.includes(FieldBehavior.OUTPUT_ONLY) || behaviors.includes(FieldBehavior.IDENTIFIER)
+}

@@ -1,0 +1,282 @@
+import type { DescField, DescMessage, Message, Registry } from '@bufbuild/protobuf'
+import { create, getOption, ScalarType, toJson } from '@bufbuild/protobuf'
+import { scalarZeroValue } from '@bufbuild/protobuf/reflect'
+import type { Any, Duration, FieldMask, Timestamp } from '@bufbuild/protobuf/wkt'
+import { anyUnpack, FeatureSet_FieldPresence, hasCustomJsonRepresentation, isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import { field as fieldOption, Unset } from '#gen/branchline/rest/v1/rest_pb.ts'
+import type { Dialect } from '../schema/dialect.ts'
+import type { Print } from './json-print.ts'
+import { enumPrinter, printBytes, quote, scalarPrinter } from './json-print.ts'
+import type { Fields, Oneof } from './message-fields.ts'
+import { fieldsOf, isJsonObject, isUnwrapped } from './message-fields.ts'
+import { printDuration, printFieldMask, printTimestamp } from './well-known-text.ts'
+
+/** Prints a message, or one field of it, as JSON text. Throws for well-known types out of their range. */
+export type Writer = (message: Message) => string
+
+/** Appends a member to the members of an object so far. */
+type Append = (fields: Fields, members: string) => string
+
+/** What a writer depends on beside its type, and the writers that exist already. */
+interface Compiler {
+  readonly dialect: Dialect
+  readonly registry: Registry
+  readonly writers: Map<DescMessage, Writer>
+}
+
+const compilers = new WeakMap<Registry, WeakMap<Dialect, Compiler>>()
+
+/**
+ * Compiles the JSON writer of a message: proto3 JSON as the dialect spells it, members in field-number order. The
+ * registry has the types that an Any may hold; an Any of another type prints its bytes. Writers are closures over the
+ * descriptor, kept for each registry, dialect and type.
+ */
+export function compileWriter(desc: DescMessage, dialect: Dialect, registry: Registry): Writer {
+  return messageWriter(desc, compilerFor(dialect, registry))
+}
+
+/**
+ * Compiles the JSON writer of one field, for `response_body`: a list is an array and a map an object, empty or not; a
+ * scalar is its value; a message, or a field with explicit presence, that is unset is `null`.
+ */
+export function compileFieldWriter(field: DescField, dialect: Dialect, registry: Registry): Writer {
+  const print = fieldPrinter(field, compilerFor(dialect, registry))
+  const get = hasPresence(field) ? presentValue(field) : (fields: Fields) => fields[field.localName]
+  return (message) => {
+    const value = get(fieldsOf(message))
+    return value === undefined ? 'null' : print(value)
+  }
+}
+
+function compilerFor(dialect: Dialect, registry: Registry): Compiler {
+  let byDialect = compilers.get(registry)
+  if (byDialect === undefined) {
+    byDialect = new WeakMap()
+    compilers.set(registry, byDialect)
+  }
+  let compiler = byDialect.get(dialect)
+  if (compiler === undefined) {
+    compiler = { dialect, registry, writers: new Map() }
+    byDialect.set(dialect, compiler)
+  }
+  return compiler
+}
+
+function messageWriter(desc: DescMessage, compiler: Compiler): Writer {
+  let writer = compiler.writers.get(desc)
+  if (writer === undefined) {
+    writer = wellKnownWriter(desc, compiler) ?? fieldsWriter(desc, compiler)
+    compiler.writers.set(desc, writer)
+  }
+  return writer
+}
+
+function fieldsWriter(desc: DescMessage, compiler: Compiler): Writer {
+  const appends: Append[] = []
+  const writer: Writer = (message) => {
+    let members = ''
+    for (const append of appends) members = append(fieldsOf(message), members)
+    return `{${members}}`
+  }
+  // Known before its fields are compiled: a type may contain itself.
+  compiler.writers.set(desc, writer)
+  const fields = desc.fields.toSorted((a, b) => a.number - b.number)
+  appends.push(...fields.map((field) => memberAppender(field, compiler)))
+  return writer
+}
+
+function memberAppender(field: DescField, compiler: Compiler): Append {
+  const name = quote(compiler.dialect.names === 'original' ? field.name : field.jsonName)
+  const first = `${name}:`
+  const next = `,${name}:`
+  const get = presentValue(field)
+  const print = fieldPrinter(field, compiler)
+  const unset = unsetText(field, print, compiler.dialect)
+  if (unset === undefined) {
+    return (fields, members) => {
+      const value = get(fields)
+      return value === undefined ? members : members + (members === '' ? first : next) + print(value)
+    }
+  }
+  return (fields, members) => {
+    const value = get(fields)
+    return members + (members === '' ? first : next) + (value === undefined ? unset : print(value))
+  }
+}
+
+/** What a field prints while it is unset; undefined if nothing. */
+function unsetText(field: DescField, print: Print, dialect: Dialect): string | undefined {
+  switch (unsetForm(field, dialect)) {
+    case 'omit':
+      return undefined
+    case 'null':
+      return 'null'
+    case 'default':
+      return defaultText(field, print)
+  }
+}
+
+/** What becomes of a field that is unset, by its own option or the dialect: left out, `null`, or its default value. */
+export function unsetForm(field: DescField, dialect: Dialect): 'omit' | 'default' | 'null' {
+  switch (getOption(field, fieldOption).unset) {
+    case Unset.OMIT:
+      return 'omit'
+    case Unset.NULL:
+      return 'null'
+    case Unset.DEFAULT:
+      return 'default'
+  }
+  if (field.fieldKind === 'list') return dialect.lists
+  if (field.fieldKind === 'map') return dialect.maps
+  return hasPresence(field) ? dialect.messages : dialect.scalars
+}
+
+function defaultText(field: DescField, print: Print): string {
+  switch (field.fieldKind) {
+    case 'list':
+      return '[]'
+    case 'map':
+      return '{}'
+    case 'scalar':
+      return print(field.getDefaultValue() ?? scalarZeroValue(field.scalar, false))
+    case 'enum':
+      return print(field.getDefaultValue() ?? field.enum.values[0]?.number)
+    case 'message':
+      return defaultMessageText(field, print)
+  }
+}
+
+function defaultMessageText(field: DescField & { fieldKind: 'message' }, print: Print): string {
+  const desc = field.message
+  if (isUnwrapped(field) && isWrapperDesc(desc)) return print(scalarZeroValue(desc.fields[0].scalar, false))
+  if (desc.typeName === 'google.protobuf.Value') return 'null'
+  // Not the writer of an ordinary type, which might print its own defaults without end.
+  return hasCustomJsonRepresentation(desc) && !isJsonObject(field) ? print(create(desc)) : '{}'
+}
+
+/** Whether a singular field knows the difference between unset and its default value. */
+function hasPresence(field: DescField): boolean {
+  return (
+    field.fieldKind !== 'list' &&
+    field.fieldKind !== 'map' &&
+    (field.oneof !== undefined || field.presence !== FeatureSet_FieldPresence.IMPLICIT)
+  )
+}
+
+/** Compiles the reading of a field: its value as protobuf-es stores it, or undefined if it is unset. */
+function presentValue(field: DescField): (fields: Fields) => unknown {
+  const { localName } = field
+  if (field.fieldKind === 'list') {
+    return (fields) => {
+      const list = fields[localName] as unknown[]
+      return list.length === 0 ? undefined : list
+    }
+  }
+  if (field.fieldKind === 'map') {
+    return (fields) => {
+      const map = fields[localName] as Fields
+      return Object.keys(map).length === 0 ? undefined : map
+    }
+  }
+  const oneof = field.oneof?.localName
+  if (oneof !== undefined) {
+    return (fields) => {
+      const current = fields[oneof] as Oneof
+      return current.case === localName ? current.value : undefined
+    }
+  }
+  if (field.fieldKind === 'message') return (fields) => fields[localName]
+  // Outside of proto3, prototypes hold the default values of fields with presence.
+  if (hasPresence(field)) return (fields) => (Object.hasOwn(fields, localName) ? fields[localName] : undefined)
+  const isZero = zeroTest(field)
+  return (fields) => {
+    const value = fields[localName]
+    return isZero(value) ? undefined : value
+  }
+}
+
+function zeroTest(field: DescField & { fieldKind: 'scalar' | 'enum' }): (value: unknown) => boolean {
+  switch (field.scalar) {
+    case ScalarType.BYTES:
+      return (value) => (value as Uint8Array).byteLength === 0
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      // Negative zero is not the default value.
+      return (value) => Object.is(value, 0)
+    default: {
+      const zero =
+        field.fieldKind === 'enum' ? field.enum.values[0]?.number : scalarZeroValue(field.scalar, field.longAsString)
+      return (value) => value === zero
+    }
+  }
+}
+
+function fieldPrinter(field: DescField, compiler: Compiler): Print {
+  const print = elementPrinter(field, compiler)
+  if (field.fieldKind === 'list') return (value) => printList(value as readonly unknown[], print)
+  if (field.fieldKind === 'map') return (value) => printMap(value as Fields, print)
+  return print
+}
+
+function printList(list: readonly unknown[], print: Print): string {
+  let elements = ''
+  for (const element of list) elements += (elements === '' ? '' : ',') + print(element)
+  return `[${elements}]`
+}
+
+function printMap(map: Fields, print: Print): string {
+  let members = ''
+  for (const key of Object.keys(map)) members += `${members === '' ? '' : ','}${quote(key)}:${print(map[key])}`
+  return `{${members}}`
+}
+
+function elementPrinter(field: DescField, compiler: Compiler): Print {
+  if (field.enum !== undefined) return enumPrinter(field.enum)
+  if (field.message === undefined) return scalarPrinter(field.scalar, compiler.dialect)
+  if (isJsonObject(field)) return JSON.stringify
+  const desc = field.message
+  if (isUnwrapped(field) && isWrapperDesc(desc)) return scalarPrinter(desc.fields[0].scalar, compiler.dialect)
+  const write = messageWriter(desc, compiler)
+  return (value) => write(value as Message)
+}
+
+function wellKnownWriter(desc: DescMessage, compiler: Compiler): Writer | undefined {
+  switch (desc.typeName) {
+    case 'google.protobuf.Timestamp':
+      return (message) => `"${printTimestamp(message as Timestamp)}"`
+    case 'google.protobuf.Duration':
+      return (message) => `"${printDuration(message as Duration)}"`
+    case 'google.protobuf.FieldMask':
+      return (message) => quote(printFieldMask(message as FieldMask))
+    case 'google.protobuf.Struct':
+    case 'google.protobuf.ListValue':
+    case 'google.protobuf.Value':
+      return (message) => JSON.stringify(toJson(desc, message))
+    case 'google.protobuf.Any':
+      return (message) => writeAny(message as Any, compiler)
+  }
+  if (!isWrapperDesc(desc)) return undefined
+  const print = scalarPrinter(desc.fields[0].scalar, compiler.dialect)
+  return (message) => print(fieldsOf(message).value)
+}
+
+/** An object with the URL of the type in `@type`, and beside it the fields, or `value` for types with their own form. */
+function writeAny(any: Any, compiler: Compiler): string {
+  if (any.typeUrl === '') return '{}'
+  const type = `"@type":${quote(any.typeUrl)}`
+  const message = unpack(any, compiler.registry)
+  const desc = message && compiler.registry.getMessage(message.$typeName)
+  if (message === undefined || desc === undefined) return `{${type},"value":${printBytes(any.value)}}`
+  const text = messageWriter(desc, compiler)(message)
+  if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${text}}`
+  return text === '{}' ? `{${type}}` : `{${type},${text.slice(1)}`
+}
+
+function unpack(any: Any, registry: Registry): Message | undefined {
+  try {
+    return anyUnpack(any, registry)
+  } catch {
+    // Bytes that are no message of the type print like those of an unknown type.
+    return undefined
+  }
+}

@@ -1,0 +1,242 @@
+import { crc32 } from 'node:zlib'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  authenticatePersonalAccessToken,
+  createPersonalAccessToken,
+  deletePersonalAccessToken,
+  listPersonalAccessTokens,
+  type NewPersonalAccessToken,
+} from '../../../../src/domain/accounts/credentials/personal-access-tokens.ts'
+import type { User } from '../../../../src/domain/accounts/users/users.ts'
+import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import { Scopes } from '../../../../src/domain/core/scopes.ts'
+import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
+import { transaction } from '../../../../src/storage/database/database.ts'
+import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
+
+const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
+const DAY = 24 * 60 * 60
+
+let app: TestApp
+let ada: User
+
+beforeEach(async () => {
+  app = await testApp()
+  ada = await addUser(app, 'ada')
+})
+
+function bySession(user: User): SignedIn {
+  return { kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'session', sessionId: 'any' } }
+}
+
+function byToken(user: User, ...scopes: string[]): SignedIn {
+  const credential = { kind: 'token', uuid: 'any', scopes: Scopes.parse(scopes) } as const
+  return { kind: 'user', peer: LOCAL_PEER, user, credential }
+}
+
+function mint(caller: SignedIn, input: Partial<NewPersonalAccessToken> = {}) {
+  return createPersonalAccessToken(app, caller, { description: 'ci', expiresInDays: 0, scopes: [], ...input })
+}
+
+async function listed(user: User) {
+  return (await listPersonalAccessTokens(app, user, 0, 1000)).tokens
+}
+
+describe('createPersonalAccessToken', () => {
+  it('makes a text that a scanner can recognise and check', async () => {
+    const { text } = await mint(bySession(ada))
+    expect(text).toMatch(/^branchline_pat_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/)
+    const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+    const checksum = [...text.slice(-6)].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0)
+    expect(checksum).toBe(crc32(text.slice(0, -6)))
+    expect((await mint(bySession(ada))).text).not.toBe(text)
+  })
+
+  it('stores the text nowhere', async () => {
+    const { text } = await mint(bySession(ada))
+    const tables = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(app.db)
+    const dump: unknown[] = []
+    for (const { name } of tables.rows) dump.push((await sql`select * from ${sql.table(name)}`.execute(app.db)).rows)
+    expect(JSON.stringify(dump)).toContain('"ci"')
+    expect(JSON.stringify(dump)).not.toContain(text.slice('branchline_pat_'.length))
+  })
+
+  it('grants all scopes when none are asked for, and stores them normalised', async () => {
+    expect((await mint(bySession(ada))).token.scopes).toBe('all')
+    expect((await mint(bySession(ada), { scopes: ['read:user', 'write:user'] })).token.scopes).toBe('write:user')
+  })
+
+  it.each([
+    ['a negative number of days', { expiresInDays: -1 }, { reason: 'INVALID_EXPIRY', metadata: { max_days: '36500' } }],
+    ['more than a hundred years', { expiresInDays: 36_501 }, { reason: 'INVALID_EXPIRY' }],
+    ['an unknown scope', { scopes: ['user'] }, { reason: 'INVALID_SCOPE', metadata: { scope: 'user' } }],
+    ['a long description', { description: 'x'.repeat(257) }, { reason: 'INVALID_FIELD' }],
+  ])('refuses %s', async (_, input, error) => {
+    await expect(mint(bySession(ada), input)).rejects.toMatchObject(error)
+    expect(await listed(ada)).toEqual([])
+  })
+
+  it('makes none for an account that was deleted meanwhile', async () => {
+    await transaction(app.db, (tx) => deleteUser(tx, ada.id))
+    await expect(mint(bySession(ada))).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
+  })
+
+  it('counts characters of a description, not their parts', async () => {
+    await expect(mint(bySession(ada), { description: '\u{1f40e}'.repeat(256) })).resolves.toBeDefined()
+  })
+
+  it.each([
+    // What the calling token holds, what is asked for, what is missing.
+    [['write:user'], [], 'all'],
+    [['write:user'], ['all'], 'all'],
+    [['write:user'], ['write:user', 'read:repository'], 'read:repository'],
+    [['read:repository', 'write:user'], ['write:repository'], 'write:repository'],
+    [['write:user', 'public-only'], ['read:memo', 'public-only'], 'read:memo'],
+  ])('refuses a token with %j that asks for %j', async (held, asked, scope) => {
+    await expect(mint(byToken(ada, ...held), { scopes: asked })).rejects.toMatchObject({
+      reason: 'SCOPE_NOT_HELD',
+      metadata: { scope },
+    })
+    expect(await listed(ada)).toEqual([])
+  })
+
+  it.each([
+    [['all'], [], 'all'],
+    [['write:user'], ['read:user'], 'read:user'],
+    [['write:user'], ['write:user', 'public-only'], 'write:user public-only'],
+    // The restriction is handed on, asked for or not.
+    [['all', 'public-only'], [], 'all public-only'],
+    [['write:user', 'public-only'], ['read:user'], 'read:user public-only'],
+  ])('lets a token with %j ask for %j', async (held, asked, scopes) => {
+    expect((await mint(byToken(ada, ...held), { scopes: asked })).token.scopes).toBe(scopes)
+  })
+})
+
+describe('authenticatePersonalAccessToken', () => {
+  it('answers the owner as stored now, with the scopes of the token', async () => {
+    const { text, token } = await mint(bySession(ada), { scopes: ['read:user'] })
+    const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
+    expect(user).toEqual(ada)
+    expect(uuid).toBe(token.uuid)
+    expect(scopes.names).toEqual(['read:user'])
+  })
+
+  it('ends with the last moment of its last day', async () => {
+    const { text } = await mint(bySession(ada), { expiresInDays: 1 })
+    const forever = await mint(bySession(ada), { expiresInDays: 0 })
+    app.clock.advance(DAY - 1)
+    await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
+    app.clock.advance(1)
+    await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
+    expect(await listed(ada)).toHaveLength(2)
+    app.clock.advance(100 * 365 * DAY)
+    await expect(authenticatePersonalAccessToken(app, forever.text)).resolves.toBeDefined()
+  })
+
+  it.each<[string, (text: string) => string]>([
+    ['another case', (text) => text.toLowerCase()],
+    ['a character more', (text) => `${text}0`],
+    ['a character less', (text) => text.slice(0, -1)],
+    ['another prefix', (text) => text.replace('branchline', 'memos')],
+    ['nothing but the prefix', () => 'branchline_pat_'],
+  ])('refuses %s', async (_, alter) => {
+    const { text } = await mint(bySession(ada))
+    await expect(authenticatePersonalAccessToken(app, alter(text))).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('is refused once the token is deleted', async () => {
+    const { text, token } = await mint(bySession(ada))
+    expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(true)
+    await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
+    expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(false)
+  })
+
+  it('is refused while the owner is archived, and once the owner is deleted', async () => {
+    const { text } = await mint(bySession(ada))
+    await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
+    await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
+    await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'NORMAL' }))
+    await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
+    await transaction(app.db, (tx) => deleteUser(tx, ada.id))
+    await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('outlives a change of password', async () => {
+    const { text } = await mint(bySession(ada))
+    await transaction(app.db, (tx) => updateUser(tx, ada.id, { token_version: ada.token_version + 1 }))
+    await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
+  })
+})
+
+describe('last_used_at', () => {
+  async function lastUse() {
+    await app.background.settled()
+    return (await listed(ada))[0]?.last_used_at
+  }
+
+  it('is written on use, at most once a minute', async () => {
+    const { text } = await mint(bySession(ada))
+    expect(await lastUse()).toBeNull()
+    const first = app.clock.now()
+    await authenticatePersonalAccessToken(app, text)
+    expect(await lastUse()).toBe(first)
+    app.clock.advance(59)
+    await authenticatePersonalAccessToken(app, text)
+    expect(await lastUse()).toBe(first)
+    app.clock.advance(1)
+    await authenticatePersonalAccessToken(app, text)
+    expect(await lastUse()).toBe(first + 60_000)
+  })
+
+  it('never goes backwards when the clock does', async () => {
+    const { text } = await mint(bySession(ada))
+    const first = app.clock.now()
+    await authenticatePersonalAccessToken(app, text)
+    app.clock.advance(-3600)
+    await authenticatePersonalAccessToken(app, text)
+    expect(await lastUse()).toBe(first)
+  })
+
+  it('stays untouched by a refused token', async () => {
+    const { text } = await mint(bySession(ada), { expiresInDays: 1 })
+    app.clock.advance(DAY)
+    await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
+    expect(await lastUse()).toBeNull()
+  })
+
+  it('may fail to be written without failing the request', async () => {
+    const { text } = await mint(bySession(ada))
+    await sql`create trigger full_disk before update on personal_access_tokens begin select raise(abort, 'disk is full'); end`.execute(
+      app.db,
+    )
+    await expect(authenticatePersonalAccessToken(app, text)).resolves.toMatchObject({ user: { id: ada.id } })
+    expect(await lastUse()).toBeNull()
+  })
+})
+
+describe('listPersonalAccessTokens', () => {
+  it('pages through the tokens of one account in the order of creation, with the number of all', async () => {
+    const bob = await addUser(app, 'bob')
+    for (const description of ['a', 'b', 'c', 'd']) {
+      await mint(bySession(ada), { description })
+      await mint(bySession(bob), { description: 'of bob' })
+    }
+    const first = await listPersonalAccessTokens(app, ada, 0, 2)
+    expect(first).toMatchObject({ more: true, total: 4 })
+    expect(first.tokens.map((token) => token.description)).toEqual(['a', 'b'])
+    // A page that is exactly full is the last one when nothing follows.
+    const second = await listPersonalAccessTokens(app, ada, first.tokens[1]?.id ?? 0, 2)
+    expect(second).toMatchObject({ more: false, total: 4 })
+    expect(second.tokens.map((token) => token.description)).toEqual(['c', 'd'])
+  })
+})
+
+describe('deletePersonalAccessToken', () => {
+  it('does not reach the tokens of another account', async () => {
+    const bob = await addUser(app, 'bob')
+    const { token, text } = await mint(bySession(bob))
+    expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(false)
+    await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
+  })
+})

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { newRecoveryCodes, parseRecoveryCode } from '../../../../src/domain/accounts/credentials/recovery-codes.ts'
+
+describe('newRecoveryCodes', () => {
+  it('makes ten codes of five groups of base32, found by their first group', () => {
+    const codes = newRecoveryCodes()
+    expect(codes).toHaveLength(10)
+    for (const { text, lookup } of codes) {
+      expect(text).toMatch(/^[A-Z2-7]{4}(-[A-Z2-7]{4}){4}$/)
+      expect(lookup).toBe(text.slice(0, 4))
+    }
+  })
+
+  it('finds no two codes of a set by the same group, and repeats none', () => {
+    const sets = Array.from({ length: 100 }, newRecoveryCodes)
+    for (const set of sets) expect(new Set(set.map(({ lookup }) => lookup)).size).toBe(10)
+    expect(new Set(sets.flat().map(({ text }) => text)).size).toBe(1000)
+  })
+
+  it('uses every character at every place', () => {
+    const codes = Array.from({ length: 100 }, newRecoveryCodes).flat()
+    for (const place of [...(codes[0]?.text.replaceAll('-', '')?.split('') ?? [])].keys()) {
+      const characters = new Set(codes.map(({ text }) => text.replaceAll('-', '')[place]))
+      expect(characters.size).toBe(32)
+    }
+  })
+})
+
+describe('parseRecoveryCode', () => {
+  const code = { text: 'ABCD-EFGH-IJKL-MNOP-QR27', lookup: 'ABCD' }
+
+  it.each([
+    ['as shown', 'ABCD-EFGH-IJKL-MNOP-QR27', code],
+    ['in lower case', 'abcd-efgh-ijkl-mnop-qr27', code],
+    ['without hyphens', 'ABCDEFGHIJKLMNOPQR27', code],
+    ['with blanks', ' ABCD EFGH IJKL MNOP QR27\n', code],
+    ['with a character too few', 'ABCD-EFGH-IJKL-MNOP-QR2', undefined],
+    ['with a character too many', 'ABCD-EFGH-IJKL-MNOP-QR277', undefined],
+    ['with a character that is not in the alphabet', 'ABCD-EFGH-IJKL-MNOP-QR28', undefined],
+    ['nothing', '', undefined],
+    ['a passcode', '123456', undefined],
+  ])('reads a code %s', (_, text, want) => {
+    expect(parseRecoveryCode(text)).toEqual(want)
+  })
+})

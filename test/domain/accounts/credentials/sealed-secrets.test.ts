@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { open, seal } from '../../../../src/domain/accounts/credentials/sealed-secrets.ts'
+import { testApp } from '../../../support/app.ts'
+
+describe('a sealed secret', () => {
+  it('opens on the same instance for the same purpose only', async () => {
+    const [app, other] = await Promise.all([testApp(), testApp()])
+    const sealed = seal(app, 'one', Buffer.from('the secret'))
+    expect(open(app, 'one', sealed).toString()).toBe('the secret')
+    expect(() => open(app, 'two', sealed)).toThrow()
+    expect(() => open(other, 'one', sealed)).toThrow()
+  })
+
+  it('shows neither the secret nor that two are equal', async () => {
+    const app = await testApp()
+    const [a, b] = [seal(app, 'one', Buffer.from('the secret')), seal(app, 'one', Buffer.from('the secret'))]
+    expect(a.includes('the secret')).toBe(false)
+    expect(a.equals(b)).toBe(false)
+  })
+
+  it('may be empty', async () => {
+    const app = await testApp()
+    expect(open(app, 'one', seal(app, 'one', Buffer.alloc(0)))).toHaveLength(0)
+  })
+
+  it('does not open when any byte was changed, or when it was cut', async () => {
+    const app = await testApp()
+    const sealed = seal(app, 'one', Buffer.from('the secret'))
+    for (const [i, byte] of sealed.entries()) {
+      const changed = Buffer.from(sealed)
+      changed[i] = byte ^ 1
+      expect(() => open(app, 'one', changed)).toThrow()
+    }
+    for (const length of [0, 11, 12, 27, 28, sealed.length - 1]) {
+      expect(() => open(app, 'one', sealed.subarray(0, length))).toThrow()
+    }
+  })
+})

@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto'
+import { type CryptoKey, decodeJwt, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  authenticateAccessToken,
+  endOtherSessions,
+  endSession,
+  refreshSession,
+  type SessionGrant,
+  sessionOfRefreshToken,
+  startSession,
+} from '../../../../src/domain/accounts/credentials/sessions.ts'
+import type { User } from '../../../../src/domain/accounts/users/users.ts'
+import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
+import { transaction } from '../../../../src/storage/database/database.ts'
+import { addUser, type TestApp, testApp } from '../../../support/app.ts'
+
+const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
+const DAY = 24 * 60 * 60
+
+let app: TestApp
+let ada: User
+let session: SessionGrant
+
+beforeEach(async () => {
+  app = await testApp()
+  ada = await addUser(app, 'ada')
+  session = await startSession(app, ada, 'curl/8')
+})
+
+/** Signs as the server would, apart from what the case changes. */
+function forge(
+  claims: Record<string, unknown>,
+  { header = {}, key = app.keys.tokenKey as CryptoKey | Uint8Array } = {},
+) {
+  return new SignJWT({ ...decodeJwt(session.accessToken), ...claims })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: 'v1', ...header })
+    .sign(key)
+}
+
+async function change(user: User, changes: Parameters<typeof updateUser>[2]) {
+  await transaction(app.db, (tx) => updateUser(tx, user.id, changes))
+}
+
+function sessionCount() {
+  return app.db
+    .selectFrom('sessions')
+    .select('id')
+    .execute()
+    .then((rows) => rows.length)
+}
+
+describe('an access token', () => {
+  it('has the claims that clients of the compatible API read', () => {
+    expect(decodeProtectedHeader(session.accessToken)).toEqual({ alg: 'HS256', typ: 'JWT', kid: 'v1' })
+    const now = app.clock.now() / 1000
+    expect(decodeJwt(session.accessToken)).toEqual({
+      type: 'access',
+      role: 'USER',
+      status: 'NORMAL',
+      username: 'ada',
+      ver: 1,
+      sid: session.sessionId,
+      iss: 'branchline',
+      aud: ['user.access-token'],
+      sub: String(ada.id),
+      iat: now,
+      exp: now + 15 * 60,
+    })
+    expect(session.accessTokenExpireTime).toBe(now + 15 * 60)
+  })
+
+  it('stands for its user for fifteen minutes', async () => {
+    app.clock.advance(15 * 60 - 1)
+    await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({
+      user: { id: ada.id },
+      sessionId: session.sessionId,
+    })
+    app.clock.advance(1)
+    await expect(authenticateAccessToken(app, session.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('takes role and state from the account, not from its claims', async () => {
+    await change(ada, { role: 'ADMIN' })
+    await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({ user: { role: 'ADMIN' } })
+    const claimsAdmin = await forge({ role: 'ADMIN' })
+    await change(ada, { role: 'USER' })
+    await expect(authenticateAccessToken(app, claimsAdmin)).resolves.toMatchObject({ user: { role: 'USER' } })
+  })
+
+  it.each<[string, () => Promise<string> | string]>([
+    ['unsigned', () => new UnsecuredJWT(decodeJwt(session.accessToken)).encode()],
+    ['without its signature', () => session.accessToken.replace(/[^.]+$/, '')],
+    ['signed with another key', () => forge({}, { key: randomBytes(32) })],
+    ['signed with the raw name of the key', () => forge({}, { key: Buffer.from('v1'.padEnd(32, '\0')) })],
+    ['of another key id', () => forge({}, { header: { kid: 'v2' } })],
+    ['of another type of object', () => forge({}, { header: { typ: 'at+jwt' } })],
+    ['of another issuer', () => forge({ iss: 'memos' })],
+    ['for another audience', () => forge({ aud: ['user.refresh-token'] })],
+    ['of another type', () => forge({ type: 'refresh' })],
+    ['without expiry', () => forge({ exp: undefined })],
+    ['of another user', () => forge({ sub: String(ada.id + 1) })],
+    ['without a user', () => forge({ sub: undefined })],
+    ['of an unknown session', () => forge({ sid: 'other' })],
+    ['of an earlier token version', () => forge({ ver: 0 })],
+    ['without a token version', () => forge({ ver: undefined })],
+    ['that is a refresh token', () => session.refreshToken],
+    ['that is no token', () => 'a.b.c'],
+    ['that is nothing', () => ''],
+  ])('is refused %s', async (_, text) => {
+    // Unchanged, what the cases start from is good.
+    await expect(authenticateAccessToken(app, await forge({}))).resolves.toMatchObject({ user: { id: ada.id } })
+    await expect(authenticateAccessToken(app, await text())).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['signed out', () => endSession(app, session.sessionId)],
+    ['changed the password', () => change(ada, { token_version: 2 })],
+    ['was archived', () => change(ada, { state: 'ARCHIVED' })],
+    ['was deleted', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
+  ])('ends when its user %s, however often it was good before', async (_, happen) => {
+    await authenticateAccessToken(app, session.accessToken)
+    await happen()
+    await expect(authenticateAccessToken(app, session.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('never passes to an account made after its own was deleted', async () => {
+    await transaction(app.db, (tx) => deleteUser(tx, ada.id))
+    const next = await addUser(app, 'ada')
+    await startSession(app, next, '')
+    expect(next.id).not.toBe(ada.id)
+    await expect(authenticateAccessToken(app, session.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+})
+
+describe('startSession', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['changed its password', () => change(ada, { token_version: 2 })],
+    ['was archived', () => change(ada, { state: 'ARCHIVED' })],
+    ['was deleted', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
+  ])('refuses an account that %s after the proof was checked', async (_, happen) => {
+    await endSession(app, session.sessionId)
+    await happen()
+    await expect(startSession(app, ada, '')).rejects.toEqual(BAD_CREDENTIALS)
+    expect(await sessionCount()).toBe(0)
+  })
+
+  it('keeps the hundred sessions of an account that were refreshed last', async () => {
+    const bob = await addUser(app, 'bob')
+    const bobs = await startSession(app, bob, '')
+    app.clock.advance(1)
+    const second = await startSession(app, ada, '')
+    app.clock.advance(1)
+    const refreshed = await refreshSession(app, session.refreshToken)
+    app.clock.advance(1)
+    for (let i = 0; i < 99; i++) await startSession(app, ada, '')
+    // The first was refreshed after the second had started.
+    await expect(authenticateAccessToken(app, refreshed.accessToken)).resolves.toBeDefined()
+    await expect(authenticateAccessToken(app, second.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(authenticateAccessToken(app, bobs.accessToken)).resolves.toBeDefined()
+    expect(await sessionCount()).toBe(101)
+  })
+
+  it('clears away expired sessions, and cuts endless user agents', async () => {
+    app.clock.advance(30 * DAY)
+    await startSession(app, ada, 'x'.repeat(10_000))
+    const rows = await app.db.selectFrom('sessions').selectAll().execute()
+    expect(rows.map((row) => row.user_agent)).toEqual(['x'.repeat(256)])
+  })
+})
+
+describe('refreshSession', () => {
+  it('answers a new access token and a new refresh token, good for another thirty days', async () => {
+    app.clock.advance(29 * DAY)
+    const next = await refreshSession(app, session.refreshToken)
+    expect(next.refreshToken).not.toBe(session.refreshToken)
+    expect(next.refreshTokenExpireTime).toBe(app.clock.now() / 1000 + 30 * DAY)
+    await expect(authenticateAccessToken(app, next.accessToken)).resolves.toMatchObject({
+      sessionId: session.sessionId,
+    })
+    app.clock.advance(29 * DAY)
+    await expect(refreshSession(app, next.refreshToken)).resolves.toBeDefined()
+  })
+
+  it('gives tabs that refresh at once the same successor', async () => {
+    const [one, two, three] = await Promise.all([
+      refreshSession(app, session.refreshToken),
+      refreshSession(app, session.refreshToken),
+      refreshSession(app, session.refreshToken),
+    ])
+    expect(two.refreshToken).toBe(one.refreshToken)
+    expect(three.refreshToken).toBe(one.refreshToken)
+    app.clock.advance(30)
+    await expect(refreshSession(app, session.refreshToken)).resolves.toMatchObject({ refreshToken: one.refreshToken })
+    await expect(refreshSession(app, one.refreshToken)).resolves.toBeDefined()
+  })
+
+  it('ends the session when a stolen token comes back after its owner has moved on', async () => {
+    const stolen = session.refreshToken
+    const owners = await refreshSession(app, stolen)
+    app.clock.advance(31)
+    await expect(refreshSession(app, stolen)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(refreshSession(app, owners.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(authenticateAccessToken(app, owners.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('ends the session when the owner comes back after a thief has moved on', async () => {
+    const thiefs = await refreshSession(app, session.refreshToken)
+    app.clock.advance(31)
+    await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(refreshSession(app, thiefs.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('takes a token two steps back for stolen, however fresh', async () => {
+    const second = await refreshSession(app, session.refreshToken)
+    const third = await refreshSession(app, second.refreshToken)
+    await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(refreshSession(app, third.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it('leaves the other sessions of the account alone when one was stolen', async () => {
+    const other = await startSession(app, ada, '')
+    await refreshSession(app, session.refreshToken)
+    app.clock.advance(31)
+    await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(refreshSession(app, other.refreshToken)).resolves.toBeDefined()
+  })
+
+  it('refuses an expired token', async () => {
+    app.clock.advance(30 * DAY)
+    await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+
+  it.each<[string, () => Promise<string> | string]>([
+    ['an access token', () => session.accessToken],
+    ['an unsigned token', () => new UnsecuredJWT(decodeJwt(session.refreshToken)).encode()],
+    ['a token signed with another key', () => forge(decodeJwt(session.refreshToken), { key: randomBytes(32) })],
+    ['a token for another user', () => forge({ ...decodeJwt(session.refreshToken), sub: '999' })],
+  ])('refuses %s, and the session goes on', async (_, text) => {
+    await expect(refreshSession(app, await text())).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(refreshSession(app, session.refreshToken)).resolves.toBeDefined()
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['the session has ended', () => endSession(app, session.sessionId)],
+    ['the account is archived', () => change(ada, { state: 'ARCHIVED' })],
+    ['the account is deleted', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
+  ])('refuses when %s', async (_, happen) => {
+    await happen()
+    await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+  })
+})
+
+describe('endOtherSessions', () => {
+  it('leaves the one session that is kept, and those of others', async () => {
+    const other = await startSession(app, ada, '')
+    const bobs = await startSession(app, await addUser(app, 'bob'), '')
+    await transaction(app.db, (tx) => endOtherSessions(tx, ada.id, session.sessionId))
+    await expect(refreshSession(app, other.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(refreshSession(app, session.refreshToken)).resolves.toBeDefined()
+    await expect(refreshSession(app, bobs.refreshToken)).resolves.toBeDefined()
+  })
+
+  it('ends all when none is kept', async () => {
+    await startSession(app, ada, '')
+    await transaction(app.db, (tx) => endOtherSessions(tx, ada.id))
+    expect(await sessionCount()).toBe(0)
+  })
+})
+
+describe('sessionOfRefreshToken', () => {
+  it('names the session of a good token, whether current or not', async () => {
+    const next = await refreshSession(app, session.refreshToken)
+    expect(await sessionOfRefreshToken(app, session.refreshToken)).toBe(session.sessionId)
+    expect(await sessionOfRefreshToken(app, next.refreshToken)).toBe(session.sessionId)
+    expect(await sessionOfRefreshToken(app, session.accessToken)).toBeUndefined()
+  })
+})
+
+describe('the database', () => {
+  it('holds no token that could be used', async () => {
+    const rows = JSON.stringify(await app.db.selectFrom('sessions').selectAll().execute())
+    expect(rows).toContain(session.sessionId)
+    expect(rows).not.toContain(session.refreshToken.split('.')[2])
+    expect(rows).not.toContain(session.accessToken.split('.')[2])
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { parseAvatar } from '../../../../src/domain/accounts/users/avatars.ts'
+import { checkProfile, checkUserId, checkUsername } from '../../../../src/domain/accounts/users/user-fields.ts'
+
+describe('usernames', () => {
+  it.each(['a', '1', 'Ada', 'a-b', 'a--b', '42', 'x'.repeat(36)])('%s may be taken', (username) => {
+    expect(checkUsername(username)).toBe(username)
+  })
+
+  it.each(['', '-', '-a', 'a-', 'a b', ' a', 'a.b', 'a_b', 'ä', 'a\n', 'ME', 'x'.repeat(37), 'a/b', '..'])(
+    '%j may not',
+    (username) => {
+      expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
+    },
+  )
+
+  // Their repositories would be where other things are, `GET /users/search` finds users, and Ghost is whoever was deleted.
+  it.each(['api', 'Attachments', 'file', 'healthz', 'metrics', 'readyz', 'search', 'Ghost'])(
+    '%s may not',
+    (username) => {
+      expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
+    },
+  )
+})
+
+describe('chosen ids', () => {
+  it.each(['a', '0', 'a-1', '-a'])('%s may be chosen', (id) => {
+    expect(checkUserId(id)).toBe(id)
+  })
+
+  it.each(['A', 'a_b', 'a.b', 'me', '-', 'a'.repeat(37), 'a\n'])('%j may not', (id) => {
+    expect(() => checkUserId(id)).toThrow('INVALID_USER_ID')
+  })
+})
+
+describe('profiles', () => {
+  it.each(['ada@example.org', 'a+b@x.y', 'ada@localhost', 'ünï@example.org'])('%s is an address', (email) => {
+    expect(checkProfile({ email })).toEqual({ email, email_key: email.toLowerCase() })
+  })
+
+  it.each(['ada', '@', 'a@', '@b', 'a@b@c', 'a b@c', 'a@-b', 'a@b.', 'a@b\nBcc: x@y', `${'a'.repeat(250)}@b.cd`])(
+    '%j is none',
+    (email) => {
+      expect(() => checkProfile({ email })).toThrow('INVALID_EMAIL')
+    },
+  )
+
+  it('may have no address', () => {
+    expect(checkProfile({ email: '' })).toEqual({ email: '', email_key: '' })
+  })
+
+  it('counts characters, not code units', () => {
+    expect(checkProfile({ display_name: '🦊'.repeat(128) })).toEqual({ display_name: '🦊'.repeat(128) })
+    expect(() => checkProfile({ display_name: '🦊'.repeat(129) })).toThrow('INVALID_FIELD')
+    expect(() => checkProfile({ description: 'x'.repeat(1025) })).toThrow('INVALID_FIELD')
+  })
+})
+
+describe('avatars', () => {
+  const dataUri = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`
+  const png = Buffer.from('89504e470d0a1a0a00', 'hex')
+
+  it.each([
+    ['image/png', png],
+    ['image/jpeg', Buffer.from('ffd8ffe0', 'hex')],
+    ['image/gif', Buffer.from('GIF89a')],
+    ['image/webp', Buffer.from('RIFF\0\0\0\0WEBPVP8 ')],
+  ])('%s is known by its first bytes', (contentType, data) => {
+    expect(parseAvatar(dataUri(contentType, data))).toEqual({ contentType, data })
+  })
+
+  it('takes jpg for jpeg, and links as they are', () => {
+    expect(parseAvatar(dataUri('image/jpg', Buffer.from('ffd8ff', 'hex')))).toMatchObject({ contentType: 'image/jpeg' })
+    expect(parseAvatar('https://example.org/a.png?size=2')).toBe('https://example.org/a.png?size=2')
+    expect(parseAvatar('')).toBe('')
+  })
+
+  it.each([
+    ['http://example.org/a.png', 'no https'],
+    ['https://', 'no link'],
+    [`https://example.org/${'a'.repeat(2048)}`, 'too long a link'],
+    ['javascript:alert(1)', 'a script'],
+    [dataUri('image/svg+xml', Buffer.from('<svg onload="alert(1)"/>')), 'a picture that can run scripts'],
+    [dataUri('text/html', Buffer.from('<script>')), 'a page'],
+    [dataUri('image/png', Buffer.from('<script>alert(1)</script>')), 'a page that claims to be a picture'],
+    [dataUri('image/gif', png), 'a picture that claims to be another'],
+    [dataUri('image/png', Buffer.concat([png, Buffer.alloc(1024 * 1024)])), 'more than a mebibyte'],
+    ['data:image/png;base64,', 'nothing'],
+    ['data:image/png,plain', 'no base64'],
+  ])('%.40s is refused: %s', (text) => {
+    expect(() => parseAvatar(text)).toThrow('INVALID_AVATAR')
+  })
+})

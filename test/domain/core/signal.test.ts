@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { createSignal } from '../../../src/domain/core/signal.ts'
+
+const never = new AbortController().signal
+
+/** Whether a promise is settled once everything that could settle it now has run. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  promise.finally(() => {
+    settled = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  return settled
+}
+
+describe('a signal', () => {
+  it('wakes everybody who waits', async () => {
+    const signal = createSignal()
+    const waiting = [signal.after(0, never), signal.after(0, never)]
+    expect(await isSettled(Promise.race(waiting))).toBe(false)
+    signal.notify()
+    await Promise.all(waiting)
+  })
+
+  it('is not missed by those who began to wait late', async () => {
+    const signal = createSignal()
+    const seen = signal.count
+    signal.notify()
+    await signal.after(seen, never)
+    expect(await isSettled(signal.after(signal.count, never))).toBe(false)
+  })
+
+  it('wakes each wait once, also when another wait begins in between', async () => {
+    const signal = createSignal()
+    let again: Promise<void> | undefined
+    const first = signal.after(0, never).then(() => {
+      again = signal.after(signal.count, never)
+    })
+    signal.notify()
+    await first
+    expect(await isSettled(again ?? Promise.resolve())).toBe(false)
+  })
+
+  it('lets those go who give up', async () => {
+    const signal = createSignal()
+    const until = new AbortController()
+    const waiting = signal.after(0, until.signal)
+    until.abort()
+    await waiting
+    await signal.after(0, until.signal)
+  })
+})

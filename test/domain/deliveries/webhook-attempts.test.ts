@@ -1,0 +1,356 @@
+import { Webhook } from 'standardwebhooks'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
+import { readRetryAfter } from '../../../src/domain/deliveries/webhook-attempts.ts'
+import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
+import {
+  listWebhookDeliveries,
+  queueDeliveries,
+  redeliver,
+  testWebhook,
+  type WebhookDelivery,
+} from '../../../src/domain/memos/memo-deliveries.ts'
+import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
+import {
+  createUserWebhook,
+  deleteUserWebhook,
+  type UserWebhook,
+  updateUserWebhook,
+} from '../../../src/domain/webhooks/user-webhooks.ts'
+import { updateUser } from '../../../src/storage/accounts/users.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
+import { addUser, type TestApp, testApp } from '../../support/app.ts'
+import { storeMemo } from '../../support/memo-rows.ts'
+import { type Receiver, startReceiver } from '../../support/receiver.ts'
+
+const AGENT = 'branchline-webhook/0'
+const NAMES = { webhook: 'users/ada/webhooks/0', delivery: 'users/ada/webhooks/0/deliveries/1' }
+const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
+const OTHER_SECRET = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='
+const DAY_S = 24 * 60 * 60
+
+/** Statuses and headers that the receiver answers with, one request after another; then 204. */
+type Answers = (readonly [status: number, headers?: Record<string, string>])[]
+
+let app: TestApp
+let ada: User
+let answers: Answers
+let receiver: Receiver
+
+beforeEach(async () => {
+  answers = []
+  receiver = await startReceiver((response) => {
+    const [status, headers] = answers.shift() ?? [204]
+    response.writeHead(status, headers).end()
+  })
+  app = await testApp({ webhookRetryScheduleMs: [5_000, 300_000] })
+  ada = await addUser(app, 'ada')
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await receiver.stop()
+  await app.db.destroy()
+})
+
+const add = (url = receiver.url) => createUserWebhook(app, ada, { url, display_name: '', signing_secret: SECRET })
+const queue = (webhook: UserWebhook) => testWebhook(app, ada, webhook, NAMES.webhook)
+const deliver = () => deliverDue(app, AGENT)
+
+/** The latest delivery of a webhook. */
+async function latest(webhook: UserWebhook): Promise<WebhookDelivery | undefined> {
+  return (await listWebhookDeliveries(app, webhook, undefined, 1)).deliveries[0]
+}
+
+/** Advances the clock behind the next attempt, late by jitter or not, and sends what is due. */
+async function after(seconds: number): Promise<void> {
+  app.clock.advance(seconds * 1.1)
+  await deliver()
+}
+
+describe('a delivery', () => {
+  it('is a request that a Standard Webhooks library accepts', async () => {
+    // The library looks at the clock on the wall.
+    vi.useFakeTimers({ now: app.clock.now(), toFake: ['Date'] })
+    await add(`${receiver.url}?key=1`)
+    await transaction(app.db, async (tx) => {
+      const view = await storeMemo({ ...app, db: tx }, ada, { content: 'tö do' })
+      const event = { previousContent: undefined, commentedOn: undefined, timeMs: app.clock.now() }
+      await queueDeliveries(app, tx, { type: 'memo.created', view, ...event })
+    })
+    await deliver()
+    const [request] = receiver.received
+    const headers = request?.headers as Record<string, string>
+    expect([request?.method, request?.path, request?.headers]).toEqual([
+      'POST',
+      '/in?key=1',
+      expect.objectContaining({
+        'content-type': 'application/json',
+        'user-agent': AGENT,
+        'webhook-id': expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+        'webhook-timestamp': String(app.clock.now() / 1000),
+      }),
+    ])
+    expect(new Webhook(SECRET).verify(request?.body ?? '', headers)).toMatchObject({
+      type: 'memo.created',
+      creator: 'users/ada',
+    })
+    expect(() => new Webhook(OTHER_SECRET).verify(request?.body ?? '', headers)).toThrow()
+  })
+
+  it('is signed with both secrets while they overlap', async () => {
+    vi.useFakeTimers({ now: app.clock.now(), toFake: ['Date'] })
+    const webhook = await updateUserWebhook(app, await add(), { signing_secret: OTHER_SECRET }, NAMES.webhook)
+    await queue(webhook)
+    await deliver()
+    const { body, headers } = await receiver.next()
+    for (const secret of [SECRET, OTHER_SECRET]) {
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({ type: 'test' })
+    }
+  })
+
+  it.each([200, 201, 204, 299])('is done with status %i', async (status) => {
+    const webhook = await add()
+    answers = [[status]]
+    await queue(webhook)
+    await after(0)
+    await after(2 * DAY_S)
+    expect(receiver.received).toHaveLength(1)
+    expect(await latest(webhook)).toMatchObject({
+      state: 'DELIVERED',
+      attempt_count: 1,
+      response_status: status,
+      error: '',
+      next_attempt_time: null,
+      last_attempt_time: Date.UTC(2026, 4, 1, 10),
+    })
+  })
+
+  it.each([301, 302, 307, 308, 400, 404, 429, 500, 503])(
+    'has failed with status %i, and is tried again',
+    async (status) => {
+      const webhook = await add()
+      answers = [[status, { location: receiver.url }]]
+      await queue(webhook)
+      await deliver()
+      expect(receiver.received).toHaveLength(1)
+      expect(await latest(webhook)).toMatchObject({
+        state: 'PENDING',
+        attempt_count: 1,
+        response_status: status,
+        error: `status ${status}`,
+      })
+      await after(5)
+      expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 2, error: '' })
+    },
+  )
+
+  it('is tried again by the schedule, a little late each time, then given up', async () => {
+    const webhook = await add()
+    answers = Array(9).fill([500])
+    await queue(webhook)
+    for (const [attempts, seconds] of [[1, 5] as const, [2, 300] as const]) {
+      await deliver()
+      const { next_attempt_time = 0, attempt_count } = (await latest(webhook)) ?? {}
+      const waitS = ((next_attempt_time ?? 0) - app.clock.now()) / 1000
+      expect(attempt_count).toBe(attempts)
+      expect(waitS).toBeGreaterThanOrEqual(seconds)
+      expect(waitS).toBeLessThanOrEqual(seconds * 1.1)
+      app.clock.advance(seconds - 0.001)
+      await deliver()
+      expect(receiver.received).toHaveLength(attempts)
+      app.clock.advance(seconds * 0.1 + 0.002)
+    }
+    await deliver()
+    expect(await latest(webhook)).toMatchObject({ state: 'FAILED', attempt_count: 3, next_attempt_time: null })
+    await after(2 * DAY_S)
+    expect(receiver.received).toHaveLength(3)
+  })
+
+  it('keeps its id and its body, and says when each attempt was made', async () => {
+    const webhook = await add()
+    answers = [[500]]
+    await queue(webhook)
+    await deliver()
+    await after(5)
+    const [first, second] = receiver.received
+    expect(second?.body).toBe(first?.body)
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    expect(Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp'])).toBe(5)
+    expect(second?.headers['webhook-signature']).not.toBe(first?.headers['webhook-signature'])
+  })
+
+  it('goes to where the webhook leads at the time', async () => {
+    const webhook = await add()
+    answers = [[500]]
+    await queue(webhook)
+    await deliver()
+    await updateUserWebhook(app, webhook, { url: `${receiver.url}/new` }, NAMES.webhook)
+    await after(5)
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/in', '/in/new'])
+  })
+
+  it('waits for as long as the target asks, but comes no earlier than scheduled', async () => {
+    const webhook = await add()
+    answers = [
+      [503, { 'retry-after': '120' }],
+      [503, { 'retry-after': '1' }],
+    ]
+    await queue(webhook)
+    await deliver()
+    app.clock.advance(119)
+    await deliver()
+    expect(receiver.received).toHaveLength(1)
+    app.clock.advance(1)
+    await deliver()
+    expect(receiver.received).toHaveLength(2)
+    app.clock.advance(299)
+    await deliver()
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('switches the webhook off when the target is gone, and gives up what waits', async () => {
+    const webhook = await add()
+    answers = [[500], [410]]
+    const [first, second] = [await queue(webhook), await queue(webhook)]
+    await deliver()
+    await after(5)
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([first.uid, second.uid])
+    const { deliveries } = await listWebhookDeliveries(app, webhook, undefined, 9)
+    expect(deliveries.map(({ state, error }) => [state, error])).toEqual([
+      ['FAILED', 'status 410'],
+      ['FAILED', 'the webhook was switched off'],
+    ])
+    expect(await app.db.selectFrom('user_webhooks').select(['disabled', 'next_attempt_time']).execute()).toEqual([
+      { disabled: 1, next_attempt_time: null },
+    ])
+  })
+
+  it('does not switch off a webhook that leads elsewhere by now', async () => {
+    const webhook = await add()
+    const { url, stop } = await startReceiver(async (response) => {
+      await updateUserWebhook(app, webhook, { url: receiver.url }, NAMES.webhook)
+      response.writeHead(410).end()
+    })
+    await updateUserWebhook(app, webhook, { url }, NAMES.webhook)
+    await queue(webhook)
+    await deliver()
+    await stop()
+    expect(await latest(webhook)).toMatchObject({ state: 'PENDING', response_status: 410 })
+    await after(5)
+    expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED' })
+  })
+
+  it('is not made for an archived account', async () => {
+    const webhook = await add()
+    await queue(webhook)
+    await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
+    await deliver()
+    expect(receiver.received).toEqual([])
+    expect(await latest(webhook)).toMatchObject({ state: 'FAILED', attempt_count: 0, error: 'the account is archived' })
+  })
+
+  it('leaves nothing behind when its webhook is deleted meanwhile', async () => {
+    const webhook = await add()
+    const slow = await startReceiver(async (response) => {
+      await deleteUserWebhook(app, ada, webhook.uid)
+      response.end()
+    })
+    await updateUserWebhook(app, webhook, { url: slow.url }, NAMES.webhook)
+    await queue(webhook)
+    await deliver()
+    await slow.stop()
+    expect(slow.received).toHaveLength(1)
+    expect(await app.db.selectFrom('webhook_deliveries').selectAll().execute()).toEqual([])
+    expect(await app.db.selectFrom('webhook_messages').selectAll().execute()).toEqual([])
+  })
+
+  it.each([
+    ['nobody listens', 'http://127.0.0.1:1/', 'the connection failed'],
+    ['the name has gone', 'http://gone.example/', 'the host cannot be resolved'],
+    ['the name has become private', 'http://moved.example/', 'the host has a private or reserved address'],
+  ])('tells its owner when %s', async (_, url, error) => {
+    let lookups = 0
+    const outbound = createOutbound({
+      allowedHosts: parseAllowedHosts('127.0.0.1'),
+      ownAddresses: () => [],
+      resolve: async (name) => (++lookups === 1 ? ['8.8.8.8'] : name === 'gone.example' ? [] : ['10.0.0.1']),
+    })
+    app = { ...app, outbound }
+    const webhook = await add(url)
+    await queue(webhook)
+    await deliver()
+    expect(await latest(webhook)).toMatchObject({ state: 'PENDING', attempt_count: 1, response_status: 0, error })
+  })
+
+  it('is made once more by hand, with its id, its body and all its retries', async () => {
+    const webhook = await add()
+    answers = Array(3).fill([500])
+    const { uid } = await queue(webhook)
+    for (const seconds of [0, 5, 300]) await after(seconds)
+    expect(await latest(webhook)).toMatchObject({ state: 'FAILED', attempt_count: 3 })
+    answers = [[500]]
+    expect(await redeliver(app, webhook, uid, NAMES)).toMatchObject({ state: 'PENDING', attempt_count: 3, uid })
+    await deliver()
+    await after(5)
+    expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 5 })
+    expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1)
+  })
+
+  it('is made once more by hand though its last attempt fails just then', async () => {
+    const webhook = await add()
+    const { uid } = await queue(webhook)
+    answers = [[500], [500]]
+    for (const seconds of [0, 5]) await after(seconds)
+    const failing = await startReceiver(async (response) => {
+      app.clock.advance(1)
+      await updateUserWebhook(app, webhook, { url: receiver.url }, NAMES.webhook)
+      await redeliver(app, webhook, uid, NAMES)
+      response.writeHead(500).end()
+    })
+    await updateUserWebhook(app, webhook, { url: failing.url }, NAMES.webhook)
+    await after(300)
+    await failing.stop()
+    expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 4 })
+  })
+
+  it('is forgotten once 100 later ones are done', async () => {
+    const webhook = await add()
+    const made = []
+    for (let i = 0; i < 103; i++) made.push(await queue(webhook))
+    await deliver()
+    expect(receiver.received).toHaveLength(103)
+    const { deliveries } = await listWebhookDeliveries(app, webhook, undefined, 1000)
+    expect(deliveries.map(({ uid }) => uid).reverse()).toEqual(made.slice(3).map(({ uid }) => uid))
+    expect(await app.db.selectFrom('webhook_messages').select('id').execute()).toHaveLength(100)
+  })
+
+  it('puts neither URL, secret nor body into the log', async () => {
+    const lines: string[] = []
+    const log = { info: (...args: unknown[]) => lines.push(JSON.stringify(args)) } as unknown as TestApp['log']
+    app = { ...app, log }
+    const { uid } = await queue(await add(`${receiver.url}?key=hidden`))
+    await deliver()
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain(uid)
+    expect(lines[0]).not.toMatch(/hidden|whsec|v1,|creator/)
+  })
+})
+
+describe('readRetryAfter', () => {
+  const NOW = Date.UTC(2026, 4, 1, 10)
+  it.each([
+    [undefined, 0],
+    ['', 0],
+    ['soon', 0],
+    ['-5', 0],
+    ['0', 0],
+    ['120', 120_000],
+    ['Fri, 01 May 2026 10:02:00 GMT', 120_000],
+    ['Fri, 01 May 2026 09:00:00 GMT', 0],
+    ['999999999999999999999', DAY_S * 1000],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', DAY_S * 1000],
+  ])('reads %j as %i ms', (value, waitMs) => {
+    expect(readRetryAfter(value, NOW)).toBe(waitMs)
+  })
+})

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
+import type { DueWorker } from '../../../src/domain/core/scheduled-work.ts'
+import { startDeliveries } from '../../../src/domain/deliveries/webhook-worker.ts'
+import { testWebhook } from '../../../src/domain/memos/memo-deliveries.ts'
+import { createUserWebhook, type UserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
+import { addUser, type TestApp, testApp } from '../../support/app.ts'
+import { type Receiver, startReceiver } from '../../support/receiver.ts'
+
+const NAME = 'users/ada/webhooks/0'
+
+let app: TestApp
+let ada: User
+let workers: DueWorker[]
+/** Answers nothing. */
+let silent: Receiver
+let prompt: Receiver
+
+beforeEach(async () => {
+  app = await testApp()
+  ada = await addUser(app, 'ada')
+  workers = []
+  silent = await startReceiver(() => {})
+  prompt = await startReceiver()
+})
+afterEach(async () => {
+  for (const worker of workers) await worker.stop()
+  await Promise.all([silent.stop(), prompt.stop()])
+  await app.db.destroy()
+})
+
+function start(): DueWorker {
+  const worker = startDeliveries(app, 'branchline-webhook/0')
+  workers.push(worker)
+  return worker
+}
+
+const add = ({ url }: Receiver, owner = ada) =>
+  createUserWebhook(app, owner, { url, display_name: '', signing_secret: '' })
+const queue = (webhook: UserWebhook) => testWebhook(app, ada, webhook, NAME)
+
+describe('the delivery worker', () => {
+  it('sends what is queued while it runs, and what was queued before', async () => {
+    const webhook = await add(prompt)
+    const before = await queue(webhook)
+    start()
+    expect((await prompt.next()).headers['webhook-id']).toBe(before.uid)
+    const meanwhile = await queue(webhook)
+    expect((await prompt.next()).headers['webhook-id']).toBe(meanwhile.uid)
+  })
+
+  it('sends what falls due, once it does', async () => {
+    const failing = await startReceiver((response) => response.writeHead(500).end())
+    const webhook = await add(failing)
+    start()
+    const { uid } = await queue(webhook)
+    await failing.next()
+    // The failure is on record when a delivery behind it is sent: one webhook gets one at a time.
+    await queue(webhook)
+    await failing.next()
+    app.clock.advance(6)
+    app.signals.deliveries.notify()
+    expect((await failing.next()).headers['webhook-id']).toBe(uid)
+    await failing.stop()
+  })
+
+  it('does not let a target that hangs hold up others', async () => {
+    const [hanging, fine] = [await add(silent), await add(prompt)]
+    start()
+    await queue(hanging)
+    await silent.next()
+    for (let i = 0; i < 3; i++) {
+      await queue(fine)
+      await prompt.next()
+    }
+  })
+
+  it('sends a webhook one delivery at a time', async () => {
+    const [hanging, fine] = [await add(silent), await add(prompt)]
+    start()
+    for (let i = 0; i < 3; i++) await queue(hanging)
+    await silent.next()
+    await queue(fine)
+    await prompt.next()
+    expect(silent.received).toHaveLength(1)
+  })
+
+  it('does not let the targets of one account take the places of another', async () => {
+    for (let i = 0; i < 40; i++) await queue(await add(silent))
+    const bob = await addUser(app, 'bob')
+    const fine = await add(prompt, bob)
+    await queue(fine)
+    start()
+    await prompt.next()
+    await Promise.all(Array.from({ length: 4 }, () => silent.next()))
+    await queue(fine)
+    await prompt.next()
+    expect(silent.received).toHaveLength(4)
+  })
+
+  it('has targets of many accounts under way at once', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error) => warnings.push(warning)
+    process.on('warning', note)
+    for (let i = 0; i < 12; i++) await queue(await add(silent, await addUser(app, `user-${i}`)))
+    start()
+    for (let i = 0; i < 12; i++) await silent.next()
+    process.off('warning', note)
+    expect(warnings).toEqual([])
+  })
+
+  it('gives up what is under way when it stops, and sends it after the next start', async () => {
+    const webhook = await add(silent)
+    const worker = start()
+    const { uid } = await queue(webhook)
+    await silent.next()
+    await worker.stop()
+    const row = await app.db.selectFrom('webhook_deliveries').selectAll().executeTakeFirstOrThrow()
+    expect(row).toMatchObject({ uid, state: 'PENDING', attempt_count: 0, next_attempt_time: app.clock.now() })
+    await updateUserWebhook(app, webhook, { url: prompt.url }, NAME)
+    start()
+    expect((await prompt.next()).headers['webhook-id']).toBe(uid)
+  })
+
+  it('stops at once when it has nothing to do, and sends nothing afterwards', async () => {
+    const webhook = await add(prompt)
+    const worker = start()
+    await worker.stop()
+    await queue(webhook)
+    await worker.stop()
+    expect(prompt.received).toEqual([])
+  })
+})

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { User } from '../../../src/domain/accounts/users/users.ts'
+import {
+  createUserEventWatches,
+  HEARTBEAT_MS,
+  MAX_STREAMS_PER_ACCOUNT,
+  type UserEventWatches,
+} from '../../../src/domain/memos/user-event-watches.ts'
+import { addUser, type TestApp, testApp } from '../../support/app.ts'
+import { manualTimers, type Timers } from '../../support/timers.ts'
+import { makeEvents } from '../../support/user-events.ts'
+
+let app: TestApp
+let ada: User
+let bob: User
+let timers: Timers
+let watches: UserEventWatches
+beforeEach(async () => {
+  app = await testApp()
+  ada = await addUser(app, 'ada')
+  bob = await addUser(app, 'bob')
+  timers = manualTimers()
+  watches = createUserEventWatches(app, timers.start)
+})
+
+const open = (user: User, until = new AbortController().signal) => watches.open(user.id, until)
+
+describe('a watch', () => {
+  it('is told of events of its account, and of no others', async () => {
+    const [hers, his] = [await open(ada), await open(bob)]
+    let told = false
+    const waiting = his.next().then(() => {
+      told = true
+    })
+    await makeEvents(app, ada.id, ['a'])
+    await hers.next()
+    expect(told).toBe(false)
+    await makeEvents(app, bob.id, ['b'])
+    await waiting
+    hers.close()
+    his.close()
+    await app.background.settled()
+  })
+
+  it('misses nothing that comes while nobody waits', async () => {
+    const watch = await open(ada)
+    const other = await open(ada)
+    await makeEvents(app, ada.id, ['a'])
+    await other.next()
+    await watch.next()
+    watch.close()
+    other.close()
+    await app.background.settled()
+  })
+
+  it('wakes up when its stream has been silent for long', async () => {
+    const watch = await open(ada)
+    const waiting = watch.next()
+    timers.pass(HEARTBEAT_MS - 1)
+    expect(watch.isSilent).toBe(false)
+    timers.pass(1)
+    await waiting
+    expect(watch.isSilent).toBe(true)
+    watch.sent()
+    expect(watch.isSilent).toBe(false)
+    watch.close()
+    expect(timers.running).toBe(0)
+    await app.background.settled()
+  })
+
+  it('ends with its stream, and leaves nothing running', async () => {
+    const until = new AbortController()
+    const watch = await open(ada, until.signal)
+    const waiting = watch.next()
+    until.abort()
+    await waiting
+    await watch.next()
+    watch.sent()
+    expect(timers.running).toBe(0)
+    await app.background.settled()
+  })
+
+  it('of a stream that has ended before is closed from the start', async () => {
+    const watch = await open(ada, AbortSignal.abort())
+    await watch.next()
+    expect(timers.running).toBe(0)
+    await app.background.settled()
+  })
+})
+
+describe('the number of streams', () => {
+  it('is limited for each account, and a place is free as soon as its stream ends', async () => {
+    const until = new AbortController()
+    const first = await open(ada, until.signal)
+    const others = await Promise.all(Array.from({ length: MAX_STREAMS_PER_ACCOUNT - 1 }, () => open(ada)))
+    const refused = expect.objectContaining({
+      reason: 'TOO_MANY_STREAMS',
+      metadata: { limit: String(MAX_STREAMS_PER_ACCOUNT), scope: 'account' },
+    })
+    await expect(open(ada)).rejects.toEqual(refused)
+    others.push(await open(bob))
+    until.abort()
+    // Twice closed is closed once.
+    first.close()
+    others.push(await open(ada))
+    await expect(open(ada)).rejects.toEqual(refused)
+    for (const watch of others) watch.close()
+    await app.background.settled()
+  })
+})

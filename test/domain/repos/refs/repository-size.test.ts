@@ -1,0 +1,43 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { finishMeasuring, measureLater } from '../../../../src/domain/repos/refs/repository-size.ts'
+import { repositoryPath } from '../../../../src/git/repositories/repositories.ts'
+import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
+import { restAt } from '../../../support/rest.ts'
+import { type Cast, inviteCast, startTestServer, type TestServer } from '../../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+})
+afterAll(() => server.stop())
+
+describe('the size of a repository that changes again and again', () => {
+  it('is measured at once, and then once for all changes of a while, or before the server ends', async () => {
+    const { app } = server
+    const { body } = await restAt(server.url)(cast.bob, 'POST', '/user/repos', { name: 'measured' })
+    const id = body.id as number
+    const size = async () => (await findRepositoryById(app.db, id))?.size_kib ?? 0
+    const measured = vi.spyOn(app.git.readers, 'enter')
+    measureLater(app, id)
+    await app.background.settled()
+    expect(measured).toHaveBeenCalledTimes(1)
+    const before = await size()
+    // Counted for its name, whatever is in it.
+    const objects = join(repositoryPath(app.git, id), 'objects', '11')
+    await mkdir(objects)
+    await writeFile(join(objects, '1'.repeat(38)), Buffer.alloc(200 * 1024))
+    for (let n = 0; n < 20; n += 1) measureLater(app, id)
+    await app.background.settled()
+    expect(measured).toHaveBeenCalledTimes(1)
+    await finishMeasuring(app)
+    expect(measured).toHaveBeenCalledTimes(2)
+    await finishMeasuring(app)
+    expect(measured).toHaveBeenCalledTimes(2)
+    expect((await size()) - before).toBeGreaterThanOrEqual(200)
+  })
+})

@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  type ChangedFile,
+  countChanges,
+  type DiffOptions,
+  diffCommits,
+  diffPaths,
+  diffTrees,
+} from '../../../src/git/diffs/diff.ts'
+import { EMPTY_TREE } from '../../../src/git/objects/raw-objects.ts'
+import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import { git, testRepositories, writeHistory } from '../fixture.ts'
+
+const ALL: DiffOptions = { lines: true, window: { offset: 0, limit: 100 } }
+
+let repositories: Repositories
+
+beforeEach(async () => {
+  repositories = await testRepositories()
+  await createRepository(repositories, 1, 'main')
+})
+
+const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)
+
+/** The part of a change that tells files apart at a glance. */
+function brief({ kind, path, oldPath, additions, deletions, isBinary }: ChangedFile): string {
+  return `${kind} ${oldPath === undefined ? '' : `${oldPath} -> `}${path} ${isBinary ? 'binary' : `+${additions} -${deletions}`}`
+}
+
+async function briefDiff(from: string, to: string, options: Partial<DiffOptions> = {}): Promise<string[]> {
+  return (await diffTrees(repositories, 1, from, to, { ...ALL, ...options })).files.map(brief)
+}
+
+const lines = (count: number, word = 'line') => Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('')
+
+describe('the difference of two trees', () => {
+  it('says how each file differs, and by how many lines', async () => {
+    writeHistory(repositories, 1, [
+      {
+        message: 'one',
+        files: { kept: 'k', changed: lines(3), gone: 'a\nb\n', old: lines(30), picture: Buffer.from([0, 1]) },
+      },
+      {
+        message: 'two',
+        files: {
+          changed: `${lines(3)}more\n`,
+          gone: null,
+          old: null,
+          'moved here': `${lines(30)}x\n`,
+          made: 'new\n',
+          picture: Buffer.from([0, 2]),
+        },
+      },
+    ])
+    expect(await briefDiff('main~1', 'main').catch(String)).toEqual([
+      'modified changed +1 -0',
+      'deleted gone +0 -2',
+      'added made +1 -0',
+      'renamed old -> moved here +1 -0',
+      'modified picture binary',
+    ])
+  })
+
+  it('says where copies are from, of which half is the same', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { source: lines(30) } },
+      {
+        message: 'two',
+        files: { source: `${lines(30)}x\n`, copy: `${lines(20)}${lines(8, 'other')}`, fresh: lines(30, 'b') },
+      },
+    ])
+    expect(await briefDiff('main~1', 'main')).toEqual([
+      'copied source -> copy +8 -10',
+      'added fresh +30 -0',
+      'modified source +1 -0',
+    ])
+  })
+
+  it('compares no new files with thousands of others, and still those with what is gone', async () => {
+    const many = (word: string) =>
+      Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`many/${i}`, `${word} ${i}\n`]))
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { ...many('one'), source: lines(30), old: lines(30, 'old') } },
+      {
+        message: 'two',
+        files: { ...many('two'), source: `${lines(30)}x\n`, copy: lines(30), old: null, new: `${lines(30, 'old')}x\n` },
+      },
+    ])
+    expect(
+      (await briefDiff('main~1', 'main', { window: { offset: 0, limit: 2000 } })).filter((text) => !/many/.test(text)),
+    ).toEqual(['added copy +30 -0', 'renamed old -> new +1 -0', 'modified source +1 -0'])
+  })
+
+  it('finds what moved as it is, and nothing else, where there is too much to look into', async () => {
+    // Zeros: little in the repository, and much to read.
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { large: Buffer.alloc(65 * 1024 * 1024), old: lines(30) } },
+    ])
+    const large = { mode: '100644', id: idOf('main:large') }
+    const files = { large: null, larger: large, old: null, new: `${lines(30)}x\n` }
+    writeHistory(repositories, 1, [{ message: 'two', parents: [idOf('main')], files }])
+    expect(await briefDiff(idOf('main~1'), idOf('main'))).toEqual([
+      'renamed large -> larger binary',
+      'added new +31 -0',
+      'deleted old +0 -30',
+    ])
+  })
+
+  it.each([
+    [{ offset: 0, limit: 2 }, ['a', 'b']],
+    [{ offset: 3, limit: 2 }, ['d', 'e']],
+    [{ offset: 5, limit: 2 }, []],
+    [{ from: 'b', offset: 0, limit: 2 }, ['b', 'c']],
+    [{ from: 'b', offset: 2, limit: 9 }, ['d', 'e']],
+    [{ from: 'bb', offset: 0, limit: 2 }, []],
+  ])('keeps the files of a window, and counts all: %j', async (window, expected) => {
+    const files = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((path) => [path, 'x\n']))
+    writeHistory(repositories, 1, [{ message: 'many', files }])
+    const diff = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), { ...ALL, window })
+    expect(diff.files.map(({ path, additions }) => [path, additions])).toEqual(expected.map((path) => [path, 1]))
+    expect(diff).toMatchObject({ totalFiles: 5, additions: 5, deletions: 0 })
+  })
+
+  it('is one of paths too, where nothing is looked for', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { old: lines(30) } },
+      { message: 'two', files: { old: null, new: lines(30) } },
+    ])
+    const { files } = await diffPaths(repositories, 1, idOf('main~1'), idOf('main'), ALL.window)
+    expect(files.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['added new', 'deleted old'])
+  })
+
+  it('takes paths for what they are, whatever is in them', async () => {
+    const odd = [':100644 100644', '1\t2\tx', 'a\nb', '-', ' ', 'ü']
+    writeHistory(repositories, 1, [{ message: 'odd', files: Object.fromEntries(odd.map((path) => [path, 'x\n'])) }])
+    const { files } = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), ALL)
+    expect(files.map(({ path }) => path).sort()).toEqual([...odd].sort())
+  })
+})
+
+describe('how much two trees differ', () => {
+  it('is counted, moved files once', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { old: lines(30), gone: 'a\nb\n', picture: Buffer.from([0]) } },
+      { message: 'two', files: { old: null, new: `${lines(30)}x\n`, gone: null, picture: Buffer.from([0, 1]) } },
+    ])
+    const count = () => countChanges(repositories, 1, idOf('main~1'), idOf('main'))
+    expect(await count()).toEqual({ totalFiles: 3, additions: 1, deletions: 2 })
+    expect(await count()).toBe(await count())
+  })
+})
+
+describe('the differences of commits', () => {
+  it('are against the parents that are named, for many commits at once', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'first', files: { a: 'a\n' } },
+      { message: 'empty' },
+      // With its counts as long as an object id.
+      { message: 'long', files: { ['0'.repeat(36)]: 'x\n' } },
+      { on: 'refs/heads/side', message: 'side', files: { b: 'b\n' }, parents: ['refs/heads/main'] },
+      { message: 'main', files: { a: 'c\n' } },
+      { message: 'merge', parents: ['refs/heads/main', 'refs/heads/side'], files: { b: 'b\n' } },
+    ])
+    const steps = ['main', 'main~1', 'main~2', 'main~3', 'main~4'].map((name) => ({
+      id: idOf(name),
+      parentId: name === 'main~4' ? undefined : idOf(`${name}^1`),
+    }))
+    const diffs = await diffCommits(repositories, 1, steps, ALL)
+    expect(steps.map(({ id }) => diffs.get(id)?.files.map(brief))).toEqual([
+      ['added b +1 -0'],
+      ['modified a +1 -1'],
+      [`added ${'0'.repeat(36)} +1 -0`],
+      [],
+      ['added a +1 -0'],
+    ])
+  })
+})

@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  countHistory,
+  findMergeBase,
+  lastChanges,
+  listHistory,
+  readCommits,
+  readRefCommits,
+} from '../../../src/git/history/history.ts'
+import { listTree } from '../../../src/git/objects/trees.ts'
+import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import { ADA, git, testRepositories, writeHistory } from '../fixture.ts'
+
+let repositories: Repositories
+
+beforeEach(async () => {
+  repositories = await testRepositories()
+  await createRepository(repositories, 1, 'main')
+})
+
+const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)
+
+async function messages(ids: readonly string[]): Promise<(string | undefined)[]> {
+  const commits = await readCommits(repositories, 1, ids)
+  return ids.map((id) => commits.get(id)?.message)
+}
+
+describe('a history', () => {
+  beforeEach(() => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { 'a/x': '1', b: '1' } },
+      { message: 'two', files: { b: '2' } },
+      { on: 'refs/heads/side', message: 'side', files: { 'a/y': '1' }, parents: ['refs/heads/main'] },
+      { message: 'three', files: { 'a/x': '3' } },
+      { message: 'merge', parents: ['refs/heads/main', 'refs/heads/side'], files: { 'a/y': '1' } },
+    ])
+  })
+
+  it.each([
+    ['all of it', {}, ['merge', 'three', 'side', 'two', 'one']],
+    // The merge has what neither of its parents has.
+    ['a directory', { path: 'a' }, ['merge', 'three', 'side', 'one']],
+    ['a file', { path: 'b' }, ['two', 'one']],
+    ['a path that is a pattern', { path: '*' }, []],
+    ['a path that looks like an option', { path: '--all' }, []],
+    ['since a time', { since: ADA.time + 4 }, ['merge', 'three']],
+    ['until a time', { until: ADA.time + 2 }, ['two', 'one']],
+  ])('is listed and counted: %s', async (_, part, expected) => {
+    const history = { from: idOf('main'), ...part }
+    expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual(expected)
+    expect(await countHistory(repositories, 1, history)).toBe(expected.length)
+  })
+
+  it('is listed without what leads to another commit, in pages', async () => {
+    const history = { from: idOf('main'), without: idOf('side') }
+    expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual(['merge', 'three'])
+    expect(await messages(await listHistory(repositories, 1, history, 1, 1))).toEqual(['three'])
+    expect(await listHistory(repositories, 1, history, 2 ** 40, 1)).toEqual([])
+  })
+})
+
+describe('the merge base of two commits', () => {
+  it('is the one that git merge-base names', async () => {
+    const [main, side] = ['refs/heads/main', 'refs/heads/side']
+    writeHistory(repositories, 1, [
+      { message: 'one' },
+      { on: side, message: 'a', parents: [main] },
+      { message: 'b' },
+      // Criss-cross: each has merged the other.
+      { on: 'refs/heads/x', message: 'x', parents: [main, side] },
+      { on: 'refs/heads/y', message: 'y', parents: [side, main] },
+      { on: 'refs/heads/alone', message: 'alone' },
+    ])
+    for (const [one, other] of [
+      ['main', 'side'],
+      ['x', 'main'],
+      ['main', 'y'],
+      ['x', 'y'],
+      ['y', 'x'],
+      ['main', 'main'],
+    ]) {
+      const expected = git(repositories, 1, 'merge-base', one ?? '', other ?? '')
+      expect(await findMergeBase(repositories, 1, idOf(one ?? ''), idOf(other ?? ''))).toBe(expected)
+    }
+    expect(await findMergeBase(repositories, 1, idOf('main'), idOf('alone'))).toBeUndefined()
+    await expect(async () => findMergeBase(repositories, 1, 'main', '--all')).rejects.toThrow('no ids of commits')
+  })
+})
+
+describe('commits', () => {
+  it('are read by their ids, and what is none is left out', async () => {
+    writeHistory(repositories, 1, [{ message: 'one\n\nmore', files: { a: '1' }, author: 'Grüß <g@example.org>' }])
+    const id = idOf('main')
+    const commits = await readCommits(repositories, 1, [id, '0'.repeat(40), idOf('main^{tree}'), idOf('main:a')])
+    expect([...commits.values()]).toEqual([
+      {
+        id,
+        treeId: idOf('main^{tree}'),
+        parentIds: [],
+        author: { name: 'Grüß', email: 'g@example.org', time: ADA.time + 1, offsetMinutes: 60 },
+        committer: { name: 'Grüß', email: 'g@example.org', time: ADA.time + 1, offsetMinutes: 60 },
+        message: 'one\n\nmore',
+        signature: undefined,
+      },
+    ])
+  })
+
+  it('are cut where they are too long', async () => {
+    writeHistory(repositories, 1, [{ message: 'x'.repeat(10_000) }, { message: 'next' }])
+    const ids = [idOf('main~1'), idOf('main')]
+    const commits = await readCommits(repositories, 1, ids, 1000)
+    expect(commits.get(ids[0] ?? '')?.message).toMatch(/^x{500,1000}$/)
+    expect(commits.get(ids[1] ?? '')?.message).toBe('next')
+  })
+
+  it('are read by the refs that hold them, and a ref that is none, or holds none, is left out', async () => {
+    writeHistory(repositories, 1, [{ message: 'one', files: { a: '1' } }])
+    const names = ['refs/heads/twice', 'refs/heads/größe', 'refs/heads/line\u2028break']
+    for (const name of names) git(repositories, 1, 'update-ref', name, 'main')
+    git(repositories, 1, 'tag', '-a', 'v1', '-m', 'one')
+    // Another meaning of the name of a branch that is not there.
+    git(repositories, 1, 'update-ref', 'refs/tags/refs/heads/file', idOf('main:a'))
+    const others = ['refs/heads/gone', 'refs/tags/v1', 'refs/heads/file']
+    const commits = await readRefCommits(repositories, 1, [...others, ...names, 'refs/heads/main'])
+    expect([...commits.keys()]).toEqual([...names, 'refs/heads/main'])
+    expect(new Set([...commits.values()].map(({ id }) => id))).toEqual(new Set([idOf('main')]))
+    expect(await readRefCommits(repositories, 1, [])).toEqual(new Map())
+    await expect(readRefCommits(repositories, 1, ['refs/heads/main\nmain'])).rejects.toThrow('no object id or ref')
+    await expect(readRefCommits(repositories, 1, ['main'])).rejects.toThrow('no object id or ref')
+  })
+})
+
+describe('the last change of each entry', () => {
+  async function lastMessages(directory: string): Promise<Record<string, string | undefined>> {
+    const commit = idOf('main')
+    const tree = idOf(directory === '' ? 'main^{tree}' : `main:${directory}`)
+    const { entries } = await listTree(repositories, 1, tree, { offset: 0, limit: 100 })
+    const full = entries.map((entry) => ({
+      ...entry,
+      path: directory === '' ? entry.path : `${directory}/${entry.path}`,
+    }))
+    const changes = await lastChanges(repositories, 1, commit, directory, full)
+    const commits = await readCommits(repositories, 1, [...changes.values()])
+    return Object.fromEntries(full.map(({ path }) => [path, commits.get(changes.get(path) ?? '')?.message]))
+  }
+
+  it('is found for files and directories, by one walk', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { 'a/x': '1', 'a/deep/z': '1', b: '1', 'ü \n': '1' } },
+      { message: 'two', files: { 'a/x': '2' } },
+      { message: 'deep', files: { 'a/deep/z': '2' } },
+      { message: 'gone', files: { c: '1' } },
+      { message: 'back', files: { c: null } },
+    ])
+    expect(await lastMessages('')).toEqual({ a: 'deep', b: 'one', 'ü \n': 'one' })
+    expect(await lastMessages('a')).toEqual({ 'a/deep': 'deep', 'a/x': 'two' })
+  })
+
+  it('is the one that made what is there now, however branches were merged', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { mine: '1', theirs: '1', both: '1', lost: '1' } },
+      {
+        on: 'refs/heads/side',
+        message: 'side',
+        parents: ['refs/heads/main'],
+        files: { theirs: '2', both: '2', lost: '2' },
+      },
+      { message: 'main', files: { mine: '2', both: '3' } },
+      // `lost` stays as it was before the branch.
+      { message: 'merge', parents: ['refs/heads/main', 'refs/heads/side'], files: { theirs: '2', both: '4' } },
+    ])
+    expect(await lastMessages('')).toEqual({ mine: 'main', theirs: 'side', both: 'merge', lost: 'one' })
+  })
+})

@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { GitError } from '../../../src/git/core/errors.ts'
+import { inspectObject, inspectObjects, readObject, streamBlob } from '../../../src/git/objects/objects.ts'
+import { Gate } from '../../../src/git/processes/process-limits.ts'
+import { readGit, splitAtZeros, textOf } from '../../../src/git/repositories/reading.ts'
+import { Recent } from '../../../src/git/repositories/recent.ts'
+import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import { git, testRepositories, writeHistory } from '../fixture.ts'
+
+const NOTHING = '0'.repeat(40)
+
+let repositories: Repositories
+
+beforeEach(async () => {
+  repositories = await testRepositories()
+  await createRepository(repositories, 1, 'main')
+  writeHistory(repositories, 1, [{ message: 'one', files: { a: 'x'.repeat(300_000), b: '\n\n' } }])
+})
+
+const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)
+
+describe('objects', () => {
+  it('say what they are, and those that are missing say nothing', async () => {
+    const [a, commit] = [idOf('main:a'), idOf('main')]
+    const found = await inspectObjects(repositories, 1, [a, NOTHING, commit])
+    expect(found.get(a)).toEqual({ id: a, type: 'blob', bytes: 300_000 })
+    expect(found.get(commit)?.type).toBe('commit')
+    expect(found.size).toBe(2)
+    expect(await inspectObject(repositories, 1, NOTHING)).toBeUndefined()
+    await expect(inspectObject(repositories, 1, 'main')).rejects.toThrow('no object id')
+  })
+
+  it('are read as far as they are wanted', async () => {
+    expect((await readObject(repositories, 1, idOf('main:a'), 5))?.content.toString()).toBe('xxxxx')
+    expect((await readObject(repositories, 1, idOf('main:b'), 5))?.content.toString()).toBe('\n\n')
+    expect(await textOf(streamBlob(repositories, 1, idOf('main:a')))).toHaveLength(300_000)
+  })
+})
+
+describe('a git that reads', () => {
+  it('is ended when it takes too long', async () => {
+    const reading = textOf(readGit(repositories, 1, ['-c', 'alias.wait=!sleep 60', 'wait'], { timeoutMs: 20 }))
+    await expect(reading).rejects.toMatchObject({ kind: 'TIMEOUT' })
+  })
+
+  it('gives its place back, however it ends', async () => {
+    const crowded = { ...repositories, readers: new Gate(1, 0) }
+    for await (const _ of readGit(crowded, 1, ['cat-file', 'blob', idOf('main:a')])) {
+      await expect(inspectObject(crowded, 1, NOTHING)).rejects.toMatchObject({ kind: 'BUSY' })
+      break
+    }
+    await expect(textOf(readGit(crowded, 1, ['cat-file', 'blob', NOTHING]))).rejects.toThrow('cat-file')
+    expect(await inspectObject(crowded, 1, NOTHING)).toBeUndefined()
+  })
+})
+
+describe('a gate', () => {
+  it('lets those in who wait, in their order, as others leave', async () => {
+    const gate = new Gate(1, 2)
+    const order: string[] = []
+    const leave = await gate.enter()
+    const visits = ['a', 'b'].map(async (name) => {
+      const leaveToo = await gate.enter()
+      order.push(name)
+      leaveToo()
+      leaveToo()
+    })
+    await expect(gate.enter()).rejects.toThrow(GitError)
+    leave()
+    await Promise.all(visits)
+    expect(order).toEqual(['a', 'b'])
+    await gate.enter()
+  })
+
+  it('leaves places for others to wait for, and lets those in first who have the fewest', async () => {
+    const gate = new Gate(4, 4)
+    const order: string[] = []
+    const visit = (holder: string) =>
+      gate.enter({ holder }).then(
+        (leave) => {
+          order.push(holder)
+          return leave
+        },
+        ({ kind }: GitError) => {
+          order.push(`${holder} ${kind}`)
+        },
+      )
+    const greedy = Array.from({ length: 5 }, () => visit('greedy'))
+    await greedy[4]
+    // Two have come in, two wait, and two places to wait are left.
+    expect(order).toEqual(['greedy', 'greedy', 'greedy BUSY'])
+    const [first] = [await visit('other'), visit('third')]
+    const leave = await greedy[0]
+    first?.()
+    leave?.()
+    await greedy[2]
+    expect(order.slice(3)).toEqual(['other', 'third', 'greedy'])
+  })
+})
+
+describe('recent results', () => {
+  it('are kept until others are asked for, and failures never', async () => {
+    const recent = new Recent<string>(2)
+    const computed: string[] = []
+    const ask = (key: string) =>
+      recent.get(key, async () => {
+        computed.push(key)
+        if (key === 'bad') throw new Error('bad')
+        return key
+      })
+    await Promise.all([ask('a'), ask('a')])
+    await ask('b')
+    await ask('a')
+    await ask('c')
+    await ask('a')
+    await ask('b')
+    await expect(ask('bad')).rejects.toThrow()
+    await expect(ask('bad')).rejects.toThrow()
+    expect(computed).toEqual(['a', 'b', 'c', 'b', 'bad', 'bad'])
+  })
+})
+
+describe('records between zeros', () => {
+  it('are put together from pieces, and cut where they are too long', async () => {
+    async function* pieces() {
+      yield* ['a', 'b\0', '\0c', 'ddddd', '\0e'].map((piece) => Buffer.from(piece))
+    }
+    const records: string[] = []
+    for await (const record of splitAtZeros(pieces(), 4)) records.push(record.toString())
+    expect(records).toEqual(['ab', '', 'cddd', 'e'])
+  })
+})

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { deflateSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
+import type { GitStarter } from '../../../src/git/processes/process-spawner.ts'
+import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { readyGitStarter } from '../../support/git-starter.ts'
+import { scratchFolder, testRepositories } from '../fixture.ts'
+
+async function emptyRepository(): Promise<string> {
+  const repositories = await testRepositories()
+  await createRepository(repositories, 1, 'main')
+  return repositoryPath(repositories, 1)
+}
+
+/** Arguments that make git run a program of the shell. */
+const shell = (program: string) => ['-c', `alias.x=!${program}`, 'x']
+
+/** Most that one instruction of a delta copies (gitformat-pack(5), "Deltified representation"). */
+const MAX_COPY = 0xffffff
+
+/** A pack of a blob, and of a delta that has it some times over. */
+function deltaOf(blob: Buffer, times: number): Buffer {
+  const id = createHash('sha1').update(`blob ${blob.length}\0`).update(blob).digest()
+  const copy = Buffer.from([0b11110000, 0xff, 0xff, 0xff])
+  const delta = Buffer.concat([...[blob.length, blob.length * times].map(size7), ...Array<Buffer>(times).fill(copy)])
+  const objects = [entryHeader(3, blob.length), deflateSync(blob), entryHeader(7, delta.length), id, deflateSync(delta)]
+  const pack = Buffer.concat([Buffer.from('PACK\0\0\0\x02\0\0\0\x02', 'latin1'), ...objects])
+  return Buffer.concat([pack, createHash('sha1').update(pack).digest()])
+}
+
+/** A number in groups of seven bits, the lowest first. */
+function size7(size: number): Buffer {
+  const bytes = [size % 128]
+  for (let rest = Math.floor(size / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.push(rest % 128)
+  return Buffer.from(bytes.map((byte, i) => (i < bytes.length - 1 ? byte | 128 : byte)))
+}
+
+/** Type and size of an object; the first byte has four bits of the size. */
+function entryHeader(type: number, size: number): Buffer {
+  return Buffer.concat([Buffer.from([128 | (type << 4) | (size % 16)]), size7(Math.floor(size / 16))])
+}
+
+/** Stores a pack as a push does. */
+async function receive(repository: string, pack: Buffer) {
+  const git = spawnGit(['index-pack', '--stdin', '--strict'], { repository })
+  git.stdout.resume()
+  git.stdin.end(pack)
+  return git.exited
+}
+
+describe.each([
+  ['this process', false],
+  ['a process for that', true],
+])('a git of ours that %s starts', (_, hasStarter) => {
+  let starter: GitStarter | undefined
+  beforeAll(async () => {
+    if (hasStarter) starter = await readyGitStarter()
+  })
+  afterAll(() => starter?.stop())
+  afterEach(() => vi.unstubAllEnvs())
+
+  it('reads nobody else’s configuration or environment', async () => {
+    vi.stubEnv('GIT_CONFIG_PARAMETERS', "'user.name=environment'")
+    vi.stubEnv('GIT_DIR', '/elsewhere')
+    vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
+    const repository = await emptyRepository()
+    const { stdout } = await runGit(['config', '--list', '--show-scope'], { repository })
+    expect(new Set(stdout.match(/^\w+/gm))).toEqual(new Set(['command', 'local']))
+    const environment = await runGit(shell('env'), { repository })
+    expect(environment.stdout).not.toMatch(/SECRET|elsewhere|user\.name/)
+  })
+
+  it('takes input and says how it ended', async () => {
+    const repository = await emptyRepository()
+    const good = await runGit(['hash-object', '--stdin'], { repository }, 'hello\n')
+    expect(good).toEqual({ code: 0, stdout: 'ce013625030ba8dba906f756967f9e9ca394464a\n', stderr: '' })
+    const bad = await runGit(['cat-file', '-t', 'nothing'], { repository })
+    expect(bad).toMatchObject({ code: 128, stdout: '', stderr: expect.stringContaining('nothing') })
+  })
+
+  it('may end before it has read its input', async () => {
+    const repository = await emptyRepository()
+    const { code } = await runGit(['rev-parse', '--is-bare-repository'], { repository }, 'x'.repeat(1_000_000))
+    expect(code).toBe(0)
+  })
+
+  it('may complain at any length, of which the beginning is kept', async () => {
+    const repository = await emptyRepository()
+    const { stderr } = await runGit(shell('yes | head -c 1000000 >&2'), { repository })
+    expect(stderr).toHaveLength(8192)
+  })
+
+  it('is stopped with everything that it started', async () => {
+    const repository = await emptyRepository()
+    const git = spawnGit(shell('sleep 1000 & echo started; wait'), { repository })
+    await once(git.stdout, 'data')
+    git.stop()
+    // It has not ended before its output has, and a helper that lived on would hold that open.
+    expect((await git.exited).code).not.toBe(0)
+  })
+
+  it('can be stopped when it has ended', async () => {
+    const repository = await emptyRepository()
+    const git = spawnGit(['version'], { repository })
+    git.stdout.resume()
+    await git.exited
+    expect(() => git.stop()).not.toThrow()
+  })
+
+  it('talks to the server over descriptor 3 where hooks are to', async () => {
+    const repository = await emptyRepository()
+    const git = spawnGit(shell('read -r question <&3; echo "no $question" >&3'), { repository, hooks: true })
+    git.hooks?.write('way\n')
+    expect(String((await once(git.hooks ?? git.stdout, 'data'))[0])).toBe('no way\n')
+    git.stdout.resume()
+    expect((await git.exited).code).toBe(0)
+  })
+
+  it('does not allocate what a small pack blows up to', async () => {
+    const repository = await emptyRepository()
+    await expect(receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 80))).rejects.toMatchObject({
+      kind: 'OUT_OF_MEMORY',
+      message: expect.stringContaining('over limit 1073741824'),
+    })
+    expect(await receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 2))).toMatchObject({ code: 0 })
+  })
+
+  it('has a limit of its memory, and a deadline', async () => {
+    const repository = await emptyRepository()
+    const limit = 64 * 1024 ** 2
+    expect((await runGit(shell('ulimit -d'), { repository, maxMemoryBytes: limit })).stdout).toBe(`${limit / 1024}\n`)
+    await expect(runGit(shell('sleep 1000'), { repository, timeoutMs: 50 })).rejects.toMatchObject({ kind: 'TIMEOUT' })
+  })
+
+  it('does not start in a folder that is not there', async () => {
+    const repository = `${await scratchFolder()}/nothing`
+    await expect(runGit(['version'], { repository })).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
+  })
+})

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { KeptProcesses } from '../../../src/git/processes/process-pool.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const process = () => ({ end: vi.fn(async () => {}) })
+
+describe('processes that wait for somebody', () => {
+  it('are taken by one', () => {
+    const kept = new KeptProcesses(2, 1000)
+    const one = process()
+    kept.keep(1, one)
+    expect(kept.take(2)).toBeUndefined()
+    expect(kept.take(1)).toBe(one)
+    expect(kept.take(1)).toBeUndefined()
+    vi.advanceTimersByTime(5000)
+    expect(one.end).not.toHaveBeenCalled()
+  })
+
+  it('end when nobody comes, and wait anew after each use', () => {
+    const kept = new KeptProcesses(2, 1000)
+    const one = process()
+    kept.keep(1, one)
+    vi.advanceTimersByTime(900)
+    kept.keep(1, kept.take(1) ?? process())
+    vi.advanceTimersByTime(900)
+    expect(one.end).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(100)
+    expect(one.end).toHaveBeenCalledTimes(1)
+    expect(kept.take(1)).toBeUndefined()
+  })
+
+  it('are one of each repository, of those used last', () => {
+    const kept = new KeptProcesses(2, 1000)
+    const [first, second, other, third] = [process(), process(), process(), process()]
+    kept.keep(1, first)
+    kept.keep(1, second)
+    expect(first.end).toHaveBeenCalledTimes(1)
+    kept.keep(2, other)
+    kept.keep(1, kept.take(1) ?? process())
+    kept.keep(3, third)
+    expect(other.end).toHaveBeenCalledTimes(1)
+    expect([second, third].map(({ end }) => end.mock.calls.length)).toEqual([0, 0])
+  })
+
+  it('end with the repository, and with the server, although one fails to clear away', async () => {
+    const kept = new KeptProcesses(3, 1000)
+    const [one, two, three] = [process(), process(), process()]
+    two.end.mockRejectedValue(new Error('EACCES'))
+    kept.keep(1, one)
+    kept.keep(2, two)
+    kept.keep(3, three)
+    await kept.drop(1)
+    expect(one.end).toHaveBeenCalledTimes(1)
+    await kept.dropAll()
+    expect([two, three].map(({ end }) => end.mock.calls.length)).toEqual([1, 1])
+  })
+})

@@ -1,0 +1,182 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
+import { startGitStarter } from '../../../src/git/processes/process-spawner.ts'
+import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { childrenOf, eventually, isAlive, testGitStarter } from '../../support/git-starter.ts'
+import { testRepositories } from '../fixture.ts'
+
+/** Gits after which something that leaks shows. */
+const MANY = 2_000
+const AT_ONCE = 20
+
+const MIB = 1024 * 1024
+
+async function emptyRepository(): Promise<string> {
+  const repositories = await testRepositories()
+  await createRepository(repositories, 1, 'main')
+  return repositoryPath(repositories, 1)
+}
+
+/** Arguments that make git run a program of the shell. */
+const shell = (program: string) => ['-c', `alias.x=!${program}`, 'x']
+
+/** Who has started a git: the shell is its child. */
+async function parentOfGit(repository: string): Promise<number> {
+  return Number((await runGit(shell('cut -d" " -f4 /proc/$PPID/stat'), { repository })).stdout)
+}
+
+const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length
+
+/** The socket that a starter listens on, by its command line. */
+const socketOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[2] ?? ''
+
+describe('a process that starts gits', () => {
+  it('starts them in place of this one', async () => {
+    const repository = await emptyRepository()
+    expect(await parentOfGit(repository)).toBe(process.pid)
+    const starter = await testGitStarter()
+    expect(await parentOfGit(repository)).toBe(starter.pid)
+  })
+
+  it('knows nothing of the environment of this one, and lets nobody else in', async () => {
+    vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
+    const { pid = 0 } = await testGitStarter()
+    vi.unstubAllEnvs()
+    expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('SECRET')
+    expect(statSync(join(socketOf(pid), '..')).mode & 0o777).toBe(0o700)
+  })
+
+  it('gives whoever connects a number and nothing else', async () => {
+    const repository = await emptyRepository()
+    const { pid = 0 } = await testGitStarter()
+    const stranger = connect(socketOf(pid))
+    stranger.write('{"kind":"start"}\n')
+    const [text] = await once(stranger, 'data')
+    expect(String(text)).toMatch(/^\d+\n$/)
+    expect(await parentOfGit(repository)).toBe(pid)
+    stranger.destroy()
+  })
+
+  it('carries input and output whole', async () => {
+    const repository = await emptyRepository()
+    await testGitStarter()
+    const input = randomBytes(20 * MIB)
+    const git = spawnGit(shell('cat'), { repository })
+    git.stdin.end(input)
+    const hash = createHash('sha256')
+    for await (const chunk of git.stdout) hash.update(chunk)
+    expect(await git.exited).toEqual({ code: 0, stderr: '' })
+    expect(hash.digest('hex')).toBe(createHash('sha256').update(input).digest('hex'))
+  })
+
+  it('lets a git wait whose output nobody reads', async () => {
+    const repository = await emptyRepository()
+    await testGitStarter()
+    const git = spawnGit(shell('dd if=/dev/zero bs=1M count=64 2>/dev/null; echo end >&3'), { repository, hooks: true })
+    git.stdin.end()
+    let isWritten = false
+    git.hooks?.on('data', () => {
+      isWritten = true
+    })
+    await once(git.stdout, 'readable')
+    expect(isWritten).toBe(false)
+    expect(git.stdout.readableLength).toBeLessThan(MIB)
+    let bytes = 0
+    for await (const chunk of git.stdout) bytes += chunk.length
+    expect(bytes).toBe(64 * MIB)
+    expect((await git.exited).code).toBe(0)
+    expect(isWritten).toBe(true)
+  })
+
+  it('is done without by the gits of a burst that lines do not suffice for', async () => {
+    const repository = await emptyRepository()
+    const { pid } = await testGitStarter()
+    const parents = await Promise.all(Array.from({ length: 50 }, () => parentOfGit(repository)))
+    expect(new Set(parents)).toEqual(new Set([pid, process.pid]))
+  })
+
+  it('leaves no descriptor open and no process behind, here and there', async () => {
+    const repository = await emptyRepository()
+    const starter = await testGitStarter()
+    const { pid = 0 } = starter
+    await runGit(['version'], { repository })
+    const settled = () => eventually(() => expect(starter.readyLines).toBe(64))
+    await settled()
+    const before = [descriptorsOf(process.pid), descriptorsOf(pid)]
+    const start = [
+      () => runGit(['version'], { repository }),
+      () => runGit(shell('exit 3'), { repository, hooks: true }),
+    ]
+    for (let i = 0; i < MANY; i += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, (_, nth) => start[nth % start.length]?.()))
+    }
+    await settled()
+    await eventually(() => expect([descriptorsOf(process.pid), descriptorsOf(pid)]).toEqual(before))
+    expect(childrenOf(pid)).toEqual([])
+  }, 120_000)
+})
+
+describe('when the process that starts gits is killed', () => {
+  it('gits under way end as failed, and it is started anew', async () => {
+    const repository = await emptyRepository()
+    const warn = vi.fn()
+    const starter = await testGitStarter(warn)
+    const { pid = 0 } = starter
+    const git = spawnGit(shell('echo started; cat'), { repository })
+    await once(git.stdout, 'data')
+    git.stdout.resume()
+    process.kill(pid, 'SIGKILL')
+    expect(await git.exited).toMatchObject({ code: null })
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('SIGKILL'))
+    expect(await parentOfGit(repository)).toBe(process.pid)
+    await vi.waitFor(async () => expect([process.pid, pid]).not.toContain(await parentOfGit(repository)), 20_000)
+  })
+
+  it('gits under way can still be stopped', async () => {
+    const repository = await emptyRepository()
+    const { pid = 0 } = await testGitStarter()
+    const git = spawnGit(shell('echo started; sleep 1000'), { repository })
+    await once(git.stdout, 'data')
+    process.kill(pid, 'SIGKILL')
+    await eventually(() => expect(isAlive(pid)).toBe(false))
+    git.stop()
+    expect(await git.exited).toMatchObject({ code: null })
+  })
+})
+
+it('another process takes over from one that nobody can connect to any more', async () => {
+  const repository = await emptyRepository()
+  const warn = vi.fn()
+  const starter = await testGitStarter(warn)
+  const { pid = 0 } = starter
+  const git = spawnGit(shell('echo started; cat; exit 3'), { repository })
+  await once(git.stdout, 'data')
+  git.stdout.resume()
+  await rm(join(socketOf(pid), '..'), { recursive: true })
+  await vi.waitFor(async () => expect([process.pid, pid]).not.toContain(await parentOfGit(repository)), 20_000)
+  expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('no way to connect'))
+  // The old one has a git to look after.
+  expect(isAlive(pid)).toBe(true)
+  git.stdin.end()
+  expect(await git.exited).toMatchObject({ code: 3 })
+  await eventually(() => expect(isAlive(pid)).toBe(false))
+})
+
+it('this process starts gits itself when no other can', async () => {
+  const repository = await emptyRepository()
+  const warned = new Promise((resolve) => {
+    const starter = startGitStarter(join(tmpdir(), 'there-is-no-such-program'), (message) => {
+      starter.stop()
+      resolve(message)
+    })
+  })
+  expect(await parentOfGit(repository)).toBe(process.pid)
+  expect(await warned).toContain('Cannot find module')
+})

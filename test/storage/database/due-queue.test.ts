@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate } from '../../../src/storage/database/migrate.ts'
+import { autoMergeQueue } from '../../../src/storage/pulls/auto-merges.ts'
+import { mirrorQueue } from '../../../src/storage/repos/mirrors.ts'
+import { webhookQueue } from '../../../src/storage/webhooks/webhook-deliveries.ts'
+import { plansOf } from '../../support/query-plan.ts'
+
+let db: Db
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+describe('a queue of what is due', () => {
+  it.each([
+    ['mirrors', mirrorQueue, 'mirrors', 'mirrors_due (next_sync_time'],
+    ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],
+    ['merges', autoMergeQueue, 'auto_merges', 'auto_merges_due (due_time'],
+  ])('is read in the order of an index: %s', async (_, queueOf, table, index) => {
+    const plans = await plansOf(db, async (watched) => {
+      const queue = queueOf(watched)
+      await queue.next(5, { ids: [1], ownerIds: [2] })
+      await queue.nextTime(5)
+    })
+    expect(plans).toHaveLength(2)
+    for (const steps of plans) {
+      expect(steps[0]).toMatch(`SEARCH ${table} USING`)
+      expect(steps[0]).toContain(index)
+      expect(steps.join()).not.toMatch(/SCAN|TEMP B-TREE/)
+    }
+  })
+})

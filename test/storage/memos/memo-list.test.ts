@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
+import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate } from '../../../src/storage/database/migrate.ts'
+import { hasIndex, listComments, listMemos, type MemoStretch, scanMemos } from '../../../src/storage/memos/memo-list.ts'
+import { findMemoByUid } from '../../../src/storage/memos/memos.ts'
+import { plansOf } from '../../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+const stretch = (state: MemoStretch['state'], visibility: MemoStretch['visibility'], creatorId?: number) => ({
+  state,
+  visibility,
+  creatorId,
+})
+const ANONYMOUS = [stretch('NORMAL', 'PUBLIC')]
+const SIGNED_IN = [...ANONYMOUS, stretch('NORMAL', 'PROTECTED'), stretch('NORMAL', 'PRIVATE', 1)]
+const ARCHIVED = (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const).map((visibility) => stretch('ARCHIVED', visibility, 1))
+
+const everybodys = (index: string, rest = '') => `SEARCH memos USING INDEX ${index} (state=? AND visibility=?${rest})`
+const byTime = everybodys('memos_by_create_time')
+const own = (index: string) =>
+  `SEARCH memos USING INDEX ${index} (creator_id=? AND parent_id=? AND state=? AND visibility=?)`
+const ownByTime = own('memos_of_creator_by_create_time')
+
+/** The searches of the one query, without the steps that say how they are merged. Sorting is a step that stays. */
+async function stepsOf(work: (watched: Db) => Promise<unknown>): Promise<string[]> {
+  const [plan = [], ...others] = await plansOf(db, work)
+  expect(others).toEqual([])
+  return plan.filter((step) => !/^(MERGE \(UNION ALL\)|LEFT|RIGHT)$/.test(step))
+}
+
+describe('a page of memos', () => {
+  it.each([
+    ['what anonymous callers read', ANONYMOUS, '', [byTime]],
+    ['what accounts read', SIGNED_IN, '', [byTime, byTime, ownByTime]],
+    ['what was archived', ARCHIVED, '', [ownByTime, ownByTime, ownByTime]],
+    ['the oldest first', SIGNED_IN, 'create_time asc', [byTime, byTime, ownByTime]],
+    [
+      'by time of update',
+      SIGNED_IN,
+      'update_time',
+      [everybodys('memos_by_update_time'), everybodys('memos_by_update_time'), own('memos_of_creator_by_update_time')],
+    ],
+    [
+      'pinned first',
+      SIGNED_IN,
+      'pinned, create_time',
+      [everybodys('memos_pinned_first'), everybodys('memos_pinned_first'), own('memos_of_creator_pinned_first')],
+    ],
+  ])('is read from indexes, in their order: %s', async (_, stretches, order, searches) => {
+    const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
+    expect(await stepsOf((watched) => listMemos(watched, stretches, page))).toEqual(searches)
+  })
+
+  it.each([
+    ['create_time', [5, 5], everybodys('memos_by_create_time', ' AND create_time<?')],
+    ['create_time asc', [5, 5], everybodys('memos_by_create_time', ' AND create_time>?')],
+    ['pinned, create_time', [1, 5, 5], everybodys('memos_pinned_first', ' AND (pinned,create_time)<(?,?)')],
+  ])('begins where the page before ended: %s', async (order, after, search) => {
+    const page = { order: readMemoOrder(order), after, limit: 10 }
+    expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, page))).toEqual([search])
+  })
+
+  it.each([
+    ['in the order of an index', '', byTime],
+    ['by time of update', 'update_time', everybodys('memos_by_update_time')],
+    ['pinned first', 'pinned, create_time', everybodys('memos_pinned_first')],
+  ])('is searched %s, so that a step ends at its limit', async (_, order, search) => {
+    const condition = { kind: 'term', term: { kind: 'flag', column: 'has_code' } } as const
+    const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
+    expect(hasIndex(page.order)).toBe(true)
+    expect(await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))).toEqual([search])
+  })
+
+  it.each([
+    [undefined, ' AND create_time>? AND create_time<?'],
+    [[7, 7], ' AND create_time>? AND create_time<?'],
+  ])('is searched in a range of times: behind %j', async (after, bounds) => {
+    const condition = { kind: 'term', term: { kind: 'flag', column: 'pinned' } } as const
+    const page = { order: readMemoOrder(''), after, limit: 10 }
+    const ranged = ANONYMOUS.map((one) => ({ ...one, range: { column: 'create_time', min: 5, max: 9 } as const }))
+    const searches = [everybodys('memos_by_create_time', bounds)]
+    expect(await stepsOf((watched) => scanMemos(watched, ranged, condition, page))).toEqual(searches)
+  })
+
+  it.each([
+    [['a'], 'USING PRIMARY KEY (memo_id=? AND tag=?)'],
+    [Array.from({ length: 80 }, (_, i) => `t${i}`), 'USING PRIMARY KEY (memo_id=?)'],
+  ])('has its tags looked up together, however many a filter names: %#', async (among, how) => {
+    const condition = { kind: 'term', term: { kind: 'tags', among } } as const
+    const page = { order: readMemoOrder(''), after: undefined, limit: 10 }
+    const steps = await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))
+    expect(steps).toEqual([byTime, expect.stringMatching(/^CORRELATED SCALAR/), `SEARCH memo_tags ${how}`])
+  })
+})
+
+describe('a page of comments', () => {
+  it('is read from an index, in its order', async () => {
+    const page = { order: readMemoOrder(''), after: [5, 5], limit: 10 }
+    expect(await stepsOf((watched) => listComments(watched, 1, page))).toEqual([
+      'SEARCH memos USING INDEX comments_of_memo (parent_id=? AND state=? AND create_time<?)',
+      'SEARCH root USING INTEGER PRIMARY KEY (rowid=?)',
+    ])
+  })
+})
+
+describe('a memo', () => {
+  it('is looked up with its root', async () => {
+    expect(await stepsOf((watched) => findMemoByUid(watched, 'x'))).toEqual([
+      expect.stringMatching(/^SEARCH memos USING INDEX sqlite_autoindex_memos_1 \(uid=\?\)/),
+      'SEARCH root USING INTEGER PRIMARY KEY (rowid=?)',
+    ])
+  })
+})

@@ -1,0 +1,65 @@
+import { CompiledQuery } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate } from '../../../src/storage/database/migrate.ts'
+import {
+  findMemoSummaries,
+  type NotificationTerm,
+  scanNotifications,
+} from '../../../src/storage/memos/notifications.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+/** How SQLite goes about the one query of some work, step by step. */
+async function planOf(work: (db: Db) => Promise<unknown>): Promise<string[]> {
+  const compiled: CompiledQuery[] = []
+  const watching = db.withPlugin({
+    transformQuery({ node, queryId }) {
+      compiled.push(db.getExecutor().compileQuery(node, queryId))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+  await work(watching)
+  const [query] = compiled
+  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [...(query?.parameters ?? [])])
+  return (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail)
+}
+
+const UNREAD: NotificationTerm = { kind: 'status', among: ['UNREAD'] }
+const RECENT: NotificationTerm = { kind: 'create_time', operator: '>=', seconds: 5 }
+const COMMENTS: NotificationTerm = { kind: 'type', among: ['MEMO_COMMENT'] }
+
+describe('a page of notifications', () => {
+  // Without a step that sorts: the rows come in the order of the index.
+  it.each([
+    ['all', [], 'notifications_by_time (receiver_id=? AND create_time<?)'],
+    ['of one type', [COMMENTS], 'notifications_by_time (receiver_id=? AND create_time<?)'],
+    ['since a time', [RECENT], 'notifications_by_time (receiver_id=? AND create_time<?)'],
+    [
+      'of one status since a time',
+      [RECENT, UNREAD],
+      'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)',
+    ],
+    ['of one status', [UNREAD], 'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)'],
+  ] as const)('is read from an index: %s', async (_, terms, index) => {
+    const plan = await planOf((watched) => scanNotifications(watched, 1, terms, { createTime: 9, id: 9 }, 10))
+    expect(plan).toEqual([`SEARCH notifications USING INDEX ${index}`])
+  })
+})
+
+describe('summaries of memos', () => {
+  it('are looked up one by one', async () => {
+    const plan = await planOf((watched) => findMemoSummaries(watched, [1, 2, 3]))
+    expect(plan).toEqual([
+      'SEARCH memos USING INTEGER PRIMARY KEY (rowid=?)',
+      'SEARCH root USING INTEGER PRIMARY KEY (rowid=?)',
+    ])
+  })
+})

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate } from '../../../src/storage/database/migrate.ts'
+import { findAllMemoFigures, findMemoFigures } from '../../../src/storage/memos/user-stats.ts'
+import { plansOf } from '../../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+const OF_CREATOR = 'creator_id=? AND parent_id=? AND state=? AND visibility=?'
+
+describe('the figures about one account', () => {
+  it.each([
+    ['create_time', `memos_of_creator_by_create_time (${OF_CREATOR})`],
+    ['update_time', `memos_of_creator_by_update_time (${OF_CREATOR})`],
+  ] as const)('are read from indexes alone, with times of %s', async (time, index) => {
+    expect(await plansOf(db, (watched) => findMemoFigures(watched, 1, ['PUBLIC'], time))).toEqual([
+      ['SEARCH memo_counts USING PRIMARY KEY (user_id=? AND visibility=?)'],
+      ['SEARCH memo_tag_counts USING PRIMARY KEY (user_id=? AND visibility=?)'],
+      ['SEARCH memo_tag_counts USING PRIMARY KEY (user_id=? AND visibility=?)'],
+      [`SEARCH memos USING COVERING INDEX ${index}`],
+      [`SEARCH memos USING INDEX memos_of_creator_pinned_first (${OF_CREATOR} AND pinned=?)`],
+    ])
+  })
+})
+
+describe('the figures about all accounts', () => {
+  it('are read in as many queries however many they are, none of which goes through all memos or tags', async () => {
+    const plans = await plansOf(db, (watched) => findAllMemoFigures(watched, ['PUBLIC', 'PROTECTED'], 1, 'create_time'))
+    expect(plans).toHaveLength(6)
+    // The rows of memo_counts, three for each account at most, are what all starts from.
+    const scans = plans.flat().filter((step) => step.startsWith('SCAN') && step !== 'SCAN memo_counts')
+    expect(scans).toEqual([])
+  })
+})

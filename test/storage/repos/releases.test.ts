@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate } from '../../../src/storage/database/migrate.ts'
+import { findAttachment, listReleaseAssets, pageOfAttachments } from '../../../src/storage/repos/release-assets.ts'
+import { countReleases, findEntryByTag, findRelease, listReleases } from '../../../src/storage/repos/releases.ts'
+import { findTagInAnyCase } from '../../../src/storage/repos/tags.ts'
+import { plansOf } from '../../support/query-plan.ts'
+
+let db: Db
+
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+describe('releases', () => {
+  it('are listed in the order of an index, which alone is counted, and found by another one', async () => {
+    const published = { draft: false, prerelease: undefined }
+    const plans = await plansOf(db, async (watched) => {
+      await listReleases(watched, 1, published, 0, 30)
+      await listReleases(watched, 1, { draft: false, prerelease: false }, 0, 1)
+      await countReleases(watched, 1, published)
+      await findRelease(watched, 1, 1)
+      await findEntryByTag(watched, 1, 'v1')
+      await findTagInAnyCase(watched, 1, 'v1')
+    })
+    expect(plans).toEqual([
+      ['SEARCH releases USING INDEX releases_listed (repository_id=?)'],
+      ['SEARCH releases USING INDEX releases_listed (repository_id=?)'],
+      ['SEARCH releases USING COVERING INDEX releases_listed (repository_id=?)'],
+      ['SEARCH releases USING INTEGER PRIMARY KEY (rowid=?)'],
+      ['SEARCH releases USING INDEX releases_by_tag (repository_id=? AND <expr>=?)'],
+      ['SEARCH tags USING INDEX tags_folded (repository_id=? AND <expr>=?)'],
+    ])
+  })
+
+  it('have assets that are found by indexes', async () => {
+    const plans = await plansOf(db, async (watched) => {
+      await listReleaseAssets(watched, [1])
+      await findAttachment(watched, 'uuid')
+      await pageOfAttachments(watched, '', 10)
+    })
+    expect(plans[0]?.[0]).toBe('SEARCH release_assets USING INDEX release_assets_of (release_id=?)')
+    expect(plans[1]?.[0]).toContain('(uuid=?)')
+    expect(plans[2]?.[0]).toContain('(uuid>?)')
+  })
+})

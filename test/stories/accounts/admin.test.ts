@@ -1,0 +1,177 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { type RestAnswer, restAt, type SendRest } from '../../support/rest.ts'
+import {
+  type Cast,
+  createToken,
+  inviteCast,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+let rest: SendRest
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  rest = restAt(server.url)
+})
+afterAll(() => server.stop())
+
+const outcome = ({ status, body }: RestAnswer) => [status, body.message]
+
+/** What a client sends for an account, as far as it matters here. */
+const draft = (username: string) => ({ username, email: `${username}@example.org`, password: PASSWORD })
+
+describe('administrators', () => {
+  it('make accounts', async () => {
+    const made = await rest(cast.ada, 'POST', '/admin/users', {
+      ...draft('Eve'),
+      full_name: 'Eve E.',
+      visibility: 'limited',
+      restricted: true,
+      // Without a meaning here.
+      login_name: 'eve',
+      source_id: 0,
+      must_change_password: false,
+      send_notify: true,
+      created_at: null,
+    })
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({
+      login: 'Eve',
+      full_name: 'Eve E.',
+      email: 'Eve@example.org',
+      is_admin: false,
+      active: true,
+      prohibit_login: false,
+      restricted: true,
+      visibility: 'limited',
+    })
+    expect((await signIn(server.url, 'eve')).username).toBe('eve')
+    expect((await rest(undefined, 'GET', '/users/eve/keys')).status).toBe(404)
+  })
+
+  it.each([
+    [{ ...draft('bob') }, 422, 'the username "bob" is taken'],
+    [{ ...draft('x'), email: 'bob@example.org' }, 422, 'this e-mail address belongs to another account'],
+    [{ ...draft('x'), email: '' }, 422, 'this is not an e-mail address'],
+    [{ ...draft('-x-') }, 422, 'a username has'],
+    [{ ...draft('x'), password: 'short' }, 400, 'a password has'],
+    [{ ...draft('x'), visibility: 'secret' }, 422, 'visibility is missing or not allowed'],
+  ])('make none from %j', async (body, status, message) => {
+    const refused = await rest(cast.ada, 'POST', '/admin/users', body)
+    expect(outcome(refused)).toEqual([status, expect.stringContaining(message)])
+  })
+
+  it('change what they name and nothing else, all of it or nothing', async () => {
+    await rest(cast.ada, 'POST', '/admin/users', { ...draft('frank'), full_name: 'Frank' })
+    const frank = await signIn(server.url, 'frank')
+    const edited = await rest(cast.ada, 'PATCH', '/admin/users/FRANK', {
+      source_id: 0,
+      login_name: '',
+      email: null,
+      password: '',
+      description: 'writes',
+      admin: true,
+      visibility: 'private',
+      restricted: null,
+      allow_git_hook: null,
+    })
+    expect(edited.status).toBe(200)
+    expect(edited.body).toMatchObject({
+      login: 'frank',
+      full_name: 'Frank',
+      email: 'frank@example.org',
+      description: 'writes',
+      is_admin: true,
+      visibility: 'private',
+    })
+    expect((await rest(frank, 'GET', '/user')).body.is_admin).toBe(true)
+    const refused = await rest(cast.ada, 'PATCH', '/admin/users/frank', { full_name: 'X', email: 'bob@example.org' })
+    expect(refused.status).toBe(422)
+    expect((await rest(frank, 'GET', '/user')).body.full_name).toBe('Frank')
+  })
+
+  it('shut people out and let them in again', async () => {
+    await rest(cast.ada, 'POST', '/admin/users', draft('grace'))
+    const { authorization } = await signIn(server.url, 'grace')
+    const edit = async (body: object) => (await rest(cast.ada, 'PATCH', '/admin/users/grace', body)).body
+    expect(await edit({ prohibit_login: true })).toMatchObject({ active: false, prohibit_login: true })
+    expect((await rest({ authorization }, 'GET', '/user')).status).toBe(401)
+    expect(await edit({ active: true, prohibit_login: false })).toMatchObject({ active: true, prohibit_login: false })
+    expect(await edit({ active: false })).toMatchObject({ active: false })
+    expect(await edit({ active: true, password: 'another fine password' })).toMatchObject({ active: true })
+    expect((await signIn(server.url, 'grace', 'another fine password')).username).toBe('grace')
+  })
+
+  it('delete accounts, and what they own when they say so', async () => {
+    await rest(cast.ada, 'POST', '/admin/users', draft('heidi'))
+    const heidi = await signIn(server.url, 'heidi')
+    await rest(heidi, 'POST', '/user/repos', { name: 'left' })
+    expect((await rest(cast.ada, 'DELETE', '/admin/users/heidi')).status).toBe(422)
+    expect((await rest(cast.ada, 'DELETE', '/admin/users/heidi?purge=true')).status).toBe(204)
+    expect((await rest(cast.ada, 'DELETE', '/admin/users/heidi')).status).toBe(404)
+    expect((await rest(undefined, 'GET', '/repos/heidi/left')).status).toBe(404)
+  })
+
+  it('always remain', async () => {
+    const admins = await server.app.db.selectFrom('users').select('username').where('role', '=', 'ADMIN').execute()
+    for (const { username } of admins)
+      if (username !== 'ada') await rest(cast.ada, 'DELETE', `/admin/users/${username}`)
+    for (const [method, body] of [
+      ['DELETE', undefined],
+      ['PATCH', { admin: false }],
+      ['PATCH', { active: false }],
+    ] as const) {
+      expect((await rest(cast.ada, method, '/admin/users/ada', body)).status).toBe(422)
+    }
+    expect((await rest(cast.ada, 'GET', '/user')).body.is_admin).toBe(true)
+  })
+
+  it('are the only ones', async () => {
+    const token = async (scope: string) => ({
+      authorization: `token ${await createToken(server.url, cast.ada, [scope])}`,
+    })
+    for (const [method, path, body] of [
+      ['POST', '/admin/users', draft('mallory')],
+      ['PATCH', '/admin/users/bob', { admin: true }],
+      ['PATCH', '/admin/users/carol', { admin: true }],
+      ['DELETE', '/admin/users/bob', undefined],
+    ] as const) {
+      expect((await rest(undefined, method, path, body)).status).toBe(401)
+      expect((await rest(cast.bob, method, path, body)).status).toBe(403)
+      expect((await rest(await token('read:admin'), method, path, body)).status).toBe(403)
+      expect((await rest(await token('write:user'), method, path, body)).status).toBe(403)
+    }
+    const own = await rest(await token('all'), 'PATCH', '/admin/users/ada', { password: 'taken over by a token' })
+    expect(own.status).toBe(403)
+    expect((await rest(await token('write:admin'), 'POST', '/admin/users', draft('ivan'))).status).toBe(201)
+  })
+
+  it('do the same over gRPC', async () => {
+    const ada = createClient(AdminService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+    const made = await ada.adminCreateUser(draft('judy'))
+    expect(made).toMatchObject({ login: 'judy', active: true })
+    expect((await ada.adminEditUser({ username: 'judy', fullName: 'Judy' })).fullName).toBe('Judy')
+    await ada.adminDeleteUser({ username: 'judy' })
+    await expect(ada.adminDeleteUser({ username: 'judy' })).rejects.toThrow('does not exist')
+  })
+})
+
+describe('the version of the server', () => {
+  it('is told to everybody, in a form that clients compare', async () => {
+    const { status, body } = await rest(undefined, 'GET', '/version')
+    expect(status).toBe(200)
+    expect(body).toEqual({ version: expect.stringMatching(/^1\.\d+\.\d+\+branchline-\d+\.\d+\.\d+$/) })
+    const client = createClient(ServerService, transportTo(server.url, 'gRPC'))
+    expect((await client.getVersion({})).version).toBe(body.version)
+  })
+})

@@ -1,0 +1,147 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { openGitClient, remoteOf } from '../../support/git-client.ts'
+import { restAt } from '../../support/rest.ts'
+import {
+  type Actor,
+  type Cast,
+  createToken,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+})
+afterAll(() => server.stop())
+
+/** A GET over REST, by somebody, by a token or by nobody. */
+function get(who: Actor | string | undefined, path: string) {
+  return restAt(server.url)(typeof who === 'string' ? { authorization: `token ${who}` } : who, 'GET', path)
+}
+
+const logins = (accounts: readonly { login: string }[]) => accounts.map(({ login }) => login)
+
+describe('the caller', () => {
+  it('is told everything about themselves', async () => {
+    const { status, body } = await get(cast.ada, '/user')
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      id: expect.any(Number),
+      login: 'ada',
+      login_name: '',
+      source_id: 0,
+      full_name: '',
+      email: 'ada@example.org',
+      avatar_url: '',
+      html_url: `${server.url}/ada`,
+      language: 'en',
+      is_admin: true,
+      last_login: '0001-01-01T00:00:00Z',
+      created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      restricted: false,
+      active: true,
+      prohibit_login: false,
+      location: '',
+      website: '',
+      description: '',
+      visibility: 'public',
+      followers_count: 0,
+      following_count: 0,
+      starred_repos_count: 0,
+      username: 'ada',
+    })
+  })
+
+  it('has to be somebody, with the right to know', async () => {
+    expect((await get(undefined, '/user')).status).toBe(401)
+    expect((await get(await createToken(server.url, cast.bob, ['write:repository']), '/user')).status).toBe(403)
+    expect((await get(await createToken(server.url, cast.bob, ['read:user']), '/user')).body).toMatchObject({
+      email: 'bob@example.org',
+    })
+  })
+
+  it('shows a token that is restricted to public data what everybody sees', async () => {
+    const token = await createToken(server.url, cast.ada, ['read:user', 'public-only'])
+    const { body } = await get(token, '/user')
+    expect(body).toMatchObject({ login: 'ada', is_admin: false, active: false, language: '' })
+    expect(body.email).toBe(`${body.id}+ada@noreply.127.0.0.1`)
+  })
+
+  it('has a picture at a URL that can be followed', async () => {
+    const client = createClient(UserService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
+    const user = { name: 'users/carol', avatarUrl: `data:image/gif;base64,${pixel}` }
+    await client.updateUser({ user, updateMask: { paths: ['avatar_url'] } })
+    const { avatar_url: url } = (await get(cast.carol, '/user')).body
+    expect(url).toBe(`${server.url}/file/users/carol/avatar`)
+    expect((await fetch(url)).headers.get('content-type')).toBe('image/gif')
+  })
+
+  it('is told the same over gRPC', async () => {
+    const client = createClient(AccountService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    expect(await client.getAuthenticatedAccount({})).toMatchObject({ login: 'bob', isAdmin: false, active: true })
+    const { results, total } = await client.searchAccounts({ q: 'AR' })
+    expect([logins(results?.data ?? []), total]).toEqual([['carol'], 1n])
+  })
+})
+
+describe('a search for users', () => {
+  it('finds active ones by part of a name, in order, with pages', async () => {
+    const all = await get(cast.bob, '/users/search')
+    expect(all.body).toMatchObject({ ok: true })
+    expect(logins(all.body.data)).toEqual(['ada', 'bob', 'carol'])
+    expect(Object.keys(all.body)).toEqual(['ok', 'data'])
+    expect(all.headers.get('x-total-count')).toBe('3')
+    const page = await get(cast.bob, '/users/search?page=2&limit=1')
+    expect(logins(page.body.data)).toEqual(['bob'])
+    expect(page.headers.get('link')).toContain('rel="next"')
+    expect(logins((await get(cast.bob, '/users/search?q=A')).body.data)).toEqual(['ada', 'carol'])
+    expect(logins((await get(cast.bob, '/users/search?q=dan')).body.data)).toEqual([])
+    const { id } = (await get(cast.carol, '/user')).body
+    expect(logins((await get(cast.bob, `/users/search?uid=${id}`)).body.data)).toEqual(['carol'])
+    expect(logins((await get(cast.bob, `/users/search?uid=${id}&q=bob`)).body.data)).toEqual([])
+  })
+
+  it('shows the address of nobody but who searches, unless an administrator does', async () => {
+    const emails = async (who: Actor) =>
+      (await get(who, '/users/search')).body.data.map(({ email }: { email: string }) => email)
+    expect(await emails(cast.bob)).toEqual([
+      expect.stringMatching(/^\d+\+ada@noreply\.127\.0\.0\.1$/),
+      'bob@example.org',
+      expect.stringMatching(/^\d+\+carol@noreply\.127\.0\.0\.1$/),
+    ])
+    expect(await emails(cast.ada)).toEqual(['ada@example.org', 'bob@example.org', 'carol@example.org'])
+  })
+
+  it('is not a user called search, takes a caller, and a scope', async () => {
+    expect((await get(undefined, '/users/search')).status).toBe(401)
+    const token = await createToken(server.url, cast.bob, ['read:repository'])
+    expect((await get(token, '/users/search')).status).toBe(403)
+  })
+})
+
+describe('an account with another name', () => {
+  it('is found with what it owns by the old one, over REST and by git', async () => {
+    await restAt(server.url)(cast.carol, 'POST', '/user/repos', { name: 'tools', auto_init: true })
+    const client = createClient(UserService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const user = { name: 'users/carol', username: 'Caroline' }
+    await client.updateUser({ user, updateMask: { paths: ['username'] } })
+    const { status, headers } = await get(undefined, '/repos/Carol/tools/labels?page=2&limit=5')
+    expect([status, headers.get('location')]).toEqual([307, '/api/v1/repos/Caroline/tools/labels?page=2&limit=5'])
+    expect((await get(undefined, '/repos/carol/nothing')).status).toBe(404)
+    expect((await get(undefined, '/repos/caroline/tools')).body).toMatchObject({ owner: { login: 'Caroline' } })
+    const git = await openGitClient()
+    await git.git('.', 'clone', '-q', remoteOf(server.url, 'carol/tools'))
+    expect(await git.git('tools', 'log', '--format=%s')).toBe('Initial commit')
+    await git.remove()
+  })
+})

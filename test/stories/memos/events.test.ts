@@ -1,0 +1,74 @@
+import { createClient } from '@connectrpc/connect'
+import { describe, expect, it } from 'vitest'
+import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
+import { PASSWORD, signIn, transportTo } from '../../support/server.ts'
+import { watchEvents } from '../../support/watch.ts'
+
+describe('a stream of events', () => {
+  it('has every memo once and in order, however often the server is killed while they are made', async () => {
+    await withFolder(async (data) => {
+      const received: string[] = []
+      const acknowledged: string[] = []
+      let server = await serveProcess(data)
+      try {
+        const anonymous = createClient(UserService, transportTo(server.url, 'Connect JSON'))
+        await anonymous.createUser({ user: { username: 'ada', password: PASSWORD } })
+        const { authorization } = await signIn(server.url, 'ada')
+
+        let cursor = ''
+        for (let life = 1; life <= 4; life++) {
+          const watcher = watchEvents(server.url, 'REST', authorization, { cursor })
+          cursor = (await watcher.next()).cursor
+          const writing = writeUntilRefused(server, authorization, acknowledged)
+          for (const wanted = received.length + 25; received.length < wanted; ) {
+            const answer = await watcher.next()
+            cursor = answer.cursor
+            if (answer.event) received.push(answer.event.resource)
+          }
+          server.child.kill('SIGKILL')
+          await server.exited
+          await writing
+          watcher.leave()
+          server = await serveProcess(data)
+        }
+
+        const made = await memosInOrder(server, authorization)
+        const watcher = watchEvents(server.url, 'REST', authorization, { cursor })
+        while (received.length < made.length) {
+          const { event } = await watcher.next()
+          if (event) received.push(event.resource)
+        }
+        watcher.leave()
+        expect(received).toEqual(made)
+        expect(received).toEqual(expect.arrayContaining(acknowledged))
+      } finally {
+        server.child.kill('SIGKILL')
+        await server.exited
+      }
+    })
+  })
+})
+
+/** Makes memos, two at a time, until the server is gone. */
+async function writeUntilRefused({ url }: ServerProcess, authorization: string, acknowledged: string[]): Promise<void> {
+  const memos = createClient(MemoService, transportTo(url, 'Connect JSON', authorization))
+  const write = async () => {
+    for (;;) acknowledged.push((await memos.createMemo({ memo: { content: 'a thought' } })).name)
+  }
+  await Promise.allSettled([write(), write()])
+}
+
+/** The names of all memos in the order in which they were made, which the list turns round. */
+async function memosInOrder({ url }: ServerProcess, authorization: string): Promise<string[]> {
+  const memos = createClient(MemoService, transportTo(url, 'Connect JSON', authorization))
+  const names: string[] = []
+  let pageToken = ''
+  do {
+    const page = await memos.listMemos({ pageSize: 1000, pageToken })
+    names.push(...page.memos.map(({ name }) => name))
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+  return names.reverse()
+}

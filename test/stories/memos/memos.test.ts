@@ -1,0 +1,153 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { Code, ConnectError, createClient } from '@connectrpc/connect'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type MemoSchema, Visibility } from '#gen/branchline/v1/memo_pb.ts'
+import { type ListMemosRequest, MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { State } from '#gen/branchline/v1/state_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+beforeEach(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+})
+afterEach(() => server.stop())
+
+const memos = (actor?: Actor) => createClient(MemoService, transportTo(server.url, 'gRPC', actor?.authorization))
+const publicMemo = (memoId: string, seconds?: number) =>
+  memos(cast.bob).createMemo({
+    memo: { visibility: Visibility.PUBLIC, ...(seconds && { createTime: { seconds: BigInt(seconds) } }) },
+    memoId,
+  })
+
+describe('memos of one id', () => {
+  it('are one, however many are made at once', async () => {
+    const attempts = Array.from({ length: 10 }, (_, i) =>
+      memos(i % 2 ? cast.bob : cast.carol).createMemo({ memo: { content: `${i}` }, memoId: 'same' }),
+    )
+    const outcomes = await Promise.allSettled(attempts)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const refusals = outcomes.flatMap((one) => (one.status === 'rejected' ? ConnectError.from(one.reason).code : []))
+    expect(new Set(refusals)).toEqual(new Set([Code.AlreadyExists]))
+  })
+})
+
+describe('changing a memo', () => {
+  it('loses no field when fifty requests change different ones at once', async () => {
+    const { name } = await publicMemo('one')
+    const changes: [string, MessageInitShape<typeof MemoSchema>][] = [
+      ['content', { content: '#done' }],
+      ['visibility', { visibility: Visibility.PROTECTED }],
+      ['pinned', { pinned: true }],
+      ['state', { state: State.ARCHIVED }],
+      ['create_time', { createTime: { seconds: 5n } }],
+    ]
+    const requests = Array.from({ length: 50 }, (_, i) => {
+      const [path, values] = changes[i % changes.length] ?? ['', {}]
+      return memos(cast.bob).updateMemo({ memo: { ...values, name }, updateMask: { paths: [path] } })
+    })
+    await Promise.all(requests)
+    const all = Object.assign({}, ...changes.map(([, values]) => values))
+    expect(await memos(cast.bob).getMemo({ name })).toMatchObject({ ...all, tags: ['done'] })
+  })
+
+  it('takes the members of a REST body for the mask when there is none', async () => {
+    await publicMemo('one')
+    const response = await fetch(`${server.url}/api/v1/memos/one`, {
+      method: 'PATCH',
+      headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'memos/one', content: 'new', tags: ['x'], createTime: '2020-01-01T00:00:00.9Z' }),
+    })
+    expect(await response.json()).toMatchObject({
+      content: 'new',
+      visibility: 'PUBLIC',
+      tags: [],
+      createTime: '2020-01-01T00:00:00Z',
+    })
+  })
+
+  it('to private hides what others commented, from them too, who may still take it back', async () => {
+    const { name } = await publicMemo('one')
+    const comment = await memos(cast.carol).createMemoComment({ name, comment: { content: 'Nice' } })
+    await memos(cast.bob).updateMemo({
+      memo: { name, visibility: Visibility.PRIVATE },
+      updateMask: { paths: ['visibility'] },
+    })
+    await expect(memos(cast.carol).getMemo({ name: comment.name })).rejects.toThrow('may not do that')
+    await memos(cast.carol).deleteMemo({ name: comment.name })
+    expect((await memos(cast.bob).listMemoComments({ name })).memos).toEqual([])
+  })
+})
+
+describe('a walk through the memos', () => {
+  const walk = async (
+    request: Partial<Pick<ListMemosRequest, 'orderBy' | 'filter'>>,
+    between: () => Promise<unknown>,
+  ) => {
+    const seen: string[] = []
+    let pageToken = ''
+    do {
+      const page = await memos(cast.carol).listMemos({ ...request, pageSize: 2, pageToken })
+      seen.push(...page.memos.map(({ name }) => name.slice('memos/'.length)))
+      pageToken = page.nextPageToken
+      await between()
+    } while (pageToken !== '')
+    return seen
+  }
+
+  it('repeats and misses nothing while memos come and go', async () => {
+    for (let i = 1; i <= 9; i++) await publicMemo(`m${i}`, i)
+    let step = 0
+    const seen = await walk({}, async () => {
+      step += 1
+      await publicMemo(`late-${step}`)
+      if (step === 1) await memos(cast.bob).deleteMemo({ name: 'memos/m8' })
+      if (step === 2) await memos(cast.bob).deleteMemo({ name: 'memos/m3' })
+    })
+    expect(seen).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm2', 'm1'])
+  })
+
+  it('goes by names, which its tokens carry, as well', async () => {
+    for (const id of ['b', 'A', 'c', 'a', 'B']) await publicMemo(id, 5)
+    expect(await walk({ orderBy: 'name asc' }, async () => {})).toEqual(['A', 'B', 'a', 'b', 'c'])
+    expect(await walk({ orderBy: 'create_time, name' }, async () => {})).toEqual(['c', 'b', 'a', 'B', 'A'])
+  })
+
+  it('takes a token back only for the list that it belongs to', async () => {
+    for (let i = 1; i <= 3; i++) await publicMemo(`m${i}`, i)
+    const { nextPageToken: pageToken } = await memos().listMemos({ pageSize: 1 })
+    const others = [{ orderBy: 'create_time asc' }, { filter: 'pinned' }, { state: State.ARCHIVED }]
+    for (const other of others) {
+      await expect(memos().listMemos({ ...other, pageToken })).rejects.toThrow('page token')
+    }
+    await expect(memos().listMemoComments({ name: 'memos/m1', pageToken })).rejects.toThrow('page token')
+    // The same list in other words, and in pages of another size.
+    const rest = await memos().listMemos({ orderBy: ' create_time  desc', state: State.NORMAL, pageToken, pageSize: 9 })
+    expect(rest.memos.map(({ name }) => name)).toEqual(['memos/m2', 'memos/m1'])
+  })
+
+  it('says no more on the last page, even when it is full', async () => {
+    for (let i = 1; i <= 2; i++) await publicMemo(`m${i}`, i)
+    const response = await fetch(`${server.url}/api/v1/memos?pageSize=2`)
+    expect(Object.keys((await response.json()) as object)).toEqual(['memos'])
+  })
+})
+
+describe('an account that is archived', () => {
+  it('leaves its memos and its statistics to others', async () => {
+    await publicMemo('one')
+    const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+    await users.updateUser({ user: { name: 'users/bob', state: State.ARCHIVED }, updateMask: { paths: ['state'] } })
+    expect(await memos().getMemo({ name: 'memos/one' })).toMatchObject({ creator: 'users/bob' })
+    expect(await users.getUserStats({ name: 'users/bob' })).toMatchObject({ totalMemoCount: 1 })
+  })
+})

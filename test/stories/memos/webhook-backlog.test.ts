@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
+import {
+  failWaitingDeliveries,
+  insertDeliveries,
+  insertMessage,
+} from '../../../src/storage/webhooks/webhook-deliveries.ts'
+import { type Forge, openForge, refusalOf } from '../../support/forge.ts'
+import type { Actor } from '../../support/server.ts'
+
+/** As many as wait for a webhook, and for an account. */
+const OF_WEBHOOK = 1_000
+const OF_ACCOUNT = 5_000
+
+/** Far enough for nothing to be sent again meanwhile. */
+const LATER_MS = 3_600_000
+
+let forge: Forge
+beforeAll(async () => {
+  // Nothing listens there: each delivery waits for its next attempt.
+  const webhookAllowedHosts = parseAllowedHosts('127.0.0.1')
+  forge = await openForge({ webhookAllowedHosts, settings: { webhookRetryScheduleMs: [LATER_MS] } })
+})
+afterAll(() => forge.stop())
+
+/** Makes a webhook to where nothing answers, and returns its name and id. */
+async function addWebhook(who: Actor) {
+  const users = forge.grpc(UserService, who)
+  const webhook = { url: 'http://127.0.0.1:9/' }
+  const { name } = await users.createUserWebhook({ parent: `users/${who.username}`, webhook })
+  return { name, id: await idOf(name) }
+}
+
+async function idOf(name: string): Promise<number> {
+  const uid = name.split('/').at(-1) ?? ''
+  const query = forge.server.app.db.selectFrom('user_webhooks').select('id').where('uid', '=', uid)
+  return (await query.executeTakeFirstOrThrow()).id
+}
+
+function queue(webhookId: number, count: number): Promise<void> {
+  return transaction(forge.server.app.db, async (tx) => {
+    const message = await insertMessage(tx, { event_type: 'test', body: '{}', create_time: 0 })
+    const uids = Array.from({ length: count }, () => `msg_${randomUUID()}`)
+    await insertDeliveries(tx, Array<number>(count).fill(webhookId), message, uids, Date.now() + LATER_MS)
+  })
+}
+
+async function waiting(id: number): Promise<{ counted: number; kept: number }> {
+  const { db } = forge.server.app
+  const { count } = await db
+    .selectFrom('webhook_deliveries')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('webhook_id', '=', id)
+    .where('next_attempt_time', 'is not', null)
+    .executeTakeFirstOrThrow()
+  const { waiting_count } = await db
+    .selectFrom('user_webhooks')
+    .select('waiting_count')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return { counted: count, kept: waiting_count }
+}
+
+it('what waits for a webhook is bounded, and changes go on', async () => {
+  const { cast } = forge
+  const full = await addWebhook(cast.bob)
+  const other = await addWebhook(cast.bob)
+  await queue(full.id, OF_WEBHOOK)
+  expect(await waiting(full.id)).toEqual({ counted: OF_WEBHOOK, kept: OF_WEBHOOK })
+  const memos = forge.grpc(MemoService, cast.bob)
+  await memos.createMemo({ memo: { content: 'told to one of the two' } })
+  expect(await waiting(full.id)).toEqual({ counted: OF_WEBHOOK, kept: OF_WEBHOOK })
+  expect((await waiting(other.id)).kept).toBe(1)
+  const users = forge.grpc(UserService, cast.bob)
+  expect(await refusalOf(users.testUserWebhook({ name: full.name }))).toMatchObject({
+    code: 'ResourceExhausted',
+    reason: 'RATE_LIMITED',
+  })
+  // What is given up makes room.
+  await transaction(forge.server.app.db, (tx) => failWaitingDeliveries(tx, full.id, 'given up'))
+  expect(await waiting(full.id)).toEqual({ counted: 0, kept: 0 })
+  await users.testUserWebhook({ name: full.name })
+  expect(await waiting(full.id)).toEqual({ counted: 1, kept: 1 })
+})
+
+it('what waits for an account is bounded, and that of another account is not', async () => {
+  const { cast } = forge
+  const webhooks = []
+  for (let i = 0; i < OF_ACCOUNT / OF_WEBHOOK + 1; i += 1) webhooks.push(await addWebhook(cast.carol))
+  for (const { id } of webhooks.slice(1)) await queue(id, OF_WEBHOOK)
+  const users = forge.grpc(UserService, cast.carol)
+  expect(await refusalOf(users.testUserWebhook({ name: webhooks[0]?.name ?? '' }))).toMatchObject({
+    reason: 'RATE_LIMITED',
+  })
+  const ofAda = await addWebhook(cast.ada)
+  await forge.grpc(UserService, cast.ada).testUserWebhook({ name: ofAda.name })
+  expect((await waiting(ofAda.id)).kept).toBe(1)
+})

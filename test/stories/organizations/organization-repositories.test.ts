@@ -1,0 +1,128 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { restAt, type SendRest } from '../../support/rest.ts'
+import {
+  type Actor,
+  type Cast,
+  createToken,
+  inviteCast,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+let eve: Actor
+let rest: SendRest
+let git: GitClient
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  rest = restAt(server.url)
+  git = await openGitClient()
+  const asAda = createClient(UserService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+  await asAda.createUser({ user: { username: 'eve', password: PASSWORD, role: User_Role.USER } })
+  eve = await signIn(server.url, 'eve')
+})
+afterAll(async () => {
+  await git.remove()
+  await server.stop()
+})
+
+const ORGANIZATION = '/orgs/acme'
+const OPEN = '/repos/acme/open'
+const CLOSED = '/repos/acme/closed'
+let teamId: number
+
+/** bob owns acme, and carol is in a team that reads code. */
+beforeEach(async () => {
+  for (const path of [OPEN, CLOSED]) await rest(cast.bob, 'DELETE', path)
+  await rest(cast.bob, 'DELETE', ORGANIZATION)
+  expect((await rest(cast.bob, 'POST', '/orgs', { username: 'acme' })).status).toBe(201)
+  for (const [name, isPrivate] of [
+    ['open', false],
+    ['closed', true],
+  ]) {
+    const made = await rest(cast.bob, 'POST', '/orgs/acme/repos', { name, private: isPrivate, auto_init: true })
+    expect(made.status).toBe(201)
+  }
+  const team = { name: 'readers', units_map: { 'repo.code': 'read' }, includes_all_repositories: true }
+  const made = await rest(cast.bob, 'POST', '/orgs/acme/teams', team)
+  expect(made.status).toBe(201)
+  teamId = made.body.id
+  expect((await rest(cast.bob, 'PUT', `/teams/${teamId}/members/carol`)).status).toBe(204)
+})
+
+const statusOf = async (...request: Parameters<SendRest>) => (await rest(...request)).status
+
+/** How git fares, in the words that it prints. */
+const listRemote = (path: string, username?: string) =>
+  git.git('.', 'ls-remote', remoteOf(server.url, path, username, username && PASSWORD)).then(
+    () => 'fine',
+    (error: Error) => /returned error: \d+|not found|could not read Username/.exec(error.message)?.[0],
+  )
+
+describe('a repository of an organisation', () => {
+  it('is open to members as far as their teams say', async () => {
+    expect((await rest(cast.carol, 'GET', CLOSED)).body.permissions).toEqual({ admin: false, push: false, pull: true })
+    expect(await listRemote('acme/closed', 'carol')).toBe('fine')
+    expect(await statusOf(eve, 'GET', CLOSED)).toBe(404)
+    expect(await listRemote('acme/closed', 'eve')).toBe('not found')
+    await git.git('.', 'clone', '-q', remoteOf(server.url, 'acme/closed', 'carol', PASSWORD))
+    await git.commit('closed', 'mine')
+    await expect(git.git('closed', 'push', '-q')).rejects.toThrow('returned error: 403')
+    const edit = { units_map: { 'repo.code': 'write' } }
+    expect(await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, { name: 'readers', ...edit })).toBe(200)
+    await git.git('closed', 'push', '-q')
+    // To write is not to administer.
+    expect(await statusOf(cast.carol, 'PATCH', CLOSED, { description: 'ours' })).toBe(403)
+    expect(await statusOf(cast.bob, 'DELETE', `/teams/${teamId}/members/carol`)).toBe(204)
+    await expect(git.git('closed', 'fetch', '-q')).rejects.toThrow('not found')
+  })
+
+  it('has parts that a team may not see', async () => {
+    const edit = { name: 'readers', units_map: { 'repo.issues': 'write' } }
+    expect(await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, edit)).toBe(200)
+    expect(await statusOf(cast.carol, 'GET', CLOSED)).toBe(200)
+    const contents = await rest(cast.carol, 'GET', `${CLOSED}/contents/README.md`)
+    expect([contents.status, contents.body.message]).toEqual([
+      403,
+      'user should have specific read permission or be a repo admin or a site admin',
+    ])
+    expect(await statusOf(cast.carol, 'POST', `${CLOSED}/labels`, { name: 'bug', color: '#f00' })).toBe(201)
+    expect(await listRemote('acme/closed', 'carol')).toBe('returned error: 403')
+  })
+
+  it.each([
+    ['public', { anybody: 200, signedIn: 200, git: 'fine' }],
+    ['limited', { anybody: 404, signedIn: 200, git: 'could not read Username' }],
+    ['private', { anybody: 404, signedIn: 404, git: 'could not read Username' }],
+  ])('that is %s is seen by whom it lets', async (visibility, seen) => {
+    expect(await statusOf(cast.bob, 'PATCH', ORGANIZATION, { visibility })).toBe(200)
+    expect(await statusOf(undefined, 'GET', OPEN)).toBe(seen.anybody)
+    expect(await statusOf(eve, 'GET', OPEN)).toBe(seen.signedIn)
+    expect(await statusOf(cast.carol, 'GET', OPEN)).toBe(200)
+    expect(await statusOf(cast.ada, 'GET', OPEN)).toBe(200)
+    expect(await listRemote('acme/open')).toBe(seen.git)
+    // A token that sees public data only sees what everybody does.
+    const publicOnly = await createToken(server.url, cast.carol, ['all', 'public-only'])
+    expect(await statusOf({ authorization: `token ${publicOnly}` }, 'GET', OPEN)).toBe(seen.anybody)
+    const found = await rest(eve, 'GET', '/repos/search?q=open')
+    expect(found.body.data.length).toBe(seen.signedIn === 200 ? 1 : 0)
+  })
+
+  it('lets in whom it was opened to by name, whoever may know of the organisation', async () => {
+    await rest(cast.bob, 'PATCH', ORGANIZATION, { visibility: 'private' })
+    expect(await statusOf(cast.bob, 'PUT', `${CLOSED}/collaborators/eve`, { permission: 'write' })).toBe(204)
+    expect((await rest(eve, 'GET', CLOSED)).body.permissions).toEqual({ admin: false, push: true, pull: true })
+    expect(await statusOf(eve, 'GET', OPEN)).toBe(404)
+    expect(await listRemote('acme/closed', 'eve')).toBe('fine')
+  })
+})

@@ -1,0 +1,353 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { tokenOf } from '../../support/callers.ts'
+import { restAt, type SendRest } from '../../support/rest.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  RPC_PROTOCOLS,
+  signIn,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+let rest: SendRest
+/** Name of an organisation of bob, with carol in a team; a new one for each test. */
+let org: string
+let team: number
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  rest = restAt(server.url)
+})
+afterAll(() => server.stop())
+
+let made = 0
+beforeEach(async () => {
+  made += 1
+  org = `acme-${made}`
+  await rest(cast.bob, 'POST', '/orgs', { username: org })
+  const crew = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'crew', units: ['repo.code'] })
+  team = crew.body.id
+  await rest(cast.bob, 'PUT', `/teams/${team}/members/carol`)
+})
+
+const names = (list: { name?: string; login?: string }[]) => list.map(({ name, login }) => login ?? name)
+
+describe('an organisation', () => {
+  it('is made with its maker as the owner', async () => {
+    const profile = {
+      full_name: 'Gears and more',
+      email: 'gears@example.org',
+      description: 'turns',
+      website: 'https://example.org',
+      location: 'Graz',
+      visibility: 'limited',
+      repo_admin_change_team_access: true,
+    }
+    const answer = await rest(cast.carol, 'POST', '/orgs', { username: 'Gears', ...profile })
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('content-type')).toBe('application/json;charset=utf-8')
+    expect(answer.body).toEqual({
+      id: expect.any(Number),
+      name: 'Gears',
+      username: 'Gears',
+      avatar_url: '',
+      ...profile,
+    })
+    expect((await rest(cast.bob, 'GET', '/orgs/gEARS')).body).toEqual(answer.body)
+    const [owners] = (await rest(cast.carol, 'GET', '/orgs/gears/teams')).body
+    expect(owners).toMatchObject({
+      name: 'Owners',
+      permission: 'owner',
+      includes_all_repositories: true,
+      can_create_org_repo: true,
+      organization: answer.body,
+      units_map: { 'repo.code': 'owner', 'repo.ext_wiki': 'owner' },
+    })
+    expect(names((await rest(cast.carol, 'GET', `/teams/${owners.id}/members`)).body)).toEqual(['carol'])
+  })
+
+  it('is the same on every protocol', async () => {
+    for (const [i, protocol] of RPC_PROTOCOLS.entries()) {
+      const transport = transportTo(server.url, protocol, cast.bob.authorization)
+      const organizations = createClient(OrganizationService, transport)
+      const teams = createClient(TeamService, transport)
+      const username = `rpc-${i}`
+      const organization = await organizations.createOrganization({ username, description: 'by RPC' })
+      expect(organization).toMatchObject({ name: username, visibility: 'public' })
+      const helpers = await teams.createTeam({ org: username, name: 'helpers', unitsMap: { 'repo.code': 'write' } })
+      await teams.addTeamMember({ id: helpers.id, username: 'carol' })
+      const { members, total } = await organizations.listOrganizationMembers({ org: username })
+      expect([members.map(({ login }) => login), total]).toEqual([['bob', 'carol'], 2n])
+      await teams.removeTeamMember({ id: helpers.id, username: 'carol' })
+      const check = organizations.checkOrganizationMember({ org: username, username: 'carol' })
+      await expect(check).rejects.toMatchObject({ message: '[not_found] not found' })
+    }
+  })
+
+  it.each([
+    [{ username: 'bob' }, 422, 'user already exists [name: bob]'],
+    [{ username: 'BOB' }, 422, 'user already exists'],
+    [{ username: 'acme-1' }, 422, 'user already exists'],
+    [{}, 422, 'cannot be called'],
+    [{ username: 'me' }, 422, 'cannot be called'],
+    [{ username: '../x' }, 422, 'cannot be called'],
+    [{ username: 'a'.repeat(37) }, 422, 'cannot be called'],
+    [{ username: 'fine', visibility: 'secret' }, 422, 'visibility'],
+    [{ username: 'fine', email: 'nobody' }, 422, 'e-mail'],
+    [{ username: 'fine', full_name: 'x'.repeat(101) }, 422, 'full_name is longer than 100 characters'],
+    [{ username: 'fine', description: 'x'.repeat(256) }, 422, 'description'],
+  ])('cannot be made from %j', async (body, status, message) => {
+    const refused = await rest(cast.carol, 'POST', '/orgs', body)
+    expect(refused.body).toEqual({ message: expect.stringContaining(message), url: '/openapi.json' })
+    expect(refused.status).toBe(status)
+  })
+
+  it('keeps its name from users', async () => {
+    const taken = await rest(cast.ada, 'POST', '/users', {
+      username: org.toUpperCase(),
+      password: 'long enough for it',
+    })
+    expect(taken.status).toBe(409)
+  })
+
+  it('is edited by its owners, what is said and no more', async () => {
+    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'old', location: 'Graz' })
+    const edit = { description: '', website: 'https://example.org', full_name: null, visibility: '' }
+    const edited = await rest(cast.bob, 'PATCH', `/orgs/${org}`, edit)
+    expect(edited.status).toBe(200)
+    expect(edited.body).toMatchObject({ description: '', website: 'https://example.org', location: 'Graz' })
+    expect(edited.body.visibility).toBe('public')
+    const bad = await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'new', email: 'nobody' })
+    expect(bad.status).toBe(422)
+    expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).body.description).toBe('')
+  })
+
+  it('is not deleted while it owns something', async () => {
+    await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine' })
+    const refused = await rest(cast.bob, 'DELETE', `/orgs/${org}`)
+    expect([refused.status, refused.body.message]).toEqual([422, 'organization still owns repositories'])
+    await rest(cast.bob, 'DELETE', `/repos/${org}/engine`)
+    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}`)).status).toBe(204)
+    expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).status).toBe(404)
+    expect((await rest(cast.bob, 'GET', `/teams/${team}`)).status).toBe(404)
+    expect((await rest(cast.carol, 'GET', '/user/orgs')).body).not.toContainEqual(
+      expect.objectContaining({ name: org }),
+    )
+    // Its name is free again, for a user too.
+    const user = await rest(cast.ada, 'POST', '/users', { username: org, password: 'long enough for it' })
+    expect(user.status).toBe(200)
+  })
+})
+
+describe('who knows of an organisation', () => {
+  const callers = ['nobody', 'stranger', 'member', 'owner', 'administrator', 'public-only member'] as const
+  type Caller = (typeof callers)[number]
+
+  async function actor(caller: Caller): Promise<Actor | undefined> {
+    switch (caller) {
+      case 'nobody':
+        return undefined
+      case 'stranger':
+        return tokenOf(server.url, cast.ada, ['write:organization', 'read:user', 'write:repository'])
+      case 'member':
+        return cast.carol
+      case 'owner':
+        return cast.bob
+      case 'administrator':
+        return cast.ada
+      case 'public-only member':
+        return tokenOf(server.url, cast.carol, ['all', 'public-only'])
+    }
+  }
+
+  it.each<[visibility: string, caller: Caller, status: number]>([
+    ['public', 'nobody', 200],
+    ['public', 'stranger', 200],
+    ['public', 'public-only member', 200],
+    ['limited', 'nobody', 404],
+    ['limited', 'stranger', 200],
+    ['limited', 'public-only member', 403],
+    ['private', 'nobody', 404],
+    // By a token without the scope of administrators, ada is like anybody.
+    ['private', 'stranger', 404],
+    ['private', 'member', 200],
+    ['private', 'owner', 200],
+    ['private', 'administrator', 200],
+    ['private', 'public-only member', 403],
+  ])('that is %s: %s', async (visibility, caller, status) => {
+    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility })
+    const who = await actor(caller)
+    for (const path of ['', '/members', '/public_members', '/repos']) {
+      expect([path, (await rest(who, 'GET', `/orgs/${org}${path}`)).status]).toEqual([path, status])
+    }
+    if (who && status === 404) {
+      for (const [method, path, body] of [
+        ['GET', `/orgs/${org}/teams`],
+        ['GET', `/orgs/${org}/teams/search`],
+        ['POST', `/orgs/${org}/teams`, { name: 'new', units: ['repo.code'] }],
+        ['POST', `/orgs/${org}/repos`, { name: 'new' }],
+        ['PATCH', `/orgs/${org}`, {}],
+        ['DELETE', `/orgs/${org}`],
+        ['DELETE', `/orgs/${org}/members/bob`],
+        ['GET', `/orgs/${org}/members/bob`],
+        ['PUT', `/orgs/${org}/public_members/ada`],
+        ['GET', `/teams/${team}`],
+        ['GET', `/teams/${team}/members`],
+        ['GET', `/teams/${team}/repos`],
+        ['PATCH', `/teams/${team}`, {}],
+        ['DELETE', `/teams/${team}`],
+        ['PUT', `/teams/${team}/members/ada`],
+      ] as [string, string, object?][]) {
+        expect([method, path, (await rest(who, method, path, body)).status]).toEqual([method, path, 404])
+      }
+    }
+    const listed = (await rest(who, 'GET', '/orgs?limit=50&page=1')).body
+    expect(names(listed).includes(org)).toBe(status === 200)
+  })
+
+  it('that somebody belongs to', async () => {
+    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
+    const orgsOfCarol = async (who: Actor | undefined) => names((await rest(who, 'GET', '/users/carol/orgs')).body)
+    const stranger = await tokenOf(server.url, cast.ada, ['read:organization', 'read:user'])
+    expect(await orgsOfCarol(cast.carol)).toContain(org)
+    expect(await orgsOfCarol(cast.bob)).toContain(org)
+    expect(await orgsOfCarol(stranger)).not.toContain(org)
+    await rest(cast.carol, 'PUT', `/orgs/${org}/public_members/carol`)
+    expect(await orgsOfCarol(stranger)).toContain(org)
+    expect(await orgsOfCarol(undefined)).not.toContain(org)
+    expect((await rest(undefined, 'GET', '/users/nobody/orgs')).status).toBe(404)
+    const own = await rest(cast.carol, 'GET', '/user/orgs?limit=1')
+    expect(own.body).toHaveLength(1)
+    expect(Number(own.headers.get('x-total-count'))).toBeGreaterThan(1)
+    expect(own.headers.get('link')).toContain('rel="next"')
+  })
+
+  it('only with the scopes for it', async () => {
+    const reader = await tokenOf(server.url, cast.bob, ['read:organization'])
+    expect((await rest(reader, 'GET', `/orgs/${org}`)).status).toBe(200)
+    expect((await rest(reader, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
+    expect((await rest(reader, 'GET', '/user/orgs')).status).toBe(403)
+    const other = await tokenOf(server.url, cast.bob, ['read:repository', 'read:user'])
+    expect((await rest(other, 'GET', `/orgs/${org}`)).status).toBe(403)
+  })
+
+  it('and may do something to it', async () => {
+    for (const [who, edit, remove] of [
+      [undefined, 401, 401],
+      [cast.carol, 403, 403],
+      [cast.ada, 200, 204],
+    ] as const) {
+      const edited = await rest(who, 'PATCH', `/orgs/${org}`, { description: 'x' })
+      expect(edited.status).toBe(edit)
+      if (who === cast.carol) expect(edited.body.message).toBe('Must be an organization owner')
+      expect((await rest(who, 'DELETE', `/orgs/${org}`)).status).toBe(remove)
+    }
+  })
+})
+
+describe('a restricted user', () => {
+  it('finds in lists what they can open, by a token for public data too', async () => {
+    const account = { username: `rex-${made}`, email: `rex-${made}@example.org`, password: PASSWORD, restricted: true }
+    await rest(cast.ada, 'POST', '/admin/users', account)
+    const rex = await signIn(server.url, account.username)
+    const token = await tokenOf(server.url, rex, ['all', 'public-only'])
+    for (const who of [rex, token]) {
+      expect((await rest(who, 'GET', `/orgs/${org}`)).status).toBe(404)
+      expect((await rest(who, 'GET', '/orgs')).body).toEqual([])
+    }
+    await rest(cast.bob, 'PUT', `/teams/${team}/members/${account.username}`)
+    for (const who of [rex, token]) {
+      expect((await rest(who, 'GET', `/orgs/${org}`)).status).toBe(200)
+      expect(names((await rest(who, 'GET', '/orgs')).body)).toEqual([org])
+    }
+    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
+    expect(names((await rest(rex, 'GET', '/orgs')).body)).toEqual([org])
+    expect((await rest(token, 'GET', '/orgs')).body).toEqual([])
+  })
+})
+
+describe('members', () => {
+  it('are shown to outsiders only when they want to be', async () => {
+    const shown = async () => names((await rest(undefined, 'GET', `/orgs/${org}/members`)).body)
+    expect(await shown()).toEqual([])
+    expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob', 'carol'])
+    expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(undefined, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
+    expect((await rest(cast.bob, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(403)
+    expect((await rest(cast.carol, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(204)
+    expect(await shown()).toEqual(['carol'])
+    expect((await rest(undefined, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(undefined, 'GET', `/orgs/${org}/public_members/carol`)).status).toBe(204)
+    expect((await rest(cast.bob, 'GET', `/orgs/${org}/public_members/bob`)).status).toBe(404)
+    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/public_members/carol`)).status).toBe(204)
+    expect((await rest(cast.bob, 'GET', `/orgs/${org}/public_members`)).body).toEqual([])
+  })
+
+  it('are no more to a token for public data than they show', async () => {
+    const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+    expect((await rest(token, 'GET', `/orgs/${org}/members`)).body).toEqual([])
+    expect((await rest(token, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
+  })
+
+  it.each(['limited', 'private'])(
+    'is not made %s by a token for public data, which could not see it any more',
+    async (visibility) => {
+      const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+      expect((await rest(token, 'POST', '/orgs', { username: `hidden-${visibility}`, visibility })).status).toBe(403)
+      expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility })).status).toBe(403)
+      expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility: 'public' })).status).toBe(200)
+    },
+  )
+
+  it('leave with all of their teams, by themselves or by an owner', async () => {
+    const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'second', units: ['repo.code'] })
+    await rest(cast.bob, 'PUT', `/teams/${second.body.id}/members/carol`)
+    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(403)
+    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
+    for (const id of [team, second.body.id]) {
+      expect((await rest(cast.bob, 'GET', `/teams/${id}/members`)).body).toEqual([])
+    }
+    // Nobody is missing, so nothing is wrong.
+    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/nobody`)).status).toBe(404)
+  })
+
+  it('never leave it without an owner', async () => {
+    const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
+    const refusals = [
+      await rest(cast.bob, 'DELETE', `/orgs/${org}/members/bob`),
+      await rest(cast.ada, 'DELETE', `/orgs/${org}/members/bob`),
+      await rest(cast.bob, 'DELETE', `/teams/${owners.id}/members/bob`),
+      await rest(cast.ada, 'DELETE', '/admin/users/bob?purge=true'),
+      // Of the accounts' part of the API, where every such refusal is 400.
+      await rest(cast.ada, 'DELETE', '/users/bob?force=true'),
+    ]
+    expect(refusals.map(({ status }) => status)).toEqual([422, 422, 422, 422, 400])
+    expect(refusals[0]?.body.message).toBe(`${org} would be left without an owner`)
+    await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
+    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(204)
+    expect((await rest(cast.bob, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
+  })
+
+  it('never leave it without an owner, even when two go at once', async () => {
+    const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
+    await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
+    const answers = await Promise.all([
+      rest(cast.bob, 'DELETE', `/orgs/${org}/members/bob`),
+      rest(cast.carol, 'DELETE', `/teams/${owners.id}/members/carol`),
+    ])
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 422])
+    expect((await rest(cast.ada, 'GET', `/teams/${owners.id}/members`)).body).toHaveLength(1)
+  })
+})

@@ -1,0 +1,386 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConnectError } from '@connectrpc/connect'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { oneAtATime, oneCheckAtATime } from '../../../src/domain/pulls/heads/merge-locks.ts'
+import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
+import { tokenOf } from '../../support/callers.ts'
+import { openForge } from '../../support/forge.ts'
+import { restAt } from '../../support/rest.ts'
+import { type Actor, inviteCast, PASSWORD, signIn, startTestServer } from '../../support/server.ts'
+
+const forge = await openForge()
+const { server, cast, rest, ask } = forge
+afterAll(async () => {
+  await forge.checkObjects()
+  await forge.stop()
+})
+
+/** Writes a file on a branch, or on a new one, and returns the commit. */
+async function write(who: Actor, path: string, file: string, text: string, branches: object): Promise<string> {
+  const content = Buffer.from(text).toString('base64')
+  const { commit } = await ask(who, 'POST', `${path}/contents/${file}`, { content, ...branches })
+  return commit.sha
+}
+
+let made = 0
+
+/** A repository of bob where carol may write, with a rule for main and a pull request of carol's that brings one file. */
+async function proposal(rule: object | undefined = { enable_status_check: true, status_check_contexts: ['ci/*'] }) {
+  const name = `auto-${++made}`
+  await ask(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  const path = `/repos/bob/${name}`
+  await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+  if (rule) await ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', enable_push: true, ...rule })
+  const head = await write(cast.carol, path, 'beds.txt', 'roses\n', { branch: 'main', new_branch: 'beds' })
+  const { number } = await ask(cast.carol, 'POST', `${path}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
+  return { path, head, pull: `${path}/pulls/${number}`, number: number as number, name }
+}
+
+const SOON = { Do: 'merge', merge_when_checks_succeed: true }
+
+const report = (who: Actor, path: string, sha: string, state: string, context = 'ci/build') =>
+  ask(who, 'POST', `${path}/statuses/${sha}`, { state, context })
+
+async function isMerged(pull: string): Promise<boolean> {
+  await finishAutoMerges(server.app)
+  return (await rest(cast.bob, 'GET', `${pull}/merge`)).status === 204
+}
+
+/** The pull request whose head was a commit, as it is stored. */
+const rowOf = (head: string) =>
+  server.app.db
+    .selectFrom('pull_requests')
+    .select(['id', 'state'])
+    .where('head_commit', '=', head)
+    .executeTakeFirstOrThrow()
+
+describe('a merge that waits for its checks', () => {
+  it('happens when the last of them succeeds', async () => {
+    const { path, pull, head } = await proposal()
+    expect((await rest(cast.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' })).status).toBe(201)
+    await report(cast.carol, path, head, 'success', 'ci/lint')
+    await report(cast.carol, path, head, 'pending')
+    expect(await isMerged(pull)).toBe(false)
+    await report(cast.carol, path, head, 'success')
+    expect(await isMerged(pull)).toBe(true)
+    const { merged_by, merge_commit_sha } = await ask(cast.bob, 'GET', pull)
+    const { commit } = await ask(cast.bob, 'GET', `${path}/git/commits/${merge_commit_sha}`)
+    expect([merged_by.login, commit.message]).toEqual(['carol', 'At last\n'])
+  })
+
+  it('happens at once when they have succeeded already', async () => {
+    const { path, pull, head } = await proposal()
+    await report(cast.carol, path, head, 'success')
+    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(200)
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('is ordered once, over REST and over gRPC', async () => {
+    const { pull, number, name } = await proposal()
+    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    const again = await rest(cast.bob, 'POST', `${pull}/merge`, SOON)
+    expect([again.status, again.headers.get('x-error-reason')]).toEqual([409, 'AUTO_MERGE_SCHEDULED'])
+    expect(again.body.message).toMatch(
+      /^pull request is already scheduled to auto merge when checks succeed \[pull_id: \d+\]$/,
+    )
+    const refused = await forge
+      .grpc(PullMergeService, cast.bob)
+      .mergePullRequest({ owner: 'bob', repo: name, index: BigInt(number), do: 'merge', mergeWhenChecksSucceed: true })
+      .then(() => expect.fail('was not refused'), ConnectError.from)
+    expect(refused.findDetails(ErrorInfoSchema)[0]?.reason).toBe('AUTO_MERGE_SCHEDULED')
+  })
+
+  it('is taken back by who ordered it, and by who may merge, and by nobody else', async () => {
+    const { pull } = await proposal()
+    const cancel = async (who: Actor) => {
+      const { status, headers } = await rest(who, 'DELETE', `${pull}/merge`)
+      return [status, headers.get('x-error-reason')]
+    }
+    expect(await cancel(cast.carol)).toEqual([404, 'AUTO_MERGE_NOT_SCHEDULED'])
+    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    const erin = { username: 'erin', email: 'erin@example.org', password: PASSWORD }
+    await ask(cast.ada, 'POST', '/admin/users', erin)
+    expect(await cancel(await signIn(server.url, 'erin'))).toEqual([403, 'AUTO_MERGE_CANCEL_DENIED'])
+    expect(await cancel(cast.bob)).toEqual([204, null])
+    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    expect(await cancel(cast.carol)).toEqual([204, null])
+    expect((await rest(cast.carol, 'DELETE', `${pull}9/merge`)).status).toBe(404)
+  })
+
+  it('does not happen any more once it is taken back', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.carol, 'DELETE', `${pull}/merge`)
+    await report(cast.carol, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+  })
+
+  it('waits for the checks of what was pushed since', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    const pushed = await write(cast.carol, path, 'more.txt', 'tulips\n', { branch: 'beds' })
+    await report(cast.carol, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+    await report(cast.carol, path, pushed, 'success')
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('happens when an approval comes, and not when it has gone', async () => {
+    const { pull } = await proposal({ required_approvals: 1, dismiss_stale_approvals: true })
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    const approve = () => ask(cast.bob, 'POST', `${pull}/reviews`, { event: 'APPROVED' })
+    expect(await isMerged(pull)).toBe(false)
+    await approve()
+    expect(await isMerged(pull)).toBe(true)
+
+    const other = await proposal({ required_approvals: 1, enable_status_check: true, status_check_contexts: ['ci'] })
+    await ask(cast.carol, 'POST', `${other.pull}/merge`, SOON)
+    const { id } = await ask(cast.bob, 'POST', `${other.pull}/reviews`, { event: 'APPROVED' })
+    await ask(cast.bob, 'POST', `${other.pull}/reviews/${id}/dismissals`, { message: 'Not yet.' })
+    await report(cast.carol, other.path, other.head, 'success', 'ci')
+    expect(await isMerged(other.pull)).toBe(false)
+  })
+
+  it('happens when the rule no longer wants what it waits for', async () => {
+    const { path, pull } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    expect(await isMerged(pull)).toBe(false)
+    await ask(cast.bob, 'PATCH', `${path}/branch_protections/main`, { enable_status_check: false })
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('happens by the rights that who ordered it has by then', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
+    await report(cast.bob, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+  })
+
+  it.each([
+    ['a public repository', false],
+    ['a private repository', true],
+  ])('is over when who ordered it has lost the right, also if they get it back: %s', async (_, isPrivate) => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.bob, 'PATCH', path, { private: isPrivate })
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
+    await report(cast.bob, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    expect(await isMerged(pull)).toBe(false)
+    expect((await ask(cast.bob, 'GET', pull)).auto_merge).toBeNull()
+  })
+
+  it.each([
+    ['is archived', { archived: true }, { archived: false }],
+    ['does not allow its style', { allow_merge_commits: false }, { allow_merge_commits: true }],
+    ['hides its pull requests', { has_pull_requests: false }, { has_pull_requests: true }],
+  ])('waits while the repository %s', async (_, closed, open) => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await report(cast.carol, path, head, 'pending')
+    await ask(cast.bob, 'PATCH', path, closed)
+    // As no client could say it of an archived one.
+    await server.app.db.updateTable('commit_status_contexts').set({ state: 'success' }).execute()
+    await finishAutoMerges(server.app)
+    expect((await rowOf(head)).state).toBe('OPEN')
+    await ask(cast.bob, 'PATCH', path, open)
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('sees no more than the token that it was ordered with', async () => {
+    const { path, pull, head } = await proposal()
+    const token = await tokenOf(server.url, cast.carol, ['write:repository', 'public-only'])
+    expect((await rest(token, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    await ask(cast.bob, 'PATCH', path, { private: true })
+    await report(cast.carol, path, head, 'success')
+    expect(await isMerged(pull)).toBe(false)
+    await ask(cast.bob, 'PATCH', path, { private: false })
+    expect(await isMerged(pull)).toBe(true)
+  })
+
+  it('is no look at the pull request by who ordered it', async () => {
+    const { path, pull, number } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.bob, 'POST', `${path}/issues/${number}/comments`, { body: 'Wait.' })
+    expect(await isMerged(pull)).toBe(false)
+    expect((await ask(cast.carol, 'GET', pull)).unread).toBe(true)
+  })
+
+  it('is taken back or happens, and never both', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await finishAutoMerges(server.app)
+    const { id } = await rowOf(head)
+    const [merging, cancelling] = await oneAtATime(server.app, id, async () => {
+      await report(cast.carol, path, head, 'success')
+      const merging = finishAutoMerges(server.app)
+      const cancelling = rest(cast.carol, 'DELETE', `${pull}/merge`)
+      // Both are at the door by then, or one of them has got past it.
+      const looking = Array.from({ length: 5 }, () => ask(cast.bob, 'GET', pull))
+      await Promise.race([cancelling, Promise.all(looking)])
+      return [merging, cancelling]
+    })
+    await merging
+    const { status } = await cancelling
+    expect(await isMerged(pull)).toBe(status === 404)
+  })
+
+  it('is tried again later, and lets others go first, when the server fails', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await finishAutoMerges(server.app)
+    const { id } = await rowOf(head)
+    const broken = { head_commit: 'broken', head_ref_commit: 'broken' }
+    await server.app.db.updateTable('pull_requests').set(broken).where('id', '=', id).execute()
+    const before = Date.now()
+    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
+    const failure = 'a merge that was ordered failed'
+    await vi.waitFor(() => expect(server.logged.some(({ msg }) => msg === failure)).toBe(true), { timeout: 10_000 })
+    const orderOf = server.app.db.selectFrom('auto_merges').selectAll().where('pull_request_id', '=', id)
+    expect((await orderOf.executeTakeFirstOrThrow()).due_time).toBeGreaterThan(before + 1000)
+    await server.app.db.deleteFrom('auto_merges').execute()
+  })
+
+  it('is over when the pull request is closed', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(cast.carol, 'PATCH', pull, { state: 'closed' })
+    await report(cast.carol, path, head, 'success')
+    await ask(cast.carol, 'PATCH', pull, { state: 'open' })
+    expect(await isMerged(pull)).toBe(false)
+  })
+
+  it('is over when the pull request goes to another branch, and goes along with a new name of it', async () => {
+    for (const [change, expected] of [
+      [(pull: string) => ask(cast.carol, 'PATCH', pull, { base: 'main' }), false],
+      [(_: string, path: string) => ask(cast.bob, 'PATCH', `${path}/branches/next`, { name: 'later' }), true],
+    ] as const) {
+      const { path, pull } = await proposal()
+      await ask(cast.bob, 'DELETE', `${path}/branch_protections/main`)
+      await ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'next' })
+      await ask(cast.carol, 'PATCH', pull, { base: 'next' })
+      const rule = { enable_push: true, enable_status_check: true, status_check_contexts: ['ci/*'] }
+      const { rule_name } = await ask(cast.bob, 'POST', `${path}/branch_protections`, { ...rule, rule_name: 'next' })
+      expect((await rest(cast.bob, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+      // Ready, but for its title.
+      await ask(cast.carol, 'PATCH', pull, { title: 'WIP: beds' })
+      await ask(cast.bob, 'DELETE', `${path}/branch_protections/${rule_name}`)
+      await change(pull, path)
+      await ask(cast.carol, 'PATCH', pull, { title: 'Beds' })
+      expect(await isMerged(pull)).toBe(expected)
+    }
+  })
+
+  it('has one outcome when it is closed at the same moment', async () => {
+    const { path, pull, head } = await proposal()
+    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    const closing = report(cast.carol, path, head, 'success').then(() =>
+      rest(cast.carol, 'PATCH', pull, { state: 'closed' }),
+    )
+    const [{ status }] = await Promise.all([closing, finishAutoMerges(server.app)])
+    const { state, merged } = await ask(cast.bob, 'GET', pull)
+    expect([state, merged]).toEqual(['closed', status === 412])
+    const files = await ask(cast.bob, 'GET', `${path}/contents`)
+    expect(files.some(({ name }: { name: string }) => name === 'beds.txt')).toBe(merged)
+  })
+
+  it('survives a restart, and what happened meanwhile', async () => {
+    const data = await mkdtemp(join(tmpdir(), 'branchline-'))
+    const first = await startTestServer({ data })
+    const people = await inviteCast(first.url)
+    const send = restAt(first.url)
+    const at = '/repos/bob/restart'
+    await send(people.bob, 'POST', '/user/repos', { name: 'restart', auto_init: true })
+    await send(people.bob, 'POST', `${at}/branch_protections`, { rule_name: 'main', enable_status_check: true })
+    const file = { content: 'cm9zZXM=', branch: 'main', new_branch: 'beds' }
+    const { body } = await send(people.bob, 'POST', `${at}/contents/beds.txt`, file)
+    await send(people.bob, 'POST', `${at}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
+    expect((await send(people.bob, 'POST', `${at}/pulls/1/merge`, SOON)).status).toBe(201)
+    await finishAutoMerges(first.app)
+    // As if the server had been killed between the status and the look at the merge.
+    const status = { state: 'success', context: 'ci' }
+    await send(people.bob, 'POST', `${at}/statuses/${body.commit.sha}`, status)
+    await first.app.db.updateTable('auto_merges').set({ due_time: Number.MAX_SAFE_INTEGER }).execute()
+    await first.stop()
+    const second = await startTestServer({ data })
+    await finishAutoMerges(second.app)
+    expect((await restAt(second.url)(people.bob, 'GET', `${at}/pulls/1/merge`)).status).toBe(204)
+    await second.stop()
+    await rm(data, { recursive: true })
+  })
+})
+
+describe('whether a pull request can be merged', () => {
+  const mergeabilityOf = async (who: Actor, pull: string) => {
+    await server.app.background.settled()
+    const { mergeable } = await ask(who, 'GET', pull)
+    await server.app.background.settled()
+    return [mergeable, (await ask(who, 'GET', pull)).mergeable]
+  }
+
+  const failedChecks = () => server.logged.filter((line) => line.work === 'mergeability check').length
+
+  it('is known when it is made, and anew after its head or its base has moved', async () => {
+    const { path, pull, number } = await proposal(undefined)
+    const { body } = await rest(cast.bob, 'GET', `${path}/pulls`)
+    expect(body).toMatchObject([{ number, mergeable: true }])
+    await write(cast.bob, path, 'beds.txt', 'thistles\n', { branch: 'main' })
+    expect(await mergeabilityOf(cast.bob, pull)).toEqual([false, false])
+    await ask(cast.bob, 'DELETE', `${path}/contents/beds.txt`, {
+      branch: 'main',
+      sha: (await ask(cast.bob, 'GET', `${path}/contents/beds.txt`)).sha,
+    })
+    // The first answer is from before: reading starts the check.
+    expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)
+  })
+
+  it('is found out after all where it could not be before', async () => {
+    const { pull, head } = await proposal(undefined)
+    const { id } = await rowOf(head)
+    await server.app.background.settled()
+    await server.app.db.updateTable('pull_requests').set({ mergeability: 'ERROR' }).where('id', '=', id).execute()
+    expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, true])
+  })
+
+  it('is not asked again and again where it cannot be found out', async () => {
+    const { pull, head } = await proposal(undefined)
+    const { id } = await rowOf(head)
+    await server.app.background.settled()
+    const lost = '1'.repeat(40)
+    const columns = { head_commit: lost, head_ref_commit: lost }
+    await server.app.db.updateTable('pull_requests').set(columns).where('id', '=', id).execute()
+    const before = failedChecks()
+    expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, false])
+    expect(failedChecks() - before).toBe(1)
+  })
+
+  it('keeps nobody waiting whose repositories are those of another owner', async () => {
+    const { pull, path } = await proposal(undefined)
+    await write(cast.bob, path, 'base.txt', 'moved\n', { branch: 'main' })
+    await ask(cast.carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
+    await write(cast.carol, '/repos/carol/mine', 'beds.txt', 'roses\n', { branch: 'main', new_branch: 'beds' })
+    const { id: bobId } = await ask(cast.bob, 'GET', '/user')
+    const release = await new Promise<() => void>((resolve) => {
+      oneCheckAtATime(server.app, bobId, () => new Promise<void>((done) => resolve(done)))
+    })
+    expect((await ask(cast.bob, 'GET', pull)).mergeable).toBe(false)
+    const made = await ask(cast.carol, 'POST', '/repos/carol/mine/pulls', { title: 'Beds', head: 'beds', base: 'main' })
+    expect(made.mergeable).toBe(true)
+    release()
+    expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)
+  })
+
+  it('is not without a common history, and not while it is work in progress', async () => {
+    const { pull } = await proposal(undefined)
+    await ask(cast.carol, 'PATCH', pull, { title: 'wip: Beds' })
+    expect((await mergeabilityOf(cast.carol, pull))[1]).toBe(false)
+    await ask(cast.carol, 'PATCH', pull, { title: 'Beds' })
+    expect((await mergeabilityOf(cast.carol, pull))[1]).toBe(true)
+  })
+})

@@ -1,0 +1,310 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { markSeenUpTo } from '../../../src/storage/pulls/pull-participants.ts'
+import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts'
+import { tokenOf } from '../../support/callers.ts'
+import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
+import { type Actor, PASSWORD, signIn, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+
+let server: TestServer
+let cast: PullCast
+let forge: ReturnType<typeof reviewForge>
+/** A pull request of carol's in a repository of bob's, for whatever does not change it for others. */
+let pull: ReviewedPull
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await invitePullCast(server.url)
+  forge = reviewForge(server, cast)
+  pull = await forge.pull('shared')
+})
+afterAll(() => server.stop())
+
+type Who = Pick<Actor, 'authorization'> | undefined
+
+const commentsOf = ({ path }: ReviewedPull) => `${path}/issues/1/comments`
+const say = (who: Who, where: ReviewedPull, body: unknown) => forge.rest(who, 'POST', commentsOf(where), { body })
+const grpcAs = (who: Who) => createClient(IssueCommentService, transportTo(server.url, 'gRPC', who?.authorization))
+const textsOf = (comments: { body: string }[]) => comments.map(({ body }) => body)
+
+/** A private repository of bob's with a pull request, which carol may write to, and a comment of hers. */
+async function privatePull(name: string) {
+  const made = await forge.pull(name, { private: true })
+  const { body } = await say(cast.carol, made, 'Between us.')
+  return { ...made, comment: `${made.path}/issues/comments/${body.id}`, id: BigInt(body.id) }
+}
+
+describe('a comment on a pull request', () => {
+  it('is read as it was written, by itself and in the list', async () => {
+    const own = await forge.pull('said')
+    const { status, body } = await say(cast.eve, own, 'A *remark*.')
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      id: expect.any(Number),
+      html_url: `${server.url}/bob/said/pulls/1#issuecomment-${body.id}`,
+      pull_request_url: `${server.url}/bob/said/pulls/1`,
+      issue_url: '',
+      user: expect.objectContaining({ login: 'eve' }),
+      original_author: '',
+      original_author_id: 0,
+      body: 'A *remark*.',
+      assets: [],
+      created_at: expect.stringMatching(/^20\d\d-/),
+      updated_at: body.created_at,
+    })
+    expect(await forge.ask(cast.eve, 'GET', `${own.path}/issues/comments/${body.id}`)).toEqual(body)
+    expect((await forge.rest(undefined, 'GET', commentsOf(own))).body).toMatchObject([{ id: body.id }])
+    expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(1)
+  })
+
+  it('may be made by whoever reads the pull request, open or closed, on all sides of it', async () => {
+    const own = await forge.pull('everybody')
+    await forge.ask(cast.carol, 'PATCH', own.pull, { state: 'closed' })
+    for (const who of [cast.carol, cast.bob, cast.eve, cast.ada]) expect((await say(who, own, 'x')).status).toBe(201)
+    expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(4)
+  })
+
+  it.each<[title: string, body: unknown, text: string]>([
+    ['nothing', '', 'body'],
+    ['blanks', ' \n\t', 'body'],
+    ['no text', undefined, 'body'],
+    ['null', null, 'body'],
+    ['a number', 5, 'body'],
+    ['too much', 'x'.repeat(65_537), 'body is longer than 65536 characters'],
+  ])('is refused when it says %s', async (_, body, text) => {
+    const { status, body: answer } = await say(cast.eve, pull, body)
+    expect([status, answer.message]).toEqual([422, expect.stringContaining(text)])
+  })
+
+  it('is changed by who wrote it and by who may write to pull requests, and by nobody else', async () => {
+    const own = await forge.pull('changes')
+    const { id, created_at } = (await say(cast.eve, own, 'One.')).body
+    const comment = `${own.path}/issues/comments/${id}`
+    expect(await forge.ask(cast.eve, 'PATCH', comment, { body: 'Two.' })).toMatchObject({ body: 'Two.', created_at })
+    expect(await forge.ask(cast.bob, 'PATCH', comment, { body: 'Three.' })).toMatchObject({
+      body: 'Three.',
+      user: { login: 'eve' },
+    })
+    const stranger = await tokenOf(server.url, cast.eve, ['read:issue'])
+    expect((await forge.rest(stranger, 'PATCH', comment, { body: 'x' })).status).toBe(403)
+    await forge.ask(cast.bob, 'DELETE', `${own.path}/collaborators/carol`)
+    for (const method of ['PATCH', 'DELETE']) {
+      const refused = await forge.rest(cast.carol, method, comment, { body: 'x' })
+      expect([refused.status, refused.headers.get('x-error-reason')]).toEqual([403, 'ISSUE_COMMENT_DENIED'])
+      expect((await forge.rest(undefined, method, comment, { body: 'x' })).status).toBe(401)
+    }
+    expect((await forge.rest(cast.eve, 'PATCH', comment, { body: '' })).status).toBe(422)
+    expect((await forge.rest(cast.eve, 'DELETE', comment)).status).toBe(204)
+    expect((await forge.rest(cast.eve, 'DELETE', comment)).status).toBe(404)
+    expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(0)
+  })
+
+  it('is not found by another number, nor in another repository', async () => {
+    const { id } = (await say(cast.eve, pull, 'Here.')).body
+    const { path } = await forge.repository(cast.bob, 'elsewhere')
+    for (const place of [`${path}/issues/comments/${id}`, `${pull.path}/issues/comments/${id + 1000}`])
+      for (const [method, fields] of [['GET'], ['PATCH', { body: 'x' }], ['DELETE']] as const)
+        expect((await forge.rest(cast.bob, method, place, fields)).status).toBe(404)
+    for (const word of ['x', '0', '-1', '9'.repeat(30)])
+      expect((await forge.rest(cast.bob, 'GET', `${pull.path}/issues/comments/${word}`)).status).toBe(404)
+    for (const number of ['2', '0', 'x'])
+      for (const [method, fields] of [['GET'], ['POST', { body: 'x' }]] as const)
+        expect((await forge.rest(cast.bob, method, `${pull.path}/issues/${number}/comments`, fields)).status).toBe(404)
+  })
+
+  it('is made by nobody whom the owner, or who opened the pull request, has blocked', async () => {
+    const own = await forge.pull('blocked')
+    const { id } = (await say(cast.eve, own, 'Before.')).body
+    for (const blocker of [cast.bob, cast.carol]) {
+      await forge.ask(blocker, 'PUT', '/user/blocks/eve')
+      try {
+        const refused = await say(cast.eve, own, 'After.')
+        expect([refused.status, refused.body.message]).toEqual([403, 'user is blocked'])
+        const edit = await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' })
+        expect(edit.status).toBe(403)
+      } finally {
+        await forge.ask(blocker, 'DELETE', '/user/blocks/eve')
+      }
+    }
+    // What they said before is theirs to take back.
+    await forge.ask(cast.bob, 'PUT', '/user/blocks/eve')
+    expect((await forge.rest(cast.eve, 'DELETE', `${own.path}/issues/comments/${id}`)).status).toBe(204)
+    await forge.ask(cast.bob, 'DELETE', '/user/blocks/eve')
+  })
+
+  it('stays as it is in an archived repository', async () => {
+    const own = await forge.pull('archived')
+    const { id } = (await say(cast.eve, own, 'Before.')).body
+    await forge.ask(cast.bob, 'PATCH', own.path, { archived: true })
+    const comment = `${own.path}/issues/comments/${id}`
+    expect((await say(cast.eve, own, 'After.')).status).toBe(423)
+    expect((await forge.rest(cast.eve, 'PATCH', comment, { body: 'x' })).status).toBe(423)
+    expect((await forge.rest(cast.eve, 'DELETE', comment)).status).toBe(423)
+    expect((await forge.ask(cast.eve, 'GET', comment)).body).toBe('Before.')
+  })
+
+  it('does not exist for whoever may not read it', async () => {
+    const hidden = await privatePull('hidden')
+    for (const who of [cast.eve, undefined, await tokenOf(server.url, cast.bob, ['all', 'public-only'])]) {
+      expect((await forge.rest(who, 'GET', commentsOf(hidden))).status).toBe(404)
+      expect((await forge.rest(who, 'GET', hidden.comment)).status).toBe(404)
+      const status = who === undefined ? 401 : 404
+      expect((await say(who, hidden, 'x')).status).toBe(status)
+      expect((await forge.rest(who, 'PATCH', hidden.comment, { body: 'x' })).status).toBe(status)
+      expect((await forge.rest(who, 'DELETE', hidden.comment)).status).toBe(status)
+    }
+    await forge.ask(cast.bob, 'PATCH', hidden.path, { private: false, has_pull_requests: false })
+    expect((await forge.rest(cast.bob, 'GET', hidden.comment)).status).toBe(404)
+    expect((await forge.rest(cast.bob, 'GET', commentsOf(hidden))).status).toBe(404)
+  })
+
+  it('takes a token that is for issues', async () => {
+    const [reads, writes] = [
+      await tokenOf(server.url, cast.eve, ['read:issue']),
+      await tokenOf(server.url, cast.eve, ['write:issue']),
+    ]
+    const other = await tokenOf(server.url, cast.eve, ['write:repository'])
+    expect((await forge.rest(reads, 'GET', commentsOf(pull))).status).toBe(200)
+    expect((await say(reads, pull, 'x')).status).toBe(403)
+    expect((await say(writes, pull, 'x')).status).toBe(201)
+    expect((await forge.rest(other, 'GET', commentsOf(pull))).status).toBe(403)
+  })
+
+  it('outlives the account of who made it', async () => {
+    const own = await forge.pull('survives')
+    const mallory = { username: 'mallory', email: 'm@example.org', password: PASSWORD, must_change_password: false }
+    await forge.ask(cast.ada, 'POST', '/admin/users', mallory)
+    const { id } = (await say(await signIn(server.url, 'mallory'), own, 'Goodbye.')).body
+    await forge.ask(cast.ada, 'DELETE', '/admin/users/mallory?purge=true')
+    expect(await forge.ask(cast.eve, 'GET', `${own.path}/issues/comments/${id}`)).toMatchObject({
+      body: 'Goodbye.',
+      user: { id: -1, login: 'Ghost' },
+    })
+    expect((await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' })).status).toBe(403)
+  })
+
+  it('goes the same way over gRPC, with reasons', async () => {
+    await forge.pull('grpc')
+    const [eve, nobody] = [grpcAs(cast.eve), grpcAs(undefined)]
+    const place = { owner: 'bob', repo: 'grpc' }
+    const { id, user } = await eve.createIssueComment({ ...place, index: 1n, body: 'One.' })
+    expect(user?.login).toBe('eve')
+    expect((await eve.editIssueComment({ ...place, id, body: 'Two.' })).body).toBe('Two.')
+    expect(await nobody.listIssueComments({ ...place, index: 1n })).toMatchObject({
+      comments: [{ id, body: 'Two.' }],
+      total: 1n,
+    })
+    expect((await nobody.getIssueComment({ ...place, id })).body).toBe('Two.')
+    const reasonOf = async (made: Promise<unknown>) => (await refusalOf(made)).reason
+    expect(await reasonOf(nobody.createIssueComment({ ...place, index: 1n, body: 'x' }))).toBe('UNAUTHENTICATED')
+    expect(await reasonOf(eve.createIssueComment({ ...place, index: 9n, body: 'x' }))).toBe('PULL_REQUEST_NOT_FOUND')
+    expect(await reasonOf(eve.createIssueComment({ ...place, index: 1n }))).toBe('INVALID_FIELD')
+    await eve.deleteIssueComment({ ...place, id })
+    expect(await reasonOf(nobody.getIssueComment({ ...place, id }))).toBe('ISSUE_COMMENT_NOT_FOUND')
+    const hidden = await privatePull('hidden-too')
+    const other = { owner: 'bob', repo: 'hidden-too', id: hidden.id, body: 'x' }
+    expect(await reasonOf(eve.getIssueComment(other))).toBe('REPOSITORY_NOT_FOUND')
+    expect(await reasonOf(eve.editIssueComment(other))).toBe('REPOSITORY_NOT_FOUND')
+    expect(await reasonOf(eve.deleteIssueComment(other))).toBe('REPOSITORY_NOT_FOUND')
+  })
+})
+
+describe('who comments', () => {
+  const unreadFor = async (who: Actor, { path }: ReviewedPull) =>
+    (await forge.ask(who, 'GET', `${path}/pulls`))[0].unread as boolean
+  /** Looks at it, until that is noted. @returns whether there was something new. */
+  const look = async (who: Actor, { pull: path }: ReviewedPull, method = 'GET') => {
+    const { body } = await forge.rest(who, method, path)
+    await server.app.background.settled()
+    return body.unread as boolean
+  }
+
+  it('takes part from then on, and learns that there is more until they have looked', async () => {
+    const own = await forge.pull('participants')
+    await say(cast.bob, own, 'Before.')
+    expect(await unreadFor(cast.eve, own)).toBe(false)
+    await say(cast.eve, own, 'Mine.')
+    expect(await unreadFor(cast.eve, own)).toBe(false)
+    await say(cast.carol, own, 'An answer.')
+    expect(await unreadFor(cast.eve, own)).toBe(true)
+    // To read lists is not to look.
+    expect(await unreadFor(cast.eve, own)).toBe(true)
+    await look(cast.eve, own, 'HEAD')
+    await look(await tokenOf(server.url, cast.eve, ['all', 'public-only']), own)
+    expect(await unreadFor(cast.eve, own)).toBe(true)
+    expect(await look(cast.eve, own)).toBe(true)
+    expect(await look(cast.eve, own)).toBe(false)
+    await say(cast.carol, own, 'One more.')
+    const token = await tokenOf(server.url, cast.eve, ['read:repository'])
+    expect([await look(token, own), await unreadFor(cast.eve, own)]).toEqual([true, false])
+    await say(cast.carol, own, 'And one.')
+    await forge.ask(cast.eve, 'GET', `${own.path}/issues/1`)
+    await server.app.background.settled()
+    expect(await unreadFor(cast.eve, own)).toBe(false)
+  })
+
+  it('has not seen what came after the look, however late that is noted', async () => {
+    const own = await forge.pull('late')
+    for (const [who, body] of [
+      [cast.eve, 'One.'],
+      [cast.carol, 'Two.'],
+    ] as const)
+      await say(who, own, body)
+    const { id } = await forge.ask(cast.bob, 'GET', own.pull)
+    const last = (await findPullRequestById(server.app.db, id))?.change_count ?? 0
+    const eve = await forge.ask(cast.eve, 'GET', '/user')
+    for (const [changes, unread] of [
+      [last - 1, true],
+      [last, false],
+      [last - 1, false],
+    ] as const) {
+      await markSeenUpTo(server.app.db, id, eve.id, changes)
+      expect(await unreadFor(cast.eve, own)).toBe(unread)
+    }
+  })
+})
+
+describe('the list of comments', () => {
+  it('is whole unless a page is asked for', async () => {
+    const own = await forge.pull('many')
+    const all = Array.from({ length: 33 }, (_, i) => `Comment ${i}.`)
+    for (const body of all) expect((await say(cast.eve, own, body)).status).toBe(201)
+    const page = async (query: string) => {
+      const { body, headers } = await forge.rest(undefined, 'GET', `${commentsOf(own)}${query}`)
+      expect(headers.get('x-total-count')).toBe('33')
+      return { texts: textsOf(body), link: headers.get('link') }
+    }
+    expect(await page('')).toEqual({ texts: all, link: null })
+    // What the Go client sends for "all".
+    expect((await page('?page=0&limit=0')).texts).toEqual(all)
+    expect((await page('?page=1')).texts).toEqual(all.slice(0, 30))
+    expect(await page('?page=2&limit=10')).toEqual({
+      texts: all.slice(10, 20),
+      link: expect.stringContaining('page=3'),
+    })
+    expect((await page('?page=99')).texts).toEqual([])
+  })
+
+  it('has those of a time, as of when they were changed last', async () => {
+    const own = await forge.pull('times')
+    for (const body of ['One.', 'Two.', 'Three.']) await say(cast.eve, own, body)
+    const { db } = server.app
+    const ids = (await forge.ask(cast.eve, 'GET', commentsOf(own))).map(({ id }: { id: number }) => id)
+    for (const [i, id] of ids.entries()) {
+      const at = Date.parse(`2025-01-0${i + 1}T00:00:00Z`) / 1000
+      await db.updateTable('pull_comments').set({ create_time: at, update_time: at }).where('id', '=', id).execute()
+    }
+    const listed = async (query: string) => {
+      const { body, headers } = await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?${query}`)
+      expect(headers.get('x-total-count')).toBe(String(body.length))
+      return textsOf(body)
+    }
+    expect(await listed('since=2025-01-02T00:00:00Z')).toEqual(['Two.', 'Three.'])
+    expect(await listed('before=2025-01-02T01:00:00%2B01:00')).toEqual(['One.', 'Two.'])
+    expect(await listed('since=2025-01-02T00:00:00Z&before=2025-01-02T00:00:00Z')).toEqual(['Two.'])
+    expect(await listed('since=2030-01-01T00:00:00Z')).toEqual([])
+    expect((await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?since=yesterday`)).status).toBe(422)
+  })
+})

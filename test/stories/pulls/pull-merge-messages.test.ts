@@ -1,0 +1,260 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { pullMerges } from '../../support/pull-merges.ts'
+import { type Actor, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
+
+let server: TestServer
+let cast: PullCast
+let forge: ReturnType<typeof pullForge>
+let merges: ReturnType<typeof pullMerges>
+let client: GitClient
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await invitePullCast(server.url)
+  forge = pullForge(server)
+  merges = pullMerges(server)
+  client = await openGitClient()
+})
+afterAll(async () => {
+  for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
+    await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
+  }
+  await server.stop()
+  await client.remove()
+})
+
+/** The address by which everybody knows somebody. */
+async function addressOf({ username }: Actor): Promise<string> {
+  return (await forge.rest(cast.eve, 'GET', `/users/search?q=${username}`)).body.data[0].email
+}
+
+let names = 0
+
+interface Proposal {
+  /** Files of the default branch. */
+  readonly templates?: Readonly<Record<string, string>>
+  /** Who writes a commit each. */
+  readonly authors?: readonly string[]
+  /** The last paragraph of each of these commits. */
+  readonly trailers?: readonly string[]
+  readonly title?: string
+  readonly body?: string
+}
+
+/** A text in which `<Name>` stands for a place for something of that name. */
+const placed = (text: string) => text.replaceAll(/<([A-Za-z]+)>/g, (_, name) => `$\{${name}}`)
+
+/** A pull request of bob's from `topic` to `main`, which has gone on since. */
+async function proposed({
+  templates = {},
+  authors = ['bob <bob@example.org>'],
+  trailers = [],
+  title = 'Mend it',
+  body = '',
+}: Proposal) {
+  names += 1
+  const name = `message${names}`
+  const { path, pulls } = await forge.repository(cast.bob, name)
+  await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
+  const git = (...args: string[]) => client.git(name, ...args)
+  await git('checkout', '-q', '-b', 'topic')
+  for (const [i, author] of authors.entries()) {
+    await writeFile(join(client.home, name, `file${i}`), `${i}`)
+    await git('add', '.')
+    const paragraphs = [`Change ${i}`, 'Because.', ...(trailers[i] === undefined ? [] : [trailers[i]])]
+    await git('commit', '-q', ...paragraphs.flatMap((text) => ['-m', text]), `--author=${author}`)
+  }
+  await git('push', '-q', 'origin', 'topic')
+  for (const [file, content] of Object.entries({ base: 'base\n', ...templates })) {
+    const place = file.includes('_TEMPLATE') ? `.gitea/default_merge_message/${file}` : file
+    await forge.ask(cast.bob, 'POST', `${path}/contents/${place}`, {
+      content: Buffer.from(placed(content)).toString('base64'),
+    })
+  }
+  await forge.ask(cast.bob, 'POST', pulls, { head: 'topic', base: 'main', title, body })
+  return {
+    path,
+    pull: `${pulls}/1`,
+    /** The message of the commit by which it is merged, by ada. */
+    async mergedBy(order: JsonObject) {
+      const { status, body: answer } = await merges.merge(cast.ada, `${pulls}/1`, order)
+      expect([status, answer]).toEqual([200, {}])
+      await git('fetch', '-q', 'origin')
+      return git('log', '-1', '--format=%B', 'origin/main')
+    },
+  }
+}
+
+describe('the commit of a merge says', () => {
+  const merge = "Merge pull request 'Mend it' (#1) from topic into main"
+  it.each<[what: string, order: JsonObject, message: string]>([
+    ['the usual', {}, merge],
+    ['the usual by its style', { Do: 'squash' }, 'Mend it (#1)'],
+    ['the usual by another style', { Do: 'rebase-merge' }, merge],
+    ['what its commits say', { Do: 'rebase' }, 'Change 0\n\nBecause.'],
+    ['what its commits say, with more', { Do: 'rebase', MergeMessageField: 'So it is.' }, 'Change 0\n\nSo it is.'],
+    ['a title of its own', { Do: 'rebase', MergeTitleField: ' Anew ' }, 'Anew'],
+    ['the usual, and more', { MergeMessageField: '\n So it is.\r\nYes.\n\n' }, `${merge}\n\nSo it is.\nYes.`],
+    ['what somebody wants', { merge_title_field: ' Title ', merge_message_field: ' Body ' }, 'Title\n\nBody'],
+    ['the usual for blanks', { Do: 'squash', MergeTitleField: '  ', MergeMessageField: ' \n' }, 'Mend it (#1)'],
+    ['no null bytes', { MergeTitleField: 'a\0b' }, 'ab'],
+  ])('%s', async (_, order, message) => {
+    expect(await (await proposed({})).mergedBy(order)).toBe(message)
+  })
+
+  it('of a head that is in a fork where it is, unless that is not for everybody', async () => {
+    const ofFork = async (fields: object, isGone = false) => {
+      names += 1
+      const { path, pulls } = await forge.repository(cast.bob, `message${names}`)
+      const fork = await forge.fork(cast.eve, path)
+      await forge.change(cast.eve, fork.path, 'topic')
+      await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:topic', base: 'main', title: 'Mend it' })
+      await forge.ask(cast.eve, 'PATCH', fork.path, fields)
+      if (isGone) await forge.ask(cast.eve, 'DELETE', fork.path)
+      const { status } = await merges.merge(cast.bob, `${pulls}/1`)
+      if (status !== 200) return undefined
+      return (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit.message.trim()
+    }
+    expect(await ofFork({})).toBe(`Merge pull request 'Mend it' (#1) from eve/message${names}:topic into main`)
+    expect(await ofFork({ private: true })).toBe("Merge pull request 'Mend it' (#1) from topic into main")
+    expect([undefined, "Merge pull request 'Mend it' (#1) from <deleted>:topic into main"]).toContain(
+      await ofFork({}, true),
+    )
+  })
+})
+
+describe('a template of the repository', () => {
+  const all = [
+    '<BaseRepoOwnerName> <BaseRepoName> <BaseBranch>',
+    '<HeadRepoOwnerName> <HeadRepoName> <HeadBranch>',
+    '<PullRequestTitle> <PullRequestPosterName> <PullRequestIndex> <PullRequestReference>',
+    '<PullRequestDescription>',
+    '<ReviewedOn>',
+    '<ReviewedBy>',
+    '[<ClosingIssues><Nothing>] $BaseBranch',
+  ].join('\n')
+
+  it('says what is known, in the places that it has for that', async () => {
+    const { mergedBy, pull, path } = await proposed({
+      templates: { 'MERGE_TEMPLATE.md': all },
+      title: placed('Mend <BaseBranch>'),
+      body: 'With care.',
+    })
+    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
+    const name = path.split('/').at(-1)
+    expect(await mergedBy({ Do: 'merge' })).toBe(
+      [
+        `bob ${name} main`,
+        '',
+        `bob ${name} topic`,
+        placed('Mend <BaseBranch> bob 1 #1'),
+        'With care.',
+        `Reviewed-on: ${server.url}/bob/${name}/pulls/1`,
+        `Reviewed-by: carol <${await addressOf(cast.carol)}>`,
+        '[] $BaseBranch',
+      ].join('\n'),
+    )
+  })
+
+  it.each<[style: string, file: string, message: string]>([
+    ['merge', 'MERGE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
+    ['squash', 'SQUASH_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
+    ['rebase', 'REBASE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
+    ['rebase-merge', 'REBASE-MERGE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
+    ['merge', 'SQUASH_TEMPLATE.md', "Merge pull request 'Mend it' (#1) from topic into main"],
+  ])('is for its style: %s by %s', async (style, file, message) => {
+    const templates = { [file]: 'Title of <PullRequestIndex>\r\n\r\nBody of <HeadBranch>.\r\n' }
+    expect(await (await proposed({ templates })).mergedBy({ Do: style })).toBe(message)
+  })
+
+  it('makes way for what somebody wants', async () => {
+    const templates = { 'MERGE_TEMPLATE.md': 'Title\nBody\n', 'SQUASH_TEMPLATE.md': '\n<Nothing>\n' }
+    expect(await (await proposed({ templates })).mergedBy({ MergeTitleField: 'Own' })).toBe('Own')
+    expect(await (await proposed({ templates })).mergedBy({ MergeMessageField: 'Own' })).toBe('Title\n\nOwn')
+    expect(await (await proposed({ templates })).mergedBy({ Do: 'squash' })).toBe('Mend it (#1)')
+  })
+
+  it('has each of those who approve on one line', async () => {
+    const user = await forge.ask(cast.carol, 'GET', '/user')
+    const rename = (display_name: string) =>
+      server.app.db.updateTable('users').set({ display_name }).where('id', '=', user.id).execute()
+    const { mergedBy, pull, path } = await proposed({ templates: { 'MERGE_TEMPLATE.md': 'Title\n\n<ReviewedBy>' } })
+    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
+    await rename('C. <c@example.org>\nSigned-off-by: Bob')
+    expect(await mergedBy({})).toBe(
+      `Title\n\nReviewed-by: C. c@example.orgSigned-off-by: Bob <${await addressOf(cast.carol)}>`,
+    )
+    await rename('')
+  })
+
+  it('is read as far as it is of some length', async () => {
+    const templates = { 'MERGE_TEMPLATE.md': `Title\n\n${'x'.repeat(6000)}` }
+    expect(await (await proposed({ templates })).mergedBy({})).toBe(`Title\n\n${'x'.repeat(5120 - 7)}`)
+  })
+})
+
+describe('a squash', () => {
+  it('gives credit to whoever has written commits of it, beside its author', async () => {
+    const authors = [
+      'Dora <dora@example.org>',
+      'Bob the Builder <BOB@example.org>',
+      'carol <carol@example.org>',
+      'D. <Dora@example.org>',
+    ]
+    const { mergedBy, path } = await proposed({ authors })
+    expect(await mergedBy({ Do: 'squash', MergeMessageField: 'So it is.' })).toBe(
+      'Mend it (#1)\n\nSo it is.\n\nCo-authored-by: Dora <dora@example.org>\nCo-authored-by: carol <carol@example.org>',
+    )
+    const { commit } = await forge.ask(cast.bob, 'GET', `${path}/branches/main`)
+    expect([commit.author.username, commit.committer.username]).toEqual(['bob', 'ada'])
+    expect(commit.author.email).toBe('BOB@example.org')
+  })
+
+  it('keeps whom its commits give credit to, each once', async () => {
+    const { mergedBy } = await proposed({
+      authors: ['bob <bob@example.org>', 'Dora <dora@example.org>', 'bob <bob@example.org>'],
+      trailers: [
+        'Co-authored-by: Finn <finn@example.org>\nCo-authored-by: Bob <bob@example.org>\nReviewed-by: Kim <kim@example.org>',
+        'Co-Authored-By: F. <FINN@example.org>\nCo-authored-by: nobody',
+        'Co-authored-by: D. <dora@example.org>\nCo-authored-by: Gus <gus@example.org>',
+      ],
+    })
+    expect(await mergedBy({ Do: 'squash' })).toBe(
+      [
+        'Mend it (#1)',
+        '',
+        'Co-authored-by: Dora <dora@example.org>',
+        'Co-authored-by: Finn <finn@example.org>',
+        'Co-authored-by: Gus <gus@example.org>',
+      ].join('\n'),
+    )
+  })
+
+  it('gives it once', async () => {
+    const { mergedBy } = await proposed({ authors: ['Dora <dora@example.org>', 'Finn <finn@example.org>'] })
+    const said = 'Co-authored-by: Dora <dora@example.org>'
+    expect(await mergedBy({ Do: 'squash', MergeMessageField: said })).toBe(
+      `Mend it (#1)\n\n${said}\nCo-authored-by: Finn <finn@example.org>`,
+    )
+  })
+
+  it('tells nobody an address of who opened it that is in none of its commits, unless they merge it', async () => {
+    for (const [who, email] of [
+      [cast.ada, await addressOf(cast.bob)],
+      [cast.bob, 'bob@example.org'],
+    ] as const) {
+      const { pull, path } = await proposed({ authors: ['Dora <dora@example.org>'] })
+      expect((await merges.merge(who, pull, { Do: 'squash' })).status).toBe(200)
+      const { author } = (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit
+      expect(author).toMatchObject({ name: 'bob', username: 'bob', email })
+    }
+  })
+})

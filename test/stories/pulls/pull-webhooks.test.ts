@@ -1,0 +1,305 @@
+import { createClient } from '@connectrpc/connect'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import { changeWatched, recordPullChange } from '../../../src/domain/repos/events/repository-events.ts'
+import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts'
+import { branchline, serveProcess, withFolder } from '../../support/process.ts'
+import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'
+import { type Receiver, startReceiver } from '../../support/receiver.ts'
+import { restAt } from '../../support/rest.ts'
+import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
+import { type Actor, PASSWORD, signIn, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+
+let server: TestServer
+let cast: PullCast
+let forge: ReturnType<typeof reviewForge>
+const hooks: Hook[] = []
+
+/** A webhook of somebody, and who it tells. */
+interface Hook {
+  /** Resource name. */
+  readonly name: string
+  readonly receiver: Receiver
+  /** Whether it takes what it is sent. */
+  takes: boolean
+  /** What it is sent next, signed as it has to be. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it at will, and fail when something is not there.
+  next(): Promise<any>
+  /** Types of all that is sent until nothing more is due. */
+  types(): Promise<string[]>
+  /** Types and states of all deliveries that there are, oldest first. */
+  deliveries(): Promise<{ name: string; eventType: string; requestBody: string }[]>
+  remove(): Promise<void>
+}
+
+beforeAll(async () => {
+  server = await startTestServer({
+    webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+    settings: { webhookRetryScheduleMs: [24 * 60 * 60 * 1000] },
+  })
+  cast = await invitePullCast(server.url)
+  forge = reviewForge(server, cast)
+})
+afterEach(async () => {
+  for (const hook of hooks.splice(0)) await hook.remove()
+})
+afterAll(() => server.stop())
+
+async function hookOf({ username, authorization }: Actor): Promise<Hook> {
+  const users = createClient(UserService, transportTo(server.url, 'gRPC', authorization))
+  const receiver = await startReceiver((response) => response.writeHead(hook.takes ? 204 : 500).end())
+  const { name } = await users.createUserWebhook({ parent: `users/${username}`, webhook: { url: receiver.url } })
+  const { signingSecret } = await users.getUserWebhookSigningSecret({ name })
+  const hook: Hook = {
+    name,
+    receiver,
+    takes: true,
+    async next() {
+      const { body, headers } = await receiver.next()
+      return new Webhook(signingSecret).verify(body, headers as Record<string, string>)
+    },
+    async types() {
+      await users.testUserWebhook({ name })
+      const types: string[] = []
+      for (;;) {
+        const { type } = await hook.next()
+        if (type === 'test') return types
+        types.push(type)
+      }
+    },
+    async deliveries() {
+      return (await users.listUserWebhookDeliveries({ parent: name })).deliveries.toReversed()
+    },
+    async remove() {
+      await users.deleteUserWebhook({ name })
+      await receiver.stop()
+    },
+  }
+  hooks.push(hook)
+  return hook
+}
+
+const redeliver = ({ authorization }: Actor, name: string) =>
+  createClient(UserService, transportTo(server.url, 'gRPC', authorization)).redeliverUserWebhookDelivery({ name })
+
+/** The pull request as the list shows it to somebody. */
+const listed = async (who: Actor, { path }: ReviewedPull) => (await forge.ask(who, 'GET', `${path}/pulls?state=all`))[0]
+
+describe('a webhook', () => {
+  it('is told of a pull request that concerns its account, as that account sees it', async () => {
+    const [ofOwner, ofPoster, ofStranger] = [await hookOf(cast.bob), await hookOf(cast.carol), await hookOf(cast.eve)]
+    const pull = await forge.pull('told')
+    const message = await ofOwner.next()
+    expect(message).toEqual({
+      type: 'pull_request.opened',
+      timestamp: expect.stringMatching(/^20\d\d-.*\.\d{3}Z$/),
+      number: 1,
+      base: 'main',
+      head_sha: pull.head,
+      sender: expect.objectContaining({ login: 'carol', id: expect.any(Number) }),
+      pull_request: expect.objectContaining({ number: 1, title: 'A change', state: 'open', merged: false }),
+    })
+    // It is spelt as REST spells it, whatever a check has found out in between.
+    const { mergeable: _, ...shown } = await listed(cast.bob, pull)
+    expect(message.pull_request).toMatchObject(shown)
+    expect(Object.keys(message.pull_request)).toEqual(Object.keys(await listed(cast.bob, pull)))
+    expect((await ofPoster.next()).pull_request.user.email).toBe('carol@example.org')
+    expect(message.pull_request.user.email).not.toBe('carol@example.org')
+    expect(await ofStranger.types()).toEqual([])
+  })
+
+  it('is told of each thing that becomes of it, in order, and of nothing twice', async () => {
+    const hook = await hookOf(cast.carol)
+    const pull = await forge.pull('life')
+    const { path } = pull
+    await forge.change(cast.bob, path, 'other')
+    const comments = `${path}/issues/1/comments`
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'Another change' })
+    await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['eve'] })
+    const { id } = await forge.ask(cast.eve, 'POST', comments, { body: 'Hm.' })
+    await forge.ask(cast.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Fine.' })
+    await forge.ask(cast.eve, 'DELETE', `${path}/issues/comments/${id}`)
+    await forge.review(cast.eve, pull, 'PENDING')
+    await forge.review(cast.bob, pull, 'APPROVED')
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { base: 'other' })
+    await forge.change(cast.carol, path, 'topic', 'main', 'more.txt')
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'closed' })
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'open' })
+    await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull.pull)).mergeable).toBe(true)
+    await forge.ask(cast.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
+    expect(await hook.types()).toEqual(
+      [
+        'opened',
+        'edited',
+        'review_requested',
+        'commented',
+        'commented',
+        'commented',
+        'reviewed',
+        'retargeted',
+        'synchronized',
+        'closed',
+        'reopened',
+        'merged',
+      ].map((type) => `pull_request.${type}`),
+    )
+    const bodies = hook.receiver.received.map(({ body }) => JSON.parse(body))
+    expect(bodies.find(({ type }) => type === 'pull_request.retargeted')).toMatchObject({ base: 'other' })
+    expect(bodies.find(({ type }) => type === 'pull_request.merged')).toMatchObject({
+      sender: { login: 'bob' },
+      pull_request: { merged: true, merged_by: { login: 'bob' } },
+    })
+  })
+
+  it('is told by way of each part that its account has in it, once', async () => {
+    const pull = await forge.pull('parts')
+    const [first, second] = [await hookOf(cast.bob), await hookOf(cast.bob)]
+    const reviewer = await hookOf(cast.eve)
+    await forge.ask(cast.bob, 'PATCH', pull.pull, { assignees: ['bob', 'carol'] })
+    for (const hook of [first, second]) expect(await hook.types()).toEqual(['pull_request.edited'])
+    await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['eve'] })
+    expect(await reviewer.types()).toEqual(['pull_request.review_requested'])
+    await forge.ask(cast.bob, 'PATCH', pull.pull, { assignees: ['eve'] })
+    expect(await reviewer.types()).toEqual(['pull_request.edited'])
+  })
+
+  it('of an organisation there is none, and its members are told for themselves', async () => {
+    await forge.ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
+    await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
+    const hook = await hookOf(cast.bob)
+    await forge.change(cast.bob, '/repos/acme/engine', 'topic')
+    const carol = await forge.ask(cast.carol, 'POST', '/repos/acme/engine/forks', {})
+    await forge.change(cast.carol, `/repos/${carol.full_name}`, 'mine')
+    const draft = { head: 'carol:mine', base: 'main', title: 'Theirs' }
+    await forge.ask(cast.carol, 'POST', '/repos/acme/engine/pulls', draft)
+    await forge.ask(cast.bob, 'POST', '/repos/acme/engine/pulls', { ...draft, head: 'topic', title: 'Mine' })
+    expect((await hook.next()).pull_request.title).toBe('Mine')
+    expect(await hook.types()).toEqual([])
+  })
+
+  it('is not told of what its account may not read, though it once could', async () => {
+    const pull = await forge.pull('hidden', { private: true })
+    const hook = await hookOf(cast.carol)
+    hook.takes = false
+    await forge.ask(cast.bob, 'PATCH', pull.pull, { title: 'Before' })
+    expect((await hook.next()).pull_request.title).toBe('Before')
+    await forge.ask(cast.bob, 'DELETE', `${pull.path}/collaborators/carol`)
+    // She is not told of what comes, and what is repeated goes.
+    await forge.ask(cast.bob, 'PATCH', pull.pull, { title: 'After' })
+    hook.takes = true
+    const [delivery, ...others] = await hook.deliveries()
+    expect(others).toEqual([])
+    await redeliver(cast.carol, delivery?.name ?? '')
+    expect(await hook.types()).toEqual([])
+    expect((await hook.deliveries()).map(({ eventType }) => eventType)).toEqual(['test'])
+  })
+
+  it('is told of a pull request as it is by then, with nothing that was taken back', async () => {
+    const pull = await forge.pull('corrected')
+    const hook = await hookOf(cast.bob)
+    hook.takes = false
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { body: 'My password is hunter2.' })
+    expect((await hook.next()).pull_request.body).toContain('hunter2')
+    const [delivery] = await hook.deliveries()
+    expect(delivery?.requestBody).not.toContain('hunter2')
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { body: 'Nothing.' })
+    expect((await hook.next()).pull_request.body).toBe('Nothing.')
+    hook.takes = true
+    await redeliver(cast.bob, delivery?.name ?? '')
+    expect(await hook.next()).toMatchObject({ type: 'pull_request.edited', pull_request: { body: 'Nothing.' } })
+  })
+
+  it('is told nothing of a fork that its account may not read', async () => {
+    const { path } = await forge.repository(cast.bob, 'upstream')
+    const fork = await forge.fork(cast.carol, path)
+    await forge.change(cast.carol, fork.path, 'secret-plan')
+    await forge.ask(cast.carol, 'PATCH', fork.path, { private: true })
+    const [ofOwner, ofPoster] = [await hookOf(cast.bob), await hookOf(cast.carol)]
+    const draft = { head: 'carol:secret-plan', base: 'main', title: 'A change' }
+    await forge.ask(cast.carol, 'POST', `${path}/pulls`, draft)
+    expect((await ofOwner.next()).pull_request.head).toMatchObject({ repo: null, repo_id: -1 })
+    expect((await ofPoster.next()).pull_request.head).toMatchObject({ repo: { private: true } })
+  })
+
+  it('is told that somebody did it whose account is gone', async () => {
+    const pull = await forge.pull('gone')
+    const mallory = { username: 'mallory', email: 'm@example.org', password: PASSWORD, must_change_password: false }
+    await forge.ask(cast.ada, 'POST', '/admin/users', mallory)
+    const hook = await hookOf(cast.bob)
+    hook.takes = false
+    const comment = { body: 'Goodbye.' }
+    await forge.ask(await signIn(server.url, 'mallory'), 'POST', `${pull.path}/issues/1/comments`, comment)
+    expect((await hook.next()).sender.login).toBe('mallory')
+    await forge.ask(cast.ada, 'DELETE', '/admin/users/mallory?purge=true')
+    hook.takes = true
+    const [delivery] = await hook.deliveries()
+    await redeliver(cast.bob, delivery?.name ?? '')
+    expect((await hook.next()).sender).toMatchObject({ id: -1, login: 'Ghost' })
+  })
+
+  it('hears no more of what is deleted, and of a change that did not come to be it never did', async () => {
+    const pull = await forge.pull('deleted')
+    const hook = await hookOf(cast.bob)
+    const { id } = await forge.ask(cast.bob, 'GET', pull.pull)
+    const { app } = server
+    const failed = changeWatched(app, async (tx) => {
+      const row = await findPullRequestById(tx, id)
+      if (row) await recordPullChange(app, tx, undefined, row, 'PULL_REQUEST_EDITED')
+      throw new Error('no change')
+    })
+    await expect(failed).rejects.toThrow('no change')
+    expect(await hook.deliveries()).toEqual([])
+    hook.takes = false
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'Soon gone' })
+    await hook.next()
+    await forge.ask(cast.bob, 'DELETE', pull.path)
+    hook.takes = true
+    const [delivery] = await hook.deliveries()
+    await redeliver(cast.bob, delivery?.name ?? '')
+    expect(await hook.types()).toEqual([])
+    expect(await app.db.selectFrom('pull_messages').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('a server that is killed', () => {
+  it('tells after its next start of what it had acknowledged, as that is by then', async () => {
+    await withFolder(async (data) => {
+      await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], { input: PASSWORD })
+      const target = await startReceiver(() => {})
+      const args = ['--webhook-allowed-hosts', '127.0.0.1']
+      const killed = await serveProcess(data, args)
+      const running = [killed]
+      try {
+        const ada = await signIn(killed.url, 'ada')
+        const before = restAt(killed.url)
+        const made = [
+          await before(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true }),
+          await before(ada, 'POST', '/repos/ada/lives/contents/a.txt', {
+            content: '',
+            branch: 'main',
+            new_branch: 'a',
+          }),
+          await before(ada, 'POST', '/repos/ada/lives/pulls', { head: 'a', base: 'main', title: 'One' }),
+          await before(ada, 'POST', '/users/ada/webhooks', { url: target.url }),
+          await before(ada, 'POST', '/repos/ada/lives/issues/1/comments', { body: 'Said.' }),
+        ]
+        expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 200, 201])
+        // It is under way, without an answer.
+        const { headers } = await target.next()
+        await before(ada, 'PATCH', '/repos/ada/lives/pulls/1', { title: 'Two' })
+        killed.child.kill('SIGKILL')
+        await killed.exited
+        running.push(await serveProcess(data, args))
+        const again = await target.next()
+        expect(again.headers['webhook-id']).toBe(headers['webhook-id'])
+        expect(JSON.parse(again.body)).toMatchObject({ type: 'pull_request.commented', pull_request: { title: 'Two' } })
+      } finally {
+        for (const { child } of running) child.kill('SIGKILL')
+        await Promise.all(running.map(({ exited }) => exited))
+        await target.stop()
+      }
+    })
+  })
+})

@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countApprovals } from '../../../src/domain/pulls/review/approvals.ts'
+import { findRule, homeOf } from '../../../src/domain/pulls/review/review-states.ts'
+import { findPullRequest } from '../../../src/storage/pulls/pull-requests.ts'
+import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
+import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
+
+let server: TestServer
+let cast: PullCast
+let forge: ReturnType<typeof reviewForge>
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await invitePullCast(server.url)
+  forge = reviewForge(server, cast)
+  await forge.ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
+  for (const [name, visibility, units] of [
+    ['Crew', 'public', { 'repo.code': 'write', 'repo.pulls': 'write' }],
+    ['Ghosts', 'private', { 'repo.code': 'read', 'repo.pulls': 'read' }],
+  ] as const) {
+    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/acme/teams', {
+      name,
+      visibility,
+      units_map: units,
+      includes_all_repositories: true,
+    })
+    await forge.ask(cast.bob, 'PUT', `/teams/${id}/members/${name === 'Crew' ? 'carol' : 'ada'}`)
+  }
+})
+afterAll(() => server.stop())
+
+const askFor = (who: Actor, { requested }: ReviewedPull, reviewers: string[], team_reviewers: string[] = []) =>
+  forge.rest(who, 'POST', requested, { reviewers, team_reviewers })
+
+const withdraw = (who: Actor, { requested }: ReviewedPull, reviewers: string[], team_reviewers: string[] = []) =>
+  forge.rest(who, 'DELETE', requested, { reviewers, team_reviewers })
+
+/** A pull request of eve's to a repository of acme, from her fork. */
+async function pullOfAcme(name: string, fields: object = {}): Promise<ReviewedPull> {
+  await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name, auto_init: true, ...fields })
+  const path = `/repos/acme/${name}`
+  await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
+  const fork = await forge.fork(cast.eve, path)
+  const head = await forge.change(cast.eve, fork.path, 'theirs')
+  await forge.ask(cast.eve, 'POST', `${path}/pulls`, { head: 'eve:theirs', base: 'main', title: 'A change' })
+  const pull = `${path}/pulls/1`
+  return { name, path, pull, reviews: `${pull}/reviews`, requested: `${pull}/requested_reviewers`, head }
+}
+
+async function officialRequests({ path, name }: ReviewedPull) {
+  const { db } = server.app
+  const { id } = await forge.ask(cast.bob, 'GET', path)
+  const pull = await findPullRequest(db, id, 1)
+  if (!pull) return expect.fail(`${name} has no pull request`)
+  return (await countApprovals(server.app, await homeOf(db, pull), pull, await findRule(db, pull))).officialRequests
+}
+
+describe('a request for a review', () => {
+  it('is made by who opened the pull request, and by writers, and shows in it', async () => {
+    const pull = await forge.pull('asked')
+    const made = await askFor(cast.carol, pull, ['EVE', 'eve', 'bob'])
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject([
+      { state: 'REQUEST_REVIEW', user: { login: 'eve' }, team: null, official: false, commit_id: pull.head },
+      { state: 'REQUEST_REVIEW', user: { login: 'bob' }, team: null, official: true },
+    ])
+    const again = await askFor(cast.bob, pull, ['eve'])
+    expect([again.status, again.body[0].id]).toEqual([201, made.body[0].id])
+    expect(await forge.seen(undefined, pull)).toEqual(['REQUEST_REVIEW eve', 'REQUEST_REVIEW bob'])
+    const shown = await forge.ask(cast.eve, 'GET', pull.pull)
+    expect(shown.requested_reviewers.map(({ login }: { login: string }) => login)).toEqual(['eve', 'bob'])
+    expect(await officialRequests(pull)).toBe(1)
+  })
+
+  it('is answered by a review, and takes the weight of what was said before', async () => {
+    const pull = await forge.pull('answered')
+    await forge.review(cast.bob, pull, 'APPROVED')
+    await askFor(cast.carol, pull, ['bob'])
+    expect(await forge.ask(cast.eve, 'GET', pull.reviews)).toMatchObject([
+      { state: 'APPROVED', official: false },
+      { state: 'REQUEST_REVIEW', official: true },
+    ])
+    // What nobody sees is no answer.
+    const begun = await forge.review(cast.bob, pull, 'PENDING')
+    expect(await officialRequests(pull)).toBe(1)
+    await forge.ask(cast.bob, 'POST', `${pull.reviews}/${begun.id}`, { event: 'COMMENT' })
+    expect(await forge.seen(cast.eve, pull)).toEqual(['APPROVED bob', 'COMMENT bob'])
+    expect(await officialRequests(pull)).toBe(0)
+  })
+
+  it('is withdrawn by who may make it, and by whoever is asked', async () => {
+    const pull = await forge.pull('withdrawn')
+    await askFor(cast.carol, pull, ['eve', 'bob', 'ada'])
+    expect((await withdraw(cast.eve, pull, ['eve', 'bob'])).status).toBe(403)
+    expect((await withdraw(cast.eve, pull, ['eve'])).status).toBe(204)
+    expect((await withdraw(cast.carol, pull, ['bob', 'eve'])).status).toBe(204)
+    expect(await forge.seen(cast.eve, pull)).toEqual(['REQUEST_REVIEW ada'])
+    // Where there is nothing to take back, nothing has changed.
+    const events = async () => (await server.app.db.selectFrom('repository_events').select('id').execute()).length
+    const before = await events()
+    for (const reviewers of [[], ['eve']]) expect((await withdraw(cast.eve, pull, reviewers)).status).toBe(204)
+    expect((await askFor(cast.carol, pull, [])).body).toEqual([])
+    expect(await events()).toBe(before)
+  })
+
+  it('gives what was said before its weight back when it is withdrawn', async () => {
+    const pull = await forge.pull('insisted')
+    const votes = async () => {
+      const listed: { state: string; official: boolean }[] = await forge.ask(cast.eve, 'GET', pull.reviews)
+      return listed.map(({ state, official }) => `${state} ${official}`)
+    }
+    await forge.review(cast.bob, pull, 'APPROVED')
+    await forge.review(cast.bob, pull, 'REQUEST_CHANGES')
+    await askFor(cast.carol, pull, ['bob'])
+    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES false', 'REQUEST_REVIEW true'])
+    await withdraw(cast.carol, pull, ['bob'])
+    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES true'])
+    // So it does when who is asked deletes the request.
+    const [request] = (await askFor(cast.carol, pull, ['bob'])).body
+    expect((await forge.rest(cast.bob, 'DELETE', `${pull.reviews}/${request.id}`)).status).toBe(204)
+    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES true'])
+  })
+
+  type Case = [
+    title: string,
+    who: keyof PullCast,
+    users: string[],
+    teams: string[],
+    status: number,
+    reason: string,
+    text: string,
+  ]
+  const DENIED = 'only the poster and writers of pull requests choose reviewers'
+  let refused: Promise<ReviewedPull> | undefined
+  it.each<Case>([
+    ['to nobody', 'bob', ['nobody'], [], 404, 'REVIEWER_NOT_FOUND', "user doesn't exist: nobody"],
+    ['to an organisation', 'bob', ['acme'], [], 404, 'REVIEWER_NOT_FOUND', "user doesn't exist: acme"],
+    ['to a team of nobody’s', 'bob', [], ['Crew'], 404, 'REVIEWER_NOT_FOUND', "team doesn't exist: Crew"],
+    ['to who opened it', 'bob', ['carol'], [], 422, 'INVALID_REVIEWER', 'carol cannot be a reviewer'],
+    ['to an archived account', 'bob', ['dan'], [], 422, 'INVALID_REVIEWER', 'dan cannot be a reviewer'],
+    ['by a stranger', 'eve', ['bob'], [], 403, 'REVIEW_REQUEST_DENIED', DENIED],
+    [
+      'to too many',
+      'bob',
+      Array.from({ length: 101 }, (_, i) => `u${i}`),
+      [],
+      422,
+      'TOO_MANY_REVIEWERS',
+      'a pull request has at most 100 requested reviewers',
+    ],
+  ])('is refused %s', async (_, who, users, teams, status, reason, text) => {
+    refused ??= forge.pull('refused')
+    const pull = await refused
+    const answer = await askFor(cast[who], pull, users, teams)
+    expect([answer.status, answer.body.message]).toEqual([status, text])
+    const key = { owner: 'bob', repo: pull.name, index: 1n }
+    const made = forge.reviewsAs(cast[who]).requestReviewers({ ...key, reviewers: users, teamReviewers: teams })
+    expect(await refusalOf(made)).toMatchObject({ reason, text })
+    expect(await forge.seen(cast.bob, pull)).toEqual([])
+  })
+
+  it('is refused for what is closed, to who may not read, and by whom somebody has blocked', async () => {
+    const pull = await forge.pull('shut', { private: true })
+    expect((await askFor(cast.bob, pull, ['eve'])).body.message).toBe('eve cannot be a reviewer')
+    // Of who hides, not even that there is such an account.
+    await forge.ask(cast.ada, 'PATCH', '/admin/users/eve', { visibility: 'private', login_name: 'eve', source_id: 0 })
+    expect((await askFor(cast.bob, pull, ['eve'])).status).toBe(404)
+    await forge.ask(cast.ada, 'PATCH', '/admin/users/eve', { visibility: 'public', login_name: 'eve', source_id: 0 })
+    const open = await forge.pull('unwanted')
+    await forge.ask(cast.bob, 'PUT', '/user/blocks/carol', {})
+    const blocked = await askFor(cast.carol, open, ['ada'])
+    expect([blocked.status, blocked.body.message]).toEqual([403, 'user is blocked'])
+    await forge.ask(cast.bob, 'DELETE', '/user/blocks/carol')
+    await forge.ask(cast.bob, 'PATCH', pull.pull, { state: 'closed' })
+    for (const answer of [await askFor(cast.bob, pull, ['ada']), await withdraw(cast.bob, pull, ['ada'])]) {
+      expect([answer.status, answer.body.message]).toEqual([403, "can't request a review for a closed or merged PR"])
+    }
+  })
+})
+
+describe('a request to a team', () => {
+  it('is answered by any of its members', async () => {
+    const pull = await pullOfAcme('teamwork')
+    const made = await askFor(cast.bob, pull, [], ['crew', 'owners'])
+    expect(made.body).toMatchObject([
+      { user: null, team: { name: 'Crew', organization: { name: 'acme' } }, official: true },
+      { user: null, team: { name: 'Owners' }, official: true },
+    ])
+    const shown = await forge.ask(cast.eve, 'GET', pull.pull)
+    expect(shown.requested_reviewers_teams).toMatchObject([{ name: 'Crew' }])
+    expect(await officialRequests(pull)).toBe(2)
+    await forge.review(cast.carol, pull, 'APPROVED')
+    expect(await forge.seen(cast.bob, pull)).toEqual(['REQUEST_REVIEW Owners', 'APPROVED carol'])
+    expect((await withdraw(cast.bob, pull, [], ['Owners', 'Crew'])).status).toBe(204)
+    expect(await forge.seen(cast.bob, pull)).toEqual(['APPROVED carol'])
+  })
+
+  it('is hidden from who may not know of the team, and so is its name', async () => {
+    const pull = await pullOfAcme('haunted')
+    const unknown = await askFor(cast.eve, pull, [], ['Nobody'])
+    const hidden = await askFor(cast.eve, pull, [], ['Ghosts'])
+    expect([hidden.status, hidden.body.message]).toEqual([404, unknown.body.message.replace('Nobody', 'Ghosts')])
+    expect((await withdraw(cast.eve, pull, [], ['Ghosts'])).status).toBe(404)
+    const [{ id }] = (await askFor(cast.bob, pull, [], ['Ghosts'])).body
+    for (const who of [cast.eve, cast.carol, undefined]) {
+      const listed = await forge.rest(who, 'GET', pull.reviews)
+      expect([listed.body, listed.headers.get('x-total-count')]).toEqual([[], '0'])
+      expect((await forge.rest(who, 'GET', `${pull.reviews}/${id}`)).status).toBe(404)
+      expect((await forge.ask(who ?? cast.eve, 'GET', pull.pull)).requested_reviewers_teams).toEqual([])
+    }
+    for (const who of [cast.bob, cast.ada]) expect(await forge.seen(who, pull)).toEqual(['REQUEST_REVIEW Ghosts'])
+  })
+
+  it('is refused where the team may not read, and of another owner', async () => {
+    await forge.ask(cast.bob, 'POST', '/orgs/acme/teams', {
+      name: 'Blind',
+      units_map: { 'repo.code': 'read' },
+      visibility: 'public',
+    })
+    const pull = await pullOfAcme('blinded', { private: true })
+    expect((await askFor(cast.bob, pull, [], ['Blind'])).body.message).toBe('Blind cannot be a reviewer')
+    expect((await askFor(cast.bob, pull, [], ['Crew'])).status).toBe(201)
+  })
+})
+
+describe('the owners of code', () => {
+  const owners = String.raw`
+# Whoever knows
+src/.*\\.ts  @bob @carol @nobody
+(theirs|topic)\\.txt  eve  @acme/ghosts @acme/none
+!.*\\.md  @ada
+.*\\.md  @dan
+`
+  const own = (path: string, place: string, text = owners) =>
+    forge.ask(cast.bob, 'POST', `${path}/contents/${place}`, { content: Buffer.from(text).toString('base64') })
+
+  /** A pull request of carol's, who does not own what she changes. */
+  async function opened(name: string, place: string, title = 'A change') {
+    await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name, auto_init: true })
+    const path = `/repos/acme/${name}`
+    await own(path, place)
+    await forge.change(cast.carol, path, 'topic')
+    await forge.change(cast.carol, path, 'topic', 'main', 'src/a/b.ts')
+    const pull = `${path}/pulls/1`
+    await forge.ask(cast.carol, 'POST', `${path}/pulls`, { head: 'topic', base: 'main', title })
+    return { name, path, pull, reviews: `${pull}/reviews`, requested: `${pull}/requested_reviewers`, head: '' }
+  }
+
+  it.each(['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS'])('are asked, as %s says', async (place) => {
+    const pull = await opened(`owned-${place.length}`, place)
+    const seen = await forge.seen(cast.bob, pull)
+    expect(seen.sort()).toEqual([
+      'REQUEST_REVIEW Ghosts',
+      'REQUEST_REVIEW ada',
+      'REQUEST_REVIEW bob',
+      'REQUEST_REVIEW eve',
+    ])
+    // Nor does a file of theirs tell who is in hiding.
+    expect(await forge.seen(cast.eve, pull)).not.toContain('REQUEST_REVIEW Ghosts')
+  })
+
+  it('are asked once work in progress is finished, save for those who have looked already', async () => {
+    const pull = await opened('progress', 'CODEOWNERS', 'WIP: a change')
+    expect(await forge.seen(cast.bob, pull)).toEqual([])
+    await forge.review(cast.bob, pull, 'COMMENT')
+    await forge.review(cast.ada, pull, 'COMMENT')
+    await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'A change' })
+    expect(await forge.seen(cast.bob, pull)).toEqual(['COMMENT bob', 'COMMENT ada', 'REQUEST_REVIEW eve'])
+  })
+
+  it('are asked however it comes to be ready, whatever its poster says', async () => {
+    const path = '/repos/acme/detours'
+    await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'detours', auto_init: true })
+    await forge.ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'lax' })
+    await own(path, 'CODEOWNERS', '.* @acme/crew @bob')
+    const asked = ['REQUEST_REVIEW bob', 'REQUEST_REVIEW Crew']
+    const detours: [title: string, base: string, ...edits: object[]][] = [
+      ['Elsewhere', 'lax', { base: 'main' }],
+      ['WIP: closed', 'main', { state: 'closed' }, { title: 'Closed' }, { state: 'open' }],
+      ['WIP: seen', 'main', { title: 'Seen' }],
+    ]
+    for (const [i, [title, base, ...edits]] of detours.entries()) {
+      const pull = `${path}/pulls/${i + 1}`
+      await forge.change(cast.carol, path, `topic${i}`)
+      await forge.ask(cast.carol, 'POST', `${path}/pulls`, { head: `topic${i}`, base, title })
+      // Carol is one of the crew.
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'COMMENT', body: 'Fine by me.' })
+      for (const edit of edits) await forge.ask(cast.carol, 'PATCH', pull, edit)
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'COMMENT', body: 'Still is.' })
+      const seen = await forge.seen(cast.bob, {
+        name: '',
+        path,
+        pull,
+        reviews: `${pull}/reviews`,
+        requested: '',
+        head: '',
+      })
+      expect([title, ...seen]).toEqual([title, 'COMMENT carol', ...asked, 'COMMENT carol'])
+    }
+  })
+})

@@ -1,0 +1,393 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { PASSWORD } from '../../support/server.ts'
+
+const forge = await openForge()
+const { server, cast, client, rest, ask } = forge
+beforeAll(async () => {
+  await ask(cast.ada, 'POST', '/orgs', { username: 'acme' })
+})
+afterAll(async () => {
+  await forge.checkObjects()
+  await forge.stop()
+})
+
+type Name = 'ada' | 'bob' | 'carol'
+
+/** Makes a repository of bob with a first commit, that carol may write to, and returns what works in its clone. */
+async function repository(name: string) {
+  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+  await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
+  const git = (...args: string[]) => client.git(name, ...args)
+  const path = `/repos/bob/${name}`
+  /** Pushes as somebody, and says what they are told; `ok` if nothing but that it worked. */
+  const pushAs = async (who: Name, ...refs: string[]) => {
+    const remote = remoteOf(server.url, `bob/${name}`, who, PASSWORD)
+    try {
+      await git('push', '-q', remote, ...refs)
+      return 'ok'
+    } catch (error) {
+      const lines = String(error).split('\n')
+      const texts = lines.flatMap((line) => /^remote: error: (.*?)\s*$/.exec(line)?.[1]?.trim() || [])
+      return texts.length > 0 ? texts.join('; ') : String(error)
+    }
+  }
+  return {
+    path,
+    git,
+    pushAs,
+    push: (...refs: string[]) => pushAs('bob', ...refs),
+    commit: (message: string) => client.commit(name, message),
+    /** Commits files, each with a content or null to remove it. */
+    async change(files: Record<string, string | null>) {
+      for (const [file, content] of Object.entries(files)) {
+        if (content === null) {
+          await git('rm', '-q', '--', file)
+          continue
+        }
+        const full = join(client.home, name, file)
+        await mkdir(dirname(full), { recursive: true })
+        await writeFile(full, content)
+      }
+      await git('add', '--all')
+      return client.commit(name, Object.keys(files).join(' ') || 'moved')
+    },
+    /** Makes a rule, or makes it anew. */
+    async rule(rule_name: string, settings: object = {}) {
+      await rest(cast.bob, 'DELETE', `${path}/branch_protections/${encodeURIComponent(rule_name)}`)
+      const made = await rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name, ...settings })
+      expect(made.status).toBe(201)
+    },
+    remote: async () => (await git('ls-remote', remoteOf(server.url, `bob/${name}`))).split('\n').sort(),
+  }
+}
+
+const ZEROS = '0'.repeat(40)
+
+/** A pack of no objects (gitformat-pack(5)). */
+const NO_OBJECTS = Buffer.from('5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e', 'hex')
+
+/** Pushes what git itself would not, and returns what the server says to it. */
+async function receive(path: string, command: string): Promise<string> {
+  const length = (Buffer.byteLength(command) + 4).toString(16).padStart(4, '0')
+  const objects = command.includes(` ${ZEROS} refs/`) ? [] : [NO_OBJECTS]
+  const response = await fetch(`${server.url}/${path}.git/git-receive-pack`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${btoa(`bob:${PASSWORD}`)}`,
+      'content-type': 'application/x-git-receive-pack-request',
+    },
+    body: Buffer.concat([Buffer.from(`${length}${command}0000`), ...objects]),
+  })
+  return response.text()
+}
+
+const REFUSED = 'Not allowed to push to protected branch main'
+const OPEN = { enable_push: true }
+
+describe('a push to a protected branch', () => {
+  it('is for those whom the rule lets push, the owner and administrators included', async () => {
+    const { rule, push, pushAs, commit } = await repository('pushers')
+    const outcomes = async () => {
+      await commit('next')
+      return [await push('main'), await pushAs('carol', 'main'), await pushAs('ada', 'main')].map((text) =>
+        text.replace(REFUSED, 'no'),
+      )
+    }
+    expect(await outcomes()).toEqual(['ok', 'ok', 'ok'])
+    await rule('main')
+    expect(await outcomes()).toEqual(['no', 'no', 'no'])
+    await rule('main', OPEN)
+    expect(await outcomes()).toEqual(['ok', 'ok', 'ok'])
+    await rule('main', { ...OPEN, enable_push_whitelist: true, push_whitelist_usernames: ['carol'] })
+    await commit('next')
+    expect(await push('main')).toBe(REFUSED)
+    expect(await pushAs('ada', 'main')).toBe(REFUSED)
+    expect(await pushAs('carol', 'main')).toBe('ok')
+    // A glob that comes first by its priority.
+    await rule('MAI?', { priority: 1 })
+    await rule('ma*', { ...OPEN, priority: 1 })
+    await rest(cast.bob, 'PATCH', '/repos/bob/pushers/branch_protections/main', { priority: 2 })
+    await commit('next')
+    expect(await push('main')).toBe('ok')
+  })
+
+  it('is for the members of a team, as long as they are', async () => {
+    const { body: repo } = await rest(cast.ada, 'POST', '/orgs/acme/repos', { name: 'teamed', auto_init: true })
+    const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', { name: 'Crew', units_map: { 'repo.code': 'write' } })
+    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/repos/acme/teamed`)
+    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/bob`)
+    await rest(cast.ada, 'PUT', '/repos/acme/teamed/collaborators/carol', { permission: 'write' })
+    const rules = '/repos/acme/teamed/branch_protections'
+    const lists = { enable_push: true, enable_push_whitelist: true, push_whitelist_teams: ['crew'] }
+    await rest(cast.ada, 'POST', rules, { rule_name: 'main', ...lists })
+    await client.git('.', 'clone', '-q', remoteOf(server.url, 'acme/teamed', 'ada', PASSWORD), 'teamed')
+    const push = async (who: Name) => {
+      await client.commit('teamed', 'next')
+      const remote = remoteOf(server.url, 'acme/teamed', who, PASSWORD)
+      return client.git('teamed', 'push', '-q', remote, 'main').then(
+        () => true,
+        (error) => !String(error).includes(REFUSED),
+      )
+    }
+    expect(repo.full_name).toBe('acme/teamed')
+    expect([await push('bob'), await push('carol'), await push('ada')]).toEqual([true, false, false])
+    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
+    await rest(cast.ada, 'DELETE', `/teams/${team.body.id}/members/bob`)
+    await rest(cast.ada, 'PUT', '/repos/acme/teamed/collaborators/bob', { permission: 'write' })
+    expect([await push('bob'), await push('carol')]).toEqual([false, true])
+  })
+
+  it('does not delete it, whoever pushes', async () => {
+    const { rule, push, pushAs } = await repository('deleting')
+    await push('main:gone', 'main:stays')
+    await rule('stays', { enable_push: true, enable_force_push: true })
+    expect(await push(':stays')).toBe('branch stays is protected from deletion')
+    expect(await pushAs('ada', ':stays')).toBe('branch stays is protected from deletion')
+    expect(await push(':main')).toBe('branch main is the default branch and cannot be deleted')
+    expect(await push(':gone')).toBe('ok')
+  })
+
+  it('makes no branch that a glob covers, unless who pushes may push there', async () => {
+    const { rule, push, pushAs } = await repository('creating')
+    await rule('release/**', { ...OPEN, enable_push_whitelist: true, push_whitelist_usernames: ['carol'] })
+    expect(await push('main:release/1/x')).toBe('Not allowed to push to protected branch release/1/x')
+    expect(await pushAs('carol', 'main:release/1/x')).toBe('ok')
+    expect(await push('main:releases/1')).toBe('ok')
+  })
+
+  it('is known by its whole name, whatever white space that ends in', async () => {
+    const { rule, push, path } = await repository('spaces')
+    await rule('wide-?')
+    expect(await push('main:wide-\u3000')).toMatch(/^Not allowed to push to protected branch wide-/)
+    expect(await push('main:narrow\u00A0')).toBe('ok')
+    const { body } = await rest(cast.bob, 'GET', `${path}/branches`)
+    expect(body.map((branch: { name: string }) => branch.name)).toEqual(['main', 'narrow\u00A0'])
+  })
+
+  it.each<[title: string, lie: { from?: string; to?: string; name?: string }, told: RegExp]>([
+    ['puts it at what is no commit', { to: 'main:README.md' }, /moves from the commit that it is at/],
+    ['claims that it is at what is nothing', { from: '1'.repeat(40) }, /moves from the commit that it is at/],
+    ['claims that it is at another commit', { from: 'main~1' }, /expected/],
+    ['claims that it is not there', { from: ZEROS }, /already exists/],
+    ['claims that it is not there to be deleted', { from: ZEROS, to: ZEROS }, /is protected from deletion/],
+    ['deletes it by a path', { name: 'refs/heads/./kept', to: ZEROS }, /funny refname/],
+  ])('is not fooled by a client that %s', async (_, lie, told) => {
+    lied ??= repository('lies').then(async (made) => {
+      const last = await made.commit('second')
+      await made.push('main', 'main:kept')
+      await made.rule('kept', OPEN)
+      return { ...made, last }
+    })
+    const { git, last } = await lied
+    const { from = 'main', to = 'main~1', name = 'refs/heads/kept' } = lie
+    const idOf = (text: string) => (/^[01]{40}$/.test(text) ? text : git('rev-parse', text))
+    const command = `${await idOf(from)} ${await idOf(to)} ${name}\0report-status side-band-64k`
+    const logged = server.logged.length
+    expect(await receive('bob/lies', command)).toMatch(told)
+    expect(await git('ls-remote', 'origin', 'refs/heads/kept')).toContain(last)
+    // A client that lies is no fault of the server.
+    expect(server.logged.slice(logged).filter(({ level }) => level === 'error')).toEqual([])
+    expect(await server.app.db.selectFrom('pending_ref_updates').selectAll().execute()).toEqual([])
+  })
+  let lied: Promise<Awaited<ReturnType<typeof repository>> & { last: string }> | undefined
+
+  it('tells of five refs of different fate at once, and moves none', async () => {
+    const { rule, push, commit, git, remote } = await repository('five')
+    await push('main:open', 'main:shut', 'main:kept', 'main:linear')
+    const first = await git('rev-parse', 'HEAD')
+    await git('commit', '-q', '--amend', '-m', 'rewritten')
+    await rule('shut')
+    await rule('kept', OPEN)
+    await rule('linear', OPEN)
+    await rest(cast.bob, 'POST', '/repos/bob/five/tag_protections', {
+      name_pattern: 'v*',
+      whitelist_usernames: ['carol'],
+    })
+    await commit('next')
+    const before = await remote()
+    const refs = ['+main:open', '+main:shut', ':kept', '+main:linear', 'main:refs/tags/v1']
+    expect((await push(...refs)).split('; ')).toEqual([
+      'branch kept is protected from deletion',
+      'branch linear is protected from force push',
+      'branch shut is protected from force push',
+      'Tag v1 is protected',
+    ])
+    expect(await remote()).toEqual(before)
+    expect(before.filter((line) => line.startsWith(first))).toHaveLength(6)
+    expect(await push('+main:open')).toBe('ok')
+  })
+
+  it('loses commits only where the rule says so, and for those whom it says', async () => {
+    const { rule, push, pushAs, commit, git } = await repository('forcing')
+    const rewrite = async () => {
+      await commit('next')
+      await push('main:work')
+      await git('commit', '-q', '--amend', '--allow-empty', '-m', `rewritten ${Math.random()}`)
+    }
+    await rewrite()
+    await rule('work', OPEN)
+    expect(await push('+main:work')).toBe('branch work is protected from force push')
+    await rule('work', { enable_push: true, enable_force_push: true })
+    expect(await push('+main:work')).toBe('ok')
+    await rewrite()
+    const lists = { enable_force_push_allowlist: true, force_push_allowlist_usernames: ['carol'] }
+    await rule('work', { enable_push: true, enable_force_push: true, ...lists })
+    expect(await push('+main:work')).toBe('Not allowed to force-push to protected branch work')
+    expect(await pushAs('carol', '+main:work')).toBe('ok')
+    // Nothing is lost: no matter how it is pushed.
+    await commit('next')
+    expect(await push('+main:work')).toBe('ok')
+    // Back by one commit is lost, too.
+    expect(await push('+main~1:work')).toBe('Not allowed to force-push to protected branch work')
+  })
+})
+
+describe('a protected file', () => {
+  const PROTECTED = { ...OPEN, protected_file_patterns: 'secret/**;LOCK.txt' }
+
+  it('is not changed by any commit of a push, although a later one undoes that', async () => {
+    const { rule, push, change, git } = await repository('middle')
+    await rule('main', PROTECTED)
+    await change({ a: '1' })
+    await change({ 'secret/x': '1' })
+    await change({ 'secret/x': null })
+    expect(await push('main')).toBe('branch main is protected from changing file secret/x')
+    await git('reset', '-q', '--hard', 'HEAD~2')
+    expect(await push('main')).toBe('ok')
+  })
+
+  it('is not renamed away, nor is anything renamed to it, in any case of letters', async () => {
+    const { rule, push, change, git } = await repository('renaming')
+    await change({ 'Secret/Größe.txt': 'a\nlong\nfile\nthat\nis\nfound\nagain', 'other.txt': 'another\nlong\nfile\n' })
+    await push('main')
+    await rule('main', PROTECTED)
+    await git('mv', 'Secret/Größe.txt', 'free.txt')
+    await change({})
+    expect(await push('main')).toBe('branch main is protected from changing file secret/größe.txt')
+    await git('reset', '-q', '--hard', 'HEAD~1')
+    await git('mv', 'other.txt', 'lock.TXT')
+    await change({})
+    expect(await push('main')).toBe('branch main is protected from changing file lock.txt')
+  })
+
+  it('is not changed by a merge, nor by a push that goes back behind its change', async () => {
+    const { rule, push, change, git } = await repository('merging')
+    await change({ 'secret/x': '1' })
+    await push('main')
+    await rule('main', { ...PROTECTED, enable_force_push: true })
+    expect(await push('+main~1:main')).toBe('branch main is protected from changing file secret/x')
+    // Of the other side nothing is new to the branch, but that it is taken back to it.
+    await git('checkout', '-q', '-b', 'side', 'main~1')
+    await change({ b: '1' })
+    await git('merge', '-q', '--no-edit', '-s', 'ours', 'main')
+    expect(await push('side:main')).toBe('branch main is protected from changing file secret/x')
+    await git('checkout', '-q', '-B', 'side', 'main~1')
+    await change({ c: '1' })
+    await git('merge', '-q', '--no-commit', 'main')
+    await change({ 'secret/y': '1' })
+    expect(await push('side:main')).toBe('branch main is protected from changing file secret/y')
+  })
+
+  it('is not smuggled in through another branch', async () => {
+    const { rule, push, change } = await repository('smuggling')
+    await rule('main', PROTECTED)
+    await rule('new/*', PROTECTED)
+    await change({ 'secret/x': '1' })
+    expect(await push('main:side')).toBe('ok')
+    expect(await push('main')).toBe('branch main is protected from changing file secret/x')
+    // A new branch at what others have changes nothing.
+    expect(await push('main:new/1')).toBe('ok')
+    await change({ 'secret/y': '1' })
+    expect(await push('main:new/2')).toBe('branch new/2 is protected from changing file secret/y')
+  })
+
+  it('may be one of the first commit', async () => {
+    await rest(cast.bob, 'POST', '/user/repos', { name: 'first' })
+    await rest(cast.bob, 'POST', '/repos/bob/first/branch_protections', { rule_name: 'main', ...PROTECTED })
+    await client.git('.', 'init', '-q', '-b', 'main', 'first')
+    await writeFile(join(client.home, 'first', 'LOCK.txt'), '')
+    await client.git('first', 'add', '.')
+    await client.commit('first', 'first')
+    const remote = remoteOf(server.url, 'bob/first', 'bob', PASSWORD)
+    await expect(client.git('first', 'push', remote, 'main')).rejects.toThrow(
+      'branch main is protected from changing file lock.txt',
+    )
+  })
+})
+
+describe('an unprotected file', () => {
+  it('may be changed by all who may write, if nothing else is', async () => {
+    const { rule, push, change, git } = await repository('unprotected')
+    await rule('main', { unprotected_file_patterns: 'docs/**;*.md' })
+    await change({ 'docs/a/b.txt': '1', 'README.md': '1' })
+    await change({ 'docs/a/b.txt': null })
+    expect(await push('main')).toBe('ok')
+    await change({ 'README.md': '2', 'src/a': '1' })
+    expect(await push('main')).toBe(REFUSED)
+    await git('reset', '-q', '--hard', 'HEAD~1')
+    await git('commit', '-q', '--allow-empty', '-m', 'nothing')
+    expect(await push('main')).toBe(REFUSED)
+  })
+})
+
+describe('signed commits', () => {
+  it('are all that a branch takes that asks for them', async () => {
+    const { rule, push, commit } = await repository('signing')
+    await rule('main', { ...OPEN, require_signed_commits: true })
+    await commit('unsigned')
+    const id = await commit('unsigned as well')
+    expect(await push('main')).toBe(`branch main is protected from unverified commit ${id}`)
+    expect(await push('main:side')).toBe('ok')
+    expect(await push('main')).toBe(`branch main is protected from unverified commit ${id}`)
+    await rule('side2', { ...OPEN, require_signed_commits: true })
+    expect(await push('main:side2')).toBe('ok')
+  })
+})
+
+describe('a change over the API', () => {
+  it('is judged as a push of the caller', async () => {
+    const { path, rule, push, git } = await repository('api')
+    await push('main:side')
+    await rule('main', {
+      ...OPEN,
+      protected_file_patterns: 'a',
+      enable_push_whitelist: true,
+      push_whitelist_usernames: ['carol'],
+    })
+    const write = (who: Name, file: string, branch = 'main') =>
+      rest(cast[who], 'POST', `${path}/contents/${file}`, { content: '', branch })
+    expect(await write('bob', 'x')).toMatchObject({ status: 403, body: { message: REFUSED } })
+    expect(await write('carol', 'a')).toMatchObject({
+      status: 403,
+      body: { message: 'branch main is protected from changing file a' },
+    })
+    expect((await write('carol', 'x')).status).toBe(201)
+    expect((await write('bob', 'x', 'side')).status).toBe(201)
+    await rule('made/*')
+    const make = (new_branch_name: string) => rest(cast.bob, 'POST', `${path}/branches`, { new_branch_name })
+    expect(await make('made/x')).toMatchObject({
+      status: 403,
+      body: { message: 'Not allowed to push to protected branch made/x' },
+    })
+    expect((await make('other')).status).toBe(201)
+    const other = await rest(cast.bob, 'POST', `${path}/contents/y`, {
+      content: '',
+      branch: 'side',
+      new_branch: 'made/y',
+    })
+    expect(other).toMatchObject({ status: 403, body: { message: 'Not allowed to push to protected branch made/y' } })
+    await rule('side', OPEN)
+    const back = await git('rev-parse', 'HEAD')
+    const move = (new_commit_id: string) =>
+      rest(cast.bob, 'PUT', `${path}/branches/side`, { new_commit_id, force: true })
+    expect(await move(back)).toMatchObject({
+      status: 403,
+      body: { message: 'branch side is protected from force push' },
+    })
+  })
+})

@@ -1,0 +1,78 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { PASSWORD } from '../../support/server.ts'
+
+const forge = await openForge()
+const { server, cast, client, rest } = forge
+afterAll(async () => {
+  await forge.checkObjects()
+  await forge.stop()
+})
+
+/** Pairs of names of which Git can have one only, as one is a folder of the other. */
+const ROUNDS = 40
+
+describe('two names of which Git can have one only, made at once', () => {
+  it('are one branch and one 409', async () => {
+    await rest(cast.bob, 'POST', '/user/repos', { name: 'pairs', auto_init: true })
+    const create = async (branch: string) =>
+      (await rest(cast.bob, 'POST', '/repos/bob/pairs/branches', { new_branch_name: branch })).status
+    const rounds = await Promise.all(
+      Array.from({ length: ROUNDS }, (_, i) => Promise.all([create(`w${i}`), create(`w${i}/x`), create(`w${i}/x/y`)])),
+    )
+    const statuses = new Set(rounds.flat())
+    expect([...statuses].sort()).toEqual([201, 409])
+    for (const round of rounds) expect(round.filter((status) => status === 201)).toHaveLength(1)
+  })
+
+  it('are one tag and one 409', async () => {
+    await rest(cast.bob, 'POST', '/user/repos', { name: 'tags', auto_init: true })
+    const create = async (tag: string) =>
+      (await rest(cast.bob, 'POST', '/repos/bob/tags/tags', { tag_name: tag, target: 'main' })).status
+    const rounds = await Promise.all(
+      Array.from({ length: ROUNDS }, (_, i) => Promise.all([create(`v${i}`), create(`v${i}/x`)])),
+    )
+    expect([...new Set(rounds.flat())].sort()).toEqual([201, 409])
+    for (const round of rounds) expect(round.filter((status) => status === 201)).toHaveLength(1)
+  })
+
+  it('are one change of a file on a new branch and one 409', async () => {
+    await rest(cast.bob, 'POST', '/user/repos', { name: 'files', auto_init: true })
+    const write = async (branch: string) =>
+      (
+        await rest(cast.bob, 'POST', `/repos/bob/files/contents/${branch.replaceAll('/', '-')}`, {
+          content: 'eA==',
+          new_branch: branch,
+        })
+      ).status
+    const rounds = await Promise.all(
+      Array.from({ length: ROUNDS / 2 }, (_, i) => Promise.all([write(`w${i}`), write(`w${i}/x`)])),
+    )
+    expect([...new Set(rounds.flat())].sort()).toEqual([201, 409])
+  })
+
+  it('are one branch that is renamed and one 409', async () => {
+    await rest(cast.bob, 'POST', '/user/repos', { name: 'renames', auto_init: true })
+    for (let i = 0; i < ROUNDS / 2; i += 1) {
+      for (const name of [`a${i}`, `b${i}`]) {
+        await rest(cast.bob, 'POST', '/repos/bob/renames/branches', { new_branch_name: name })
+      }
+    }
+    const rename = async (from: string, to: string) =>
+      (await rest(cast.bob, 'PATCH', `/repos/bob/renames/branches/${from}`, { name: to })).status
+    const rounds = await Promise.all(
+      Array.from({ length: ROUNDS / 2 }, (_, i) => Promise.all([rename(`a${i}`, `w${i}`), rename(`b${i}`, `w${i}/x`)])),
+    )
+    for (const status of rounds.flat()) expect([204, 409, 422]).toContain(status)
+  })
+
+  it('leave nothing in the way of a branch after a push of one was refused', async () => {
+    await rest(cast.bob, 'POST', '/user/repos', { name: 'pushed', auto_init: true })
+    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD), 'pushed')
+    await client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w')
+    await expect(client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w/x')).rejects.toThrow('rejected')
+    await client.git('pushed', 'push', '-q', 'origin', ':refs/heads/w')
+    await client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w/x')
+  })
+})

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { type Forge, openForge } from '../../support/forge.ts'
+import { childrenOf } from '../../support/git-starter.ts'
+import { branchline, withFolder } from '../../support/process.ts'
+import { restAt } from '../../support/rest.ts'
+import { inviteCast, startTestServer } from '../../support/server.ts'
+
+const MIB = 2 ** 20
+const PUSH_PATH = '/bob/cut.git/git-receive-pack'
+const CONTENT_TYPE = 'application/x-git-receive-pack-request'
+
+/** Asks for a new branch; a pack follows that has one blob of random bytes and breaks off in the middle of it. */
+function beginningOfPush(): Buffer {
+  const command = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/main\0report-status side-band-64k`
+  const line = `${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`
+  // A stored block of deflate holds the bytes as they are (RFC 1951, 3.2.4).
+  const header = Buffer.from('PACK\0\0\0\x02\0\0\x01\x00\xbf\x80\x80\x80\x10\x78\x01', 'latin1')
+  const blocks = Array.from({ length: 64 }, () => [Buffer.from([0, 0xff, 0xff, 0, 0]), randomBytes(0xffff)])
+  return Buffer.concat([Buffer.from(line), header, ...blocks.flat()])
+}
+
+/** A push that has not ended, over HTTP/1.1 or HTTP/2. */
+async function beginPush(url: string, authorization: string, version: 1 | 2): Promise<{ cut(): void }> {
+  let body: Writable
+  let session: ClientHttp2Session | undefined
+  if (version === 1) {
+    body = request(`${url}${PUSH_PATH}`, { method: 'POST', headers: { authorization, 'content-type': CONTENT_TYPE } })
+  } else {
+    session = connect(url)
+    body = session.request({ ':method': 'POST', ':path': PUSH_PATH, authorization, 'content-type': CONTENT_TYPE })
+  }
+  body.on('error', () => {})
+  body.write(beginningOfPush())
+  return {
+    cut() {
+      body.destroy()
+      session?.destroy()
+    },
+  }
+}
+
+const quarantinesIn = async (repository: string) =>
+  (await readdir(join(repository, 'objects'))).filter((name) => name.startsWith('tmp_objdir-'))
+
+/** Waits until so many pushes to a repository have begun to store what comes. */
+async function untilQuarantines(repository: string, count: number): Promise<void> {
+  while ((await quarantinesIn(repository)).length !== count) await pause(5)
+}
+
+describe('a push that does not come to its end', () => {
+  let forge: Forge
+  let repository: string
+
+  beforeAll(async () => {
+    forge = await openForge()
+    const { id } = await forge.ask(forge.cast.bob, 'POST', '/user/repos', { name: 'cut' })
+    repository = repositoryPath(forge.server.app.git, id)
+  })
+  afterAll(() => forge.stop())
+
+  it.each([1, 2] as const)('leaves nothing when its client is gone, over HTTP/%i', async (version) => {
+    const push = await beginPush(forge.server.url, forge.cast.bob.authorization, version)
+    await untilQuarantines(repository, 1)
+    push.cut()
+    await untilQuarantines(repository, 0)
+  })
+
+  it('leaves nothing when its git is killed', async () => {
+    const push = await beginPush(forge.server.url, forge.cast.bob.authorization, 1)
+    await untilQuarantines(repository, 1)
+    for (const pid of childrenOf(process.pid)) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
+      if (command.includes('receive-pack')) process.kill(pid, 'SIGKILL')
+    }
+    await untilQuarantines(repository, 0)
+    push.cut()
+  })
+})
+
+/** Leaves what a git leaves that is killed, as of long ago or of now. */
+async function leaveBehind(repository: string, isOld: boolean): Promise<void> {
+  const folder = join(repository, 'objects/tmp_objdir-incoming-AbCdEf/pack')
+  await mkdir(folder, { recursive: true })
+  const files = [join(folder, 'tmp_pack_123456'), join(repository, 'objects/pack/tmp_pack_AbCdEf')]
+  for (const file of files) await writeFile(file, Buffer.alloc(MIB))
+  if (!isOld) return
+  const longAgo = new Date(Date.now() - 3_600_000)
+  for (const path of [...files, folder, join(folder, '..')]) await utimes(path, longAgo, longAgo)
+}
+
+const remainsIn = async (repository: string) => [
+  ...(await quarantinesIn(repository)),
+  ...(await readdir(join(repository, 'objects/pack'))).filter((name) => name.startsWith('tmp_')),
+]
+
+describe('what killed processes have left', () => {
+  it('is found and removed by doctor, unless it may be at work still', async () => {
+    await withFolder(async (data) => {
+      const first = await startTestServer({ data })
+      const { bob } = await inviteCast(first.url)
+      const { body } = await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'cut' })
+      const repository = repositoryPath(first.app.git, body.id)
+      await first.stop()
+      await leaveBehind(repository, false)
+      expect(await branchline(['doctor', '--data', data])).toMatchObject({ code: 0 })
+      await leaveBehind(repository, true)
+      const { code, stdout } = await branchline(['doctor', '--data', data])
+      expect(code).toBe(1)
+      expect(stdout).toContain(
+        'objects/tmp_objdir-incoming-AbCdEf is what a process left that is gone (--fix repairs it)',
+      )
+      expect(stdout).toContain('objects/pack/tmp_pack_AbCdEf is what a process left that is gone (--fix repairs it)')
+      expect(await branchline(['doctor', '--fix', '--data', data])).toMatchObject({ code: 0 })
+      expect(await remainsIn(repository)).toEqual([])
+    })
+  })
+
+  it('is removed when the server starts', async () => {
+    await withFolder(async (data) => {
+      const first = await startTestServer({ data })
+      const { bob } = await inviteCast(first.url)
+      const { body } = await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'cut' })
+      const repository = repositoryPath(first.app.git, body.id)
+      await first.stop()
+      await leaveBehind(repository, true)
+      const second = await startTestServer({ data })
+      await second.app.background.settled()
+      expect(await remainsIn(repository)).toEqual([])
+      await second.stop()
+    })
+  })
+})

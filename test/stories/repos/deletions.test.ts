@@ -1,0 +1,68 @@
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DomainError, deletionBehind } from '../../../src/domain/core/errors.ts'
+import { repositoriesIn, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
+import { insertLabel } from '../../../src/storage/repos/labels.ts'
+import { testApp } from '../../support/app.ts'
+import { restAt, type SendRest } from '../../support/rest.ts'
+import { type Actor, inviteCast, startTestServer, type TestServer } from '../../support/server.ts'
+
+let server: TestServer
+let send: SendRest
+let bob: Actor
+let sha: string
+
+beforeAll(async () => {
+  server = await startTestServer()
+  bob = (await inviteCast(server.url)).bob
+  send = restAt(server.url)
+  const { body } = await send(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+  sha = (await send(bob, 'GET', '/repos/bob/engine/commits')).body[0].sha
+  // As a deletion does that comes after a call was allowed; the row stands for what the call read before.
+  const path = repositoryPath(repositoriesIn(join(server.data, 'repositories')), body.id)
+  await rename(path, `${path}.gone`)
+})
+
+afterAll(() => server.stop())
+
+describe('a repository that goes while it is worked on', () => {
+  it.each([
+    ['GET', '/commits'],
+    ['GET', '/contents'],
+    ['GET', '/git/refs'],
+    ['GET', '/git/trees/main'],
+    ['GET', '/archive/main.tar.gz'],
+    ['GET', '/commits/main/status'],
+    ['POST', '/contents/new.txt', { content: 'YQ==' }],
+    ['POST', '/tags', { tag_name: 'v1' }],
+  ])('is missing for %s %s, which is no fault', async (method, path, body?: object) => {
+    const { status } = await send(bob, method, `/repos/bob/engine${path}`, body)
+    expect(status).toBe(404)
+  })
+
+  it.each(['git-upload-pack', 'git-receive-pack'])('is missing for %s', async (service) => {
+    const headers = { authorization: bob.authorization }
+    const answer = await fetch(`${server.url}/bob/engine.git/info/refs?service=${service}`, { headers })
+    expect(answer.status).toBe(404)
+  })
+
+  it('is in the log, for the case that nobody deleted it', async () => {
+    await send(bob, 'GET', `/repos/bob/engine/git/commits/${sha}`)
+    const line = { level: 'warn', msg: 'what a call needs is not there any more', request_id: expect.any(String) }
+    expect(server.logged).toContainEqual(expect.objectContaining(line))
+    expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
+  })
+})
+
+describe('a row that would hang off a deleted one', () => {
+  it('is refused as what came too late', async () => {
+    const app = await testApp()
+    const label = { name: 'bug', color: 'ff0000', description: '', exclusive: 0, archived: 0 }
+    const late = transaction(app.db, (tx) => insertLabel(tx, { repository_id: 7, organization_id: null }, label))
+    const error: unknown = await late.catch((reason: unknown) => reason)
+    expect(deletionBehind(error)).toEqual(new DomainError('DELETED_MEANWHILE'))
+    expect(deletionBehind(new Error('a fault'))).toBeUndefined()
+  })
+})

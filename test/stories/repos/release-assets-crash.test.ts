@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { type ClientRequest, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { branchline, serveProcess } from '../../support/process.ts'
+import { restAt } from '../../support/rest.ts'
+import { inviteCast } from '../../support/server.ts'
+
+let data: string
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), 'branchline-'))
+})
+afterAll(() => rm(data, { recursive: true }))
+
+async function storedFiles(): Promise<string[]> {
+  const entries = await readdir(join(data, 'attachments'), { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries.flatMap((entry) => (entry.isFile() ? entry.name : []))
+}
+
+describe('a server that is killed in the middle of an upload', () => {
+  it('shows nothing of the file, and the doctor removes it', async () => {
+    const first = await serveProcess(data)
+    const { bob } = await inviteCast(first.url)
+    const rest = restAt(first.url)
+    await rest(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+    const { id } = (await rest(bob, 'POST', '/repos/bob/engine/releases', { tag_name: 'v1' })).body
+    const assets = `/repos/bob/engine/releases/${id}/assets`
+    const upload: ClientRequest = request(`${first.url}/api/v1${assets}?name=half`, {
+      method: 'POST',
+      headers: { authorization: bob.authorization, 'content-type': 'application/octet-stream' },
+    })
+    const failed = once(upload, 'error')
+    upload.write(Buffer.alloc(100_000))
+    while ((await storedFiles()).length === 0) await new Promise(setImmediate)
+    first.child.kill('SIGKILL')
+    await Promise.all([first.exited, failed])
+
+    const second = await serveProcess(data)
+    const [orphan] = await storedFiles()
+    expect((await restAt(second.url)(bob, 'GET', assets)).body).toEqual([])
+    expect((await fetch(`${second.url}/attachments/${orphan}`)).status).toBe(404)
+    second.child.kill('SIGTERM')
+    expect(await second.exited).toBe(0)
+    const { stdout } = await branchline(['doctor', '--data', data, '--fix'])
+    expect(stdout).toContain(`attachment ${orphan}: nothing leads to its file (repaired)`)
+    expect(await storedFiles()).toEqual([])
+    expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+  })
+})

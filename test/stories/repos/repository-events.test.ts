@@ -1,0 +1,306 @@
+import { execFileSync } from 'node:child_process'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
+import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
+import { PAGE_SIZE } from '../../../src/domain/core/event-logs.ts'
+import {
+  changeWatched,
+  MAX_EVENTS,
+  recordProtectionChange,
+} from '../../../src/domain/repos/events/repository-events.ts'
+import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { findRepositoryEventLog } from '../../../src/storage/repos/repository-events.ts'
+import { tokenOf } from '../../support/callers.ts'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { serveProcess, withFolder } from '../../support/process.ts'
+import { restAt, type SendRest } from '../../support/rest.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  type TestServer,
+} from '../../support/server.ts'
+import { type Watcher, watchRepository } from '../../support/watch.ts'
+
+let server: TestServer
+let cast: Cast
+let client: GitClient
+let rest: SendRest
+const watchers: Watcher<WatchRepositoryResponse>[] = []
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  client = await openGitClient()
+  rest = restAt(server.url)
+})
+afterEach(() => {
+  for (const watcher of watchers.splice(0)) watcher.leave()
+})
+afterAll(async () => {
+  await server.stop()
+  await client.remove()
+})
+
+/** Makes a repository of bob with a first commit, cloned by bob, and begins to watch it on behalf of some. */
+async function watched(name: string) {
+  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
+  const watch = async (who: Actor | undefined, cursor = '') => {
+    const request = { owner: 'bob', repo: name, cursor }
+    const watcher = watchRepository(server.url, 'gRPC', who?.authorization, request)
+    watchers.push(watcher)
+    await watcher.next()
+    return watcher
+  }
+  return {
+    id: body.id as number,
+    path: `/repos/bob/${name}`,
+    git: (...args: string[]) => client.git(name, ...args),
+    watch,
+  }
+}
+
+type Event = NonNullable<WatchRepositoryResponse['event']>
+
+/** So many events of a stream. */
+async function take(watcher: Watcher<WatchRepositoryResponse>, count: number): Promise<Event[]> {
+  const events: Event[] = []
+  while (events.length < count) {
+    const { event } = await watcher.next()
+    if (event) events.push(event)
+  }
+  return events
+}
+
+/** Types and, as far as they have one, names of what events are about. */
+function summary(events: readonly Event[]): string[] {
+  return events.map(({ type, subject: { case: kind, value } }) => {
+    const name = RepositoryEvent_Type[type]
+    if (kind === 'refs') return `${name} ${value.refs.map(({ ref }) => ref).join(' ')}`
+    if (kind === 'release') return `${name} ${value.tagName}`
+    if (kind === 'protection') return `${name} ${value.name}`
+    return kind === 'repository' ? `${name} ${value.owner}/${value.name}` : name
+  })
+}
+
+describe('the events of a repository', () => {
+  it('tell of pushes and of updates over the API, with what refs held, what they hold, and who did it', async () => {
+    const { path, git, watch } = await watched('refs')
+    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    const watcher = await watch(undefined)
+    const before = await git('rev-parse', 'HEAD')
+    const after = await client.commit('refs', 'more')
+    await git('tag', '-a', 'v1', '-m', 'one')
+    const tag = await git('rev-parse', 'v1')
+    await git('push', '-q', 'origin', 'main', 'v1')
+    await rest(cast.carol, 'POST', `${path}/branches`, { new_branch_name: 'topic', old_ref_name: 'main' })
+    await git('push', '-q', 'origin', ':v1')
+    const [pushed, made, deleted] = await take(watcher, 3)
+    expect(pushed).toMatchObject({ actor: { login: 'bob' }, subject: { value: { count: 2 } } })
+    expect(pushed?.subject.value).toMatchObject({
+      refs: [
+        { ref: 'refs/heads/main', oldId: before, newId: after },
+        { ref: 'refs/tags/v1', oldId: '', newId: tag },
+      ],
+    })
+    expect(made).toMatchObject({ actor: { login: 'carol' } })
+    expect(made?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/topic', oldId: '', newId: after }] })
+    expect(deleted?.subject.value).toMatchObject({ refs: [{ ref: 'refs/tags/v1', oldId: tag, newId: '' }] })
+  })
+
+  it('name nobody where the server found out by itself that refs had moved', async () => {
+    const { id, path, watch } = await watched('found')
+    const watcher = await watch(cast.bob)
+    execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'update-ref', 'refs/heads/found', 'main'])
+    expect((await rest(cast.bob, 'GET', `${path}/branches/found`)).status).toBe(200)
+    const [event] = await take(watcher, 1)
+    expect(event?.actor).toBeUndefined()
+    expect(event?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/found' }] })
+  })
+
+  it('are few for a push of many refs, and list as many of them as are reasonable', async () => {
+    const { git, watch } = await watched('many')
+    const watcher = await watch(cast.bob)
+    const head = await git('rev-parse', 'HEAD')
+    const lines = Array.from({ length: 1200 }, (_, i) => `create refs/tags/t${i} ${head}\n`)
+    execFileSync('git', ['-C', `${client.home}/many`, 'update-ref', '--stdin'], { input: lines.join('') })
+    await git('push', '-q', '--tags')
+    const events = await take(watcher, 3)
+    const refs = events.map(({ subject }) => (subject.case === 'refs' ? subject.value : expect.fail('of refs')))
+    expect(refs.map(({ count }) => count)).toEqual([500, 500, 200])
+    for (const { refs: list } of refs) {
+      expect(list.length).toBeGreaterThan(50)
+      expect(list.length).toBeLessThan(200)
+    }
+  })
+
+  it('tell those who see drafts of drafts, those who administer it of rules, and everybody of the rest', async () => {
+    const { path, watch } = await watched('seen')
+    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    const owner = await watch(cast.bob)
+    const writer = await watch(cast.carol)
+    const readingToken = await watch(await tokenOf(server.url, cast.bob, ['read:repository']))
+    const stranger = await watch(undefined)
+
+    const releases = `${path}/releases`
+    const { body: release } = await rest(cast.bob, 'POST', releases, { tag_name: 'v1', draft: true })
+    await rest(cast.bob, 'PATCH', `${releases}/${release.id}`, { name: 'One' })
+    await rest(cast.bob, 'PATCH', `${releases}/${release.id}`, { draft: false })
+    await rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main' })
+    await rest(cast.bob, 'PATCH', `${path}/branch_protections/main`, { enable_push: true })
+    await rest(cast.bob, 'DELETE', `${path}/branch_protections/main`)
+    const rule = { name_pattern: 'v*', whitelist_usernames: ['bob'] }
+    const { body: tagRule } = await rest(cast.bob, 'POST', `${path}/tag_protections`, rule)
+    await rest(cast.bob, 'DELETE', `${path}/tag_protections/${tagRule.id}`)
+    await rest(cast.bob, 'DELETE', `${releases}/${release.id}`)
+    await rest(cast.bob, 'PATCH', path, { description: 'to be seen' })
+
+    const drafts = ['RELEASE_DRAFTED v1', 'RELEASE_EDITED v1']
+    const published = ['REFS_UPDATED refs/tags/v1', 'RELEASE_PUBLISHED v1']
+    const rules = [
+      'BRANCH_PROTECTION_CREATED main',
+      'BRANCH_PROTECTION_EDITED main',
+      'BRANCH_PROTECTION_DELETED main',
+      'TAG_PROTECTION_CREATED v*',
+      'TAG_PROTECTION_DELETED v*',
+    ]
+    const others = ['RELEASE_DELETED v1', 'REPOSITORY_EDITED bob/seen']
+    expect(summary(await take(owner, 11))).toEqual([...drafts, ...published, ...rules, ...others])
+    expect(summary(await take(writer, 6))).toEqual([...drafts, ...published, ...others])
+    // Bob administers it by any token, but what drafts are about takes one that may write.
+    expect(summary(await take(readingToken, 9))).toEqual([...published, ...rules, ...others])
+    expect(summary(await take(stranger, 4))).toEqual([...published, ...others])
+  })
+
+  it('go on when it is renamed, archived and given away', async () => {
+    const { path, watch } = await watched('moving')
+    const watcher = await watch(cast.bob)
+    await rest(cast.bob, 'PATCH', path, { name: 'moved' })
+    await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: true })
+    await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: false })
+    await rest(cast.ada, 'POST', '/repos/bob/moved/transfer', { new_owner: 'carol' })
+    // Each shows what it is like when it is sent.
+    const types = (await take(watcher, 4)).map(({ type }) => RepositoryEvent_Type[type])
+    expect(types).toEqual([
+      'REPOSITORY_RENAMED',
+      'REPOSITORY_ARCHIVED',
+      'REPOSITORY_UNARCHIVED',
+      'REPOSITORY_TRANSFERRED',
+    ])
+  })
+
+  it('are read from the database no faster than a slow client takes them', async () => {
+    const { app } = server
+    const { id, watch } = await watched('slow')
+    const watcher = await watch(cast.bob)
+    const reads = vi.spyOn(app.db, 'selectFrom')
+    const eventsRead = () =>
+      reads.mock.calls.filter(([table]) => String(table) === 'repository_event_logs as log').length * PAGE_SIZE
+    const name = 'x'.repeat(32 * 1024)
+    await changeWatched(app, async (tx) => {
+      for (let i = 0; i < MANY; i++) {
+        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', { id: i, name })
+      }
+    })
+    for (let before = -1; before !== eventsRead(); ) {
+      before = eventsRead()
+      for (let i = 0; i < 500; i++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    // Sockets and clients hold some megabytes between them before the server notices.
+    expect(eventsRead()).toBeGreaterThan(0)
+    expect(eventsRead()).toBeLessThan(MANY / 2)
+    reads.mockRestore()
+    expect(await take(watcher, MANY / 10)).toHaveLength(MANY / 10)
+  })
+
+  it('are forgotten, oldest first, when there are too many, and a cursor from before is refused', async () => {
+    const { app } = server
+    const { id, path, watch } = await watched('long')
+    const owner = cast.bob.authorization
+    const first = watchRepository(server.url, 'gRPC', owner, { owner: 'bob', repo: 'long' })
+    watchers.push(first)
+    const { cursor } = await first.next()
+    const surplus = 500
+    await changeWatched(app, async (tx) => {
+      for (let i = 0; i < MAX_EVENTS + surplus; i++) {
+        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', { id: i, name: 'v*' })
+      }
+    })
+    await vi.waitFor(async () => {
+      const log = await findRepositoryEventLog(app.db, id)
+      expect(log.count).toBe(MAX_EVENTS)
+    })
+    const late = watchRepository(server.url, 'gRPC', owner, { owner: 'bob', repo: 'long', cursor })
+    watchers.push(late)
+    await expect(late.next()).rejects.toMatchObject({ rawMessage: expect.stringContaining('cursor') })
+    const now = await watch(cast.bob)
+    await rest(cast.bob, 'PATCH', path, { description: 'on' })
+    expect(summary(await take(now, 1))).toEqual(['REPOSITORY_EDITED bob/long'])
+  })
+
+  it('come once each and in order, however often the server is killed while refs move', async () => {
+    await withFolder(async (data) => {
+      let process = await serveProcess(data)
+      try {
+        await inviteCast(process.url)
+        const ada = await signIn(process.url, 'ada')
+        await restAt(process.url)(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true })
+        const received: string[] = []
+        const acknowledged: string[] = []
+        let cursor = ''
+        for (let life = 1; life <= 3; life++) {
+          const request = { owner: 'ada', repo: 'lives', cursor }
+          const watcher = watchRepository(process.url, 'REST', ada.authorization, request)
+          cursor = (await watcher.next()).cursor
+          const making = makeBranches(restAt(process.url), ada, `life${life}`, acknowledged)
+          for (const wanted = received.length + 8; received.length < wanted; ) {
+            const answer = await watcher.next()
+            cursor = answer.cursor
+            if (answer.event?.subject.case === 'refs') received.push(...answer.event.subject.value.refs.map(refOf))
+          }
+          process.child.kill('SIGKILL')
+          await process.exited
+          await making
+          watcher.leave()
+          process = await serveProcess(data)
+        }
+        const { body } = await restAt(process.url)(ada, 'GET', '/repos/ada/lives/branches?limit=50')
+        const made = body.length - 1
+        const watcher = watchRepository(process.url, 'REST', ada.authorization, { owner: 'ada', repo: 'lives', cursor })
+        while (received.length < made) {
+          const { event } = await watcher.next()
+          if (event?.subject.case === 'refs') received.push(...event.subject.value.refs.map(refOf))
+        }
+        watcher.leave()
+        expect(new Set(received).size).toBe(received.length)
+        expect(received.filter((ref) => acknowledged.includes(ref))).toEqual(acknowledged)
+      } finally {
+        process.child.kill('SIGKILL')
+        await process.exited
+      }
+    })
+  })
+})
+
+const refOf = ({ ref }: { ref: string }) => ref
+
+/** Some 60 MB of answers: more than all sockets and clients on the way hold. */
+const MANY = 2_000
+
+/** Makes branches until the server is gone. */
+async function makeBranches(rest: SendRest, who: Actor, prefix: string, acknowledged: string[]): Promise<void> {
+  try {
+    for (let i = 0; i < 15; i++) {
+      const body = { new_branch_name: `${prefix}-${i}`, old_ref_name: 'main' }
+      if ((await rest(who, 'POST', '/repos/ada/lives/branches', body)).status === 201) {
+        acknowledged.push(`refs/heads/${prefix}-${i}`)
+      }
+    }
+  } catch {
+    // The server is gone.
+  }
+}

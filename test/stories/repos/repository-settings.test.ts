@@ -1,0 +1,328 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { callerNamed } from '../../support/callers.ts'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { restAt, type SendRest } from '../../support/rest.ts'
+import { type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+let send: SendRest
+let client: GitClient
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  send = restAt(server.url)
+  client = await openGitClient()
+})
+afterAll(async () => {
+  await server.stop()
+  await client.remove()
+})
+
+const make = async (name: string, settings: object = {}) => {
+  const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })
+  expect(made.status).toBe(201)
+  return made.body
+}
+
+describe('the message of a repository', () => {
+  it('has every property that compatible clients read, with its default', async () => {
+    const made = await make('whole')
+    const url = `${server.url}/api/v1/repos/bob/whole`
+    expect(made).toEqual({
+      id: expect.any(Number),
+      owner: expect.objectContaining({ login: 'bob', username: 'bob', visibility: 'public' }),
+      name: 'whole',
+      full_name: 'bob/whole',
+      description: '',
+      website: '',
+      empty: true,
+      private: false,
+      internal: false,
+      fork: false,
+      template: false,
+      mirror: false,
+      archived: false,
+      size: 0,
+      language: '',
+      languages_url: `${url}/languages`,
+      html_url: `${server.url}/bob/whole`,
+      url,
+      link: '',
+      ssh_url: '',
+      clone_url: `${server.url}/bob/whole.git`,
+      original_url: '',
+      avatar_url: '',
+      stars_count: 0,
+      forks_count: 0,
+      watchers_count: 0,
+      branch_count: 0,
+      open_issues_count: 0,
+      open_pr_counter: 0,
+      release_counter: 0,
+      default_branch: 'main',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      updated_at: made.created_at,
+      archived_at: '1970-01-01T00:00:00Z',
+      permissions: { admin: true, push: true, pull: true },
+      has_code: true,
+      has_issues: false,
+      has_pull_requests: true,
+      has_releases: true,
+      has_wiki: false,
+      has_projects: false,
+      has_packages: false,
+      has_actions: false,
+      projects_mode: 'all',
+      ignore_whitespace_conflicts: false,
+      allow_merge_commits: true,
+      allow_rebase: true,
+      allow_rebase_explicit: true,
+      allow_squash_merge: true,
+      allow_fast_forward_only_merge: true,
+      allow_merge_update: true,
+      allow_rebase_update: true,
+      allow_manual_merge: false,
+      autodetect_manual_merge: false,
+      default_delete_branch_after_merge: false,
+      default_allow_maintainer_edit: true,
+      default_merge_style: 'merge',
+      default_update_style: 'merge',
+      mirror_interval: '',
+      mirror_updated: '0001-01-01T00:00:00Z',
+      mirror_last_sync_at: '0001-01-01T00:00:00Z',
+      object_format_name: 'sha1',
+      topics: [],
+      licenses: [],
+    })
+  })
+
+  it('is the same by number and over gRPC', async () => {
+    const { id } = await make('numbered')
+    const byName = await send(cast.bob, 'GET', '/repos/bob/numbered')
+    expect((await send(cast.bob, 'GET', `/repositories/${id}`)).body).toEqual(byName.body)
+    const rpc = createClient(RepositoryService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    expect(await rpc.getRepositoryById({ id: BigInt(id) })).toMatchObject({
+      fullName: 'bob/numbered',
+      hasIssues: false,
+    })
+    expect((await send(cast.bob, 'GET', '/repositories/999999')).status).toBe(404)
+    expect((await send(cast.bob, 'GET', '/repositories/none')).status).toBe(404)
+  })
+
+  it('has the size on disk, some time after a push', async () => {
+    await make('sized', { auto_init: true })
+    await server.app.background.settled()
+    expect((await send(undefined, 'GET', '/repos/bob/sized')).body.size).toBeGreaterThan(0)
+  })
+
+  it('has a merge style that the operator chose', async () => {
+    const other = await startTestServer({ settings: { defaultMergeStyle: 'squash' } })
+    const { bob } = await inviteCast(other.url)
+    const made = await restAt(other.url)(bob, 'POST', '/user/repos', { name: 'squashed' })
+    expect(made.body.default_merge_style).toBe('squash')
+    await other.stop()
+  })
+})
+
+describe('a new repository', () => {
+  it.each<[object, number, string]>([
+    [{ object_format_name: 'sha1', template: true, readme: 'Default', auto_init: true }, 201, ''],
+    [{ object_format_name: 'sha256' }, 422, 'object format is not supported: sha256'],
+    [{ auto_init: true, readme: 'Novel' }, 400, 'readme template does not exist: Novel'],
+    [{ auto_init: true, license: 'MIT' }, 400, 'license template does not exist: MIT'],
+    [{ auto_init: true, gitignores: 'Go' }, 400, 'gitignores template does not exist: Go'],
+    // Templates are for the first commit, of which there is none.
+    [{ license: 'MIT' }, 201, ''],
+    [{ name: '-' }, 422, ''],
+    [{ name: 'a/b' }, 422, ''],
+    [{ name: 'späße' }, 422, ''],
+  ])('is made of %j: %i', async (settings, status, message) => {
+    const name = `new-${Math.trunc(performance.now() * 1000)}`
+    const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })
+    expect(made.status).toBe(status)
+    if (status !== 201) expect(made.body.message).toContain(message)
+    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(status === 201 ? 200 : 404)
+  })
+
+  it('of an organisation is for those whom it lets', async () => {
+    expect((await send(cast.bob, 'POST', '/orgs', { username: 'acme' })).status).toBe(201)
+    const made = await send(cast.bob, 'POST', '/orgs/acme/repos', { name: 'anvil', auto_init: true })
+    expect([made.status, made.body.full_name]).toEqual([201, 'acme/anvil'])
+    expect((await send(cast.bob, 'POST', '/org/acme/repos', { name: 'ANVIL' })).status).toBe(409)
+    expect((await send(cast.carol, 'POST', '/orgs/acme/repos', { name: 'mine' })).status).toBe(403)
+    expect((await send(cast.carol, 'POST', '/orgs/nobody/repos', { name: 'mine' })).status).toBe(404)
+  })
+
+  it('of an organisation is administered by who made it', async () => {
+    const team = { name: 'makers', permission: 'read', units: ['repo.code'], can_create_org_repo: true }
+    const { body } = await send(cast.bob, 'POST', '/orgs/acme/teams', team)
+    expect((await send(cast.bob, 'PUT', `/teams/${body.id}/members/carol`)).status).toBe(204)
+    const made = await send(cast.carol, 'POST', '/orgs/acme/repos', { name: 'carols', private: true })
+    expect([made.status, made.body.permissions]).toEqual([201, { admin: true, push: true, pull: true }])
+  })
+})
+
+describe('settings', () => {
+  it('are changed one and all, and what is null stays', async () => {
+    await make('settings', { description: 'kept' })
+    const edit = {
+      website: 'https://example.org',
+      template: true,
+      has_issues: false,
+      has_releases: false,
+      allow_rebase: false,
+      allow_manual_merge: true,
+      autodetect_manual_merge: true,
+      default_merge_style: 'rebase-merge',
+      default_update_style: 'rebase',
+      default_allow_maintainer_edit: false,
+    }
+    const edited = await send(cast.bob, 'PATCH', '/repos/bob/settings', {
+      ...edit,
+      description: null,
+      private: null,
+      name: '',
+      default_branch: null,
+      has_wiki: true,
+      internal_tracker: { enable_time_tracker: true },
+    })
+    expect(edited.status).toBe(200)
+    expect(edited.body).toMatchObject({ ...edit, description: 'kept', private: false, has_wiki: false })
+    expect((await send(undefined, 'GET', '/repos/bob/settings')).body).toMatchObject(edit)
+  })
+
+  it('of pull requests mean nothing while these are not in use, and are as before when they are again', async () => {
+    await make('without-pulls')
+    await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', { allow_rebase: false, default_merge_style: 'squash' })
+    const edit = { has_pull_requests: false, allow_squash_merge: false, default_merge_style: 'rebase' }
+    const off = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', edit)
+    expect(off.body).toMatchObject({
+      has_pull_requests: false,
+      allow_merge_commits: false,
+      allow_merge_update: false,
+      default_allow_maintainer_edit: false,
+      allow_manual_merge: true,
+      default_merge_style: 'merge',
+    })
+    const on = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', { has_pull_requests: true })
+    expect(on.body).toMatchObject({ allow_rebase: false, allow_squash_merge: true, default_merge_style: 'squash' })
+  })
+
+  it.each<[object, string]>([
+    [{ default_merge_style: 'octopus' }, 'default_merge_style cannot be "octopus"'],
+    [{ default_update_style: 'squash' }, 'default_update_style cannot be "squash"'],
+    [{ has_pull_requests: false, default_merge_style: 'octopus' }, 'default_merge_style'],
+    [{ default_target_branch: 'nowhere' }, 'default_target_branch'],
+    [{ default_branch: 'nowhere' }, 'nowhere'],
+    [{ name: '..' }, '..'],
+    [{ website: 'x'.repeat(1025) }, 'website'],
+    [{ private: 'perhaps' }, ''],
+  ])('are refused as a whole: %j', async (edit, message) => {
+    await send(cast.bob, 'POST', '/user/repos', { name: 'refused', auto_init: true })
+    const refused = await send(cast.bob, 'PATCH', '/repos/bob/refused', { description: 'changed', ...edit })
+    expect(refused.status).toBe(422)
+    expect(refused.body.message).toContain(message)
+    expect((await send(cast.bob, 'GET', '/repos/bob/refused')).body.description).toBe('')
+  })
+
+  it('are for those who administer the repository', async () => {
+    await make('guarded')
+    const statusFor = async (caller: string) => {
+      const who = await callerNamed(server.url, cast, caller)
+      return (await send(who, 'PATCH', '/repos/bob/guarded', { description: caller })).status
+    }
+    expect(await statusFor('nobody')).toBe(401)
+    expect(await statusFor('carol')).toBe(403)
+    expect(await statusFor('read:repository')).toBe(403)
+    expect(await statusFor('write:user')).toBe(403)
+    expect(await statusFor('write:repository')).toBe(200)
+    expect(await statusFor('ada')).toBe(200)
+    await send(cast.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'write' })
+    expect(await statusFor('carol')).toBe(403)
+    await send(cast.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'admin' })
+    expect(await statusFor('carol')).toBe(200)
+  })
+
+  it('do not take a repository out of the sight of who changes them', async () => {
+    await make('in-sight')
+    const token = await callerNamed(server.url, cast, 'public-only')
+    expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: true })).status).toBe(403)
+    expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: false })).status).toBe(200)
+    const hidden = await send(token, 'POST', '/orgs/acme/repos', { name: 'out-of-sight', private: true })
+    expect([hidden.status, (await send(cast.bob, 'GET', '/repos/acme/out-of-sight')).status]).toEqual([403, 404])
+  })
+
+  it('hide a repository at once, and its forks with it', async () => {
+    const { id } = await make('hidden', { auto_init: true })
+    expect((await send(cast.carol, 'POST', '/repos/bob/hidden/forks', {})).status).toBe(202)
+    expect((await send(cast.bob, 'GET', '/repos/carol/hidden')).body.parent.full_name).toBe('bob/hidden')
+    await send(cast.bob, 'PATCH', '/repos/bob/hidden', { private: true })
+    expect((await send(cast.carol, 'GET', '/repos/bob/hidden')).status).toBe(404)
+    expect((await send(cast.carol, 'GET', `/repositories/${id}`)).status).toBe(404)
+    expect((await send(undefined, 'GET', '/repos/search?q=hidden')).body.data).toEqual([])
+    expect((await send(undefined, 'GET', '/users/bob/repos?limit=50')).body).not.toContainEqual(
+      expect.objectContaining({ name: 'hidden' }),
+    )
+    await expect(client.git('.', 'ls-remote', remoteOf(server.url, 'bob/hidden'))).rejects.toThrow()
+    expect((await send(undefined, 'GET', '/repos/carol/hidden')).status).toBe(404)
+    const fork = await send(cast.carol, 'GET', '/repos/carol/hidden')
+    expect(fork.body).toMatchObject({ fork: true, private: true })
+    expect(fork.body).not.toHaveProperty('parent')
+  })
+})
+
+describe('a repository that was renamed', () => {
+  it('leads every request to where it is now, path and query', async () => {
+    await make('before', { auto_init: true })
+    await send(cast.bob, 'PATCH', '/repos/bob/before', { name: 'After' })
+    const cases: [method: string, path: string, location: string][] = [
+      ['GET', '/repos/bob/before', '/repos/bob/After'],
+      ['GET', '/repos/BOB/Before/labels?page=2&q=a%2Fb', '/repos/bob/After/labels?page=2&q=a%2Fb'],
+      ['GET', '/repos/bob/before/contents/docs%2Fa/b', '/repos/bob/After/contents/docs%2Fa/b'],
+      ['GET', '/repos/bob/before/', '/repos/bob/After/'],
+      // Followed to the repository itself, it would delete that.
+      ['DELETE', '/repos/%62ob/bef%6Fre/labels/5', '/repos/bob/After/labels/5'],
+      ['POST', '/repos/bob/before/labels', '/repos/bob/After/labels'],
+      ['PATCH', '/repos/bob/before', '/repos/bob/After'],
+      ['DELETE', '/repos/bob/before', '/repos/bob/After'],
+    ]
+    for (const [method, path, location] of cases) {
+      const moved = await send(cast.bob, method, path, method === 'GET' ? undefined : { name: 'x', color: '#fff' })
+      expect([method, path, moved.status, moved.headers.get('location')]).toEqual([
+        method,
+        path,
+        301,
+        `/api/v1${location}`,
+      ])
+    }
+    const followed = await fetch(`${server.url}/api/v1/repos/bob/before/labels`)
+    expect([followed.status, followed.url]).toEqual([200, `${server.url}/api/v1/repos/bob/After/labels`])
+  })
+
+  it('tells RPC clients in metadata', async () => {
+    const rpc = createClient(RepositoryService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    await expect(rpc.getRepository({ owner: 'bob', repo: 'before' })).rejects.toMatchObject({
+      rawMessage: 'the repository is bob/After now',
+    })
+  })
+
+  it('is not given away to strangers by its old name', async () => {
+    await make('whispered', { private: true })
+    await send(cast.bob, 'PATCH', '/repos/bob/whispered', { name: 'silent' })
+    expect((await send(cast.carol, 'GET', '/repos/bob/whispered')).status).toBe(404)
+  })
+
+  it('leaves its name free, and gets it back', async () => {
+    await make('there')
+    await send(cast.bob, 'PATCH', '/repos/bob/there', { name: 'back' })
+    expect((await send(cast.bob, 'PATCH', '/repos/bob/back', { name: 'There' })).body.full_name).toBe('bob/There')
+    expect((await send(cast.bob, 'GET', '/repos/bob/there')).status).toBe(200)
+    expect((await send(cast.bob, 'GET', '/repos/bob/back')).headers.get('location')).toBe('/api/v1/repos/bob/There')
+    await make('back')
+    expect((await send(cast.bob, 'GET', '/repos/bob/back')).status).toBe(200)
+  })
+})

@@ -1,0 +1,228 @@
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { callerNamed } from '../../support/callers.ts'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { restAt, type SendRest } from '../../support/rest.ts'
+import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+
+let server: TestServer
+let cast: Cast
+let send: SendRest
+let client: GitClient
+/** A repository of bob that each test has to itself. */
+let name: string
+let count = 0
+
+beforeAll(async () => {
+  server = await startTestServer()
+  cast = await inviteCast(server.url)
+  send = restAt(server.url)
+  client = await openGitClient()
+  await send(cast.bob, 'POST', '/orgs', { username: 'acme' })
+  await send(cast.carol, 'POST', '/orgs', { username: 'globex' })
+})
+afterAll(async () => {
+  await server.stop()
+  await client.remove()
+})
+beforeEach(async () => {
+  count += 1
+  name = `gift-${count}`
+  await send(cast.bob, 'POST', '/user/repos', { name, private: true, auto_init: true })
+})
+
+const transfer = (newOwner: string, more: object = {}) =>
+  send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: newOwner, ...more })
+const answer = (who: Cast['bob'], word: 'accept' | 'reject') => send(who, 'POST', `/repos/bob/${name}/transfer/${word}`)
+
+describe('a repository that is given to another user', () => {
+  it('stays where it is until it is accepted, and can be looked at meanwhile', async () => {
+    const offered = await transfer('Carol')
+    expect(offered.status).toBe(202)
+    expect(offered.body).toMatchObject({
+      full_name: `bob/${name}`,
+      repo_transfer: { doer: { login: 'bob' }, recipient: { login: 'carol' }, teams: [] },
+    })
+    const seen = await send(cast.carol, 'GET', `/repos/bob/${name}`)
+    expect(seen.body).toMatchObject({
+      permissions: { admin: false, push: false, pull: true },
+      repo_transfer: { recipient: { login: 'carol' } },
+    })
+    const accepted = await answer(cast.carol, 'accept')
+    expect(accepted.status).toBe(202)
+    expect(accepted.body).toMatchObject({ full_name: `carol/${name}`, permissions: { admin: true } })
+    expect(accepted.body).not.toHaveProperty('repo_transfer')
+    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(404)
+    expect((await send(cast.carol, 'GET', `/repos/carol/${name}/collaborators`)).body).toEqual([])
+  })
+
+  it('leads those who name it by its old owner to the new one, git too', async () => {
+    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
+    await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'carol', PASSWORD), name)
+    await transfer('carol')
+    await answer(cast.carol, 'accept')
+    const moved = await send(undefined, 'GET', `/repos/bob/${name}/contents/README.md?ref=main`)
+    expect([moved.status, moved.headers.get('location')]).toEqual([
+      301,
+      `/api/v1/repos/carol/${name}/contents/README.md?ref=main`,
+    ])
+    await client.commit(name, 'pushed by the old URL')
+    await client.git(name, 'push', '-q', 'origin', 'HEAD')
+    const head = await client.git(name, 'rev-parse', 'HEAD')
+    expect(await client.git('.', 'ls-remote', remoteOf(server.url, `carol/${name}`), 'main')).toContain(head)
+    // The old owner can use the name again, and it is theirs then.
+    expect((await send(cast.bob, 'POST', '/user/repos', { name })).status).toBe(201)
+    expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body.owner.login).toBe('bob')
+  })
+
+  it('can be rejected, which takes the look at it away', async () => {
+    await transfer('carol')
+    const rejected = await answer(cast.carol, 'reject')
+    expect([rejected.status, rejected.body.full_name]).toEqual([200, `bob/${name}`])
+    expect(rejected.body).not.toHaveProperty('repo_transfer')
+    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
+    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty('repo_transfer')
+  })
+
+  it('can be taken back, and leaves collaborators what they had', async () => {
+    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+    await transfer('carol')
+    expect((await answer(cast.bob, 'reject')).status).toBe(200)
+    expect((await answer(cast.carol, 'accept')).status).toBe(404)
+    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
+  })
+
+  it('is offered once, and accepted by whom it is offered to', async () => {
+    expect((await answer(cast.bob, 'accept')).status).toBe(404)
+    await transfer('carol')
+    expect((await transfer('carol')).status).toBe(409)
+    expect((await transfer('acme')).status).toBe(409)
+    expect((await answer(cast.bob, 'accept')).status).toBe(403)
+    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
+    await send(cast.carol, 'POST', '/user/repos', { name })
+    expect((await answer(cast.carol, 'accept')).status).toBe(409)
+    await send(cast.carol, 'DELETE', `/repos/carol/${name}`)
+    expect((await answer(cast.carol, 'accept')).status).toBe(202)
+  })
+
+  it('leaves a recipient who was let in further meanwhile what they have', async () => {
+    await transfer('carol')
+    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+    expect((await answer(cast.carol, 'reject')).status).toBe(200)
+    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
+  })
+
+  it('cannot be taken from an organisation by a friend of who owned it once', async () => {
+    await send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'acme' })
+    const [owners] = (await send(cast.bob, 'GET', '/orgs/acme/teams')).body
+    await send(cast.bob, 'PUT', `/teams/${owners.id}/members/ada`)
+    await send(cast.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'carol' })
+    await send(cast.ada, 'DELETE', `/teams/${owners.id}/members/bob`)
+    const stolen = await send(cast.carol, 'POST', `/repos/acme/${name}/transfer/accept`)
+    await send(cast.ada, 'PUT', `/teams/${owners.id}/members/bob`)
+    await send(cast.bob, 'DELETE', `/teams/${owners.id}/members/ada`)
+    expect(stolen.status).toBe(404)
+    expect((await send(cast.bob, 'POST', `/repos/acme/${name}/transfer/reject`)).status).toBe(200)
+  })
+
+  it('is not told to others that it is offered', async () => {
+    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
+    await transfer('carol')
+    expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty('repo_transfer')
+    const { body } = await send(cast.carol, 'GET', `/repos/search?q=${name}`)
+    expect(body.data[0].repo_transfer.recipient.login).toBe('carol')
+  })
+
+  it('changes hands at once when an administrator of the instance says so', async () => {
+    const given = await send(cast.ada, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'carol' })
+    expect([given.status, given.body.full_name]).toEqual([202, `carol/${name}`])
+  })
+
+  it('over gRPC too', async () => {
+    const as = (who: Cast['bob']) => createClient(RepositoryService, transportTo(server.url, 'gRPC', who.authorization))
+    const offered = await as(cast.bob).transferRepository({ owner: 'bob', repo: name, newOwner: 'carol' })
+    expect(offered.repoTransfer?.recipient?.login).toBe('carol')
+    const accepted = await as(cast.carol).acceptRepositoryTransfer({ owner: 'bob', repo: name })
+    expect(accepted.fullName).toBe(`carol/${name}`)
+  })
+})
+
+describe('a repository that is given to an organisation', () => {
+  it('changes hands at once, and what teams had ends', async () => {
+    const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
+    const own = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body.id
+    await send(cast.bob, 'PUT', `/teams/${own}/members/carol`)
+    const given = await transfer('ACME', { team_ids: [own, own] })
+    expect([given.status, given.body.full_name]).toEqual([202, `acme/${name}`])
+    expect((await send(cast.carol, 'GET', `/repos/acme/${name}`)).body.permissions.push).toBe(true)
+    // And back again.
+    const back = await send(cast.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'bob' })
+    expect([back.status, back.body.full_name]).toEqual([202, `bob/${name}`])
+    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
+    expect((await send(cast.bob, 'GET', `/teams/${own}/repos`)).body).toEqual([])
+    expect((await send(cast.bob, 'GET', `/repos/acme/${name}`)).headers.get('location')).toBe(
+      `/api/v1/repos/bob/${name}`,
+    )
+  })
+
+  it('names a team as often as it likes, for the price of once', async () => {
+    const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
+    const { id } = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body
+    // Half a million looks and rows would take longer than the test may.
+    expect((await transfer('acme', { team_ids: Array(500_000).fill(id) })).status).toBe(202)
+  })
+
+  it('has to be given by somebody who may make repositories in it', async () => {
+    expect((await transfer('globex')).status).toBe(403)
+  })
+
+  it('goes to teams of that organisation only', async () => {
+    const { body } = await send(cast.carol, 'GET', '/orgs/globex/teams')
+    const refused = await transfer('acme', { team_ids: [body[0].id] })
+    expect([refused.status, refused.body.message]).toEqual([422, `the new owner has no team ${body[0].id}`])
+    expect((await transfer('carol', { team_ids: [1] })).status).toBe(422)
+  })
+})
+
+describe('what cannot be given away', () => {
+  it.each<[caller: string, status: number]>([
+    ['nobody', 401],
+    ['carol', 404],
+    ['read:repository', 403],
+    ['write:user', 403],
+    ['public-only', 404],
+  ])('by %s: %i', async (caller, status) => {
+    const who = await callerNamed(server.url, cast, caller)
+    const refused = await send(who, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'carol' })
+    expect(refused.status).toBe(status)
+  })
+
+  it('is what one only administers', async () => {
+    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'admin' })
+    const refused = await send(cast.carol, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'carol' })
+    expect(refused.status).toBe(403)
+  })
+
+  it('is what is archived, to nobody, to oneself, or to who has one of that name or has blocked the giver', async () => {
+    expect((await transfer('nobody')).status).toBe(404)
+    expect((await transfer('')).status).toBe(404)
+    expect((await transfer('bob')).status).toBe(409)
+    await send(cast.bob, 'POST', '/orgs/acme/repos', { name })
+    expect((await transfer('acme')).status).toBe(409)
+    await send(cast.carol, 'PUT', '/user/blocks/bob')
+    expect((await transfer('carol')).status).toBe(403)
+    await send(cast.carol, 'DELETE', '/user/blocks/bob')
+    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { archived: true })
+    expect((await transfer('carol')).status).toBe(423)
+  })
+
+  it('is a fork to who has one of the same repository', async () => {
+    await send(cast.ada, 'POST', '/user/repos', { name: `base-${count}`, auto_init: true })
+    const fork = async (who: Cast['bob'], forkName: string) =>
+      (await send(who, 'POST', `/repos/ada/base-${count}/forks`, { name: forkName })).status
+    expect([await fork(cast.bob, `fork-${count}`), await fork(cast.carol, `other-${count}`)]).toEqual([202, 202])
+    const given = await send(cast.ada, 'POST', `/repos/bob/fork-${count}/transfer`, { new_owner: 'carol' })
+    expect([given.status, given.body.message]).toEqual([409, expect.stringContaining('fork')])
+  })
+})

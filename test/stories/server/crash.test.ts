@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { restAt } from '../../support/rest.ts'
+import { type Actor, inviteCast, PASSWORD } from '../../support/server.ts'
+
+/** Acknowledged writes, at the least, before the story ends. */
+const WRITES = 300
+
+/** Acknowledged writes after which the server is killed, at a moment that differs each time. */
+const WRITES_OF_A_LIFE = 30
+const LONGEST_DELAY_MS = 100
+
+/** Ten lives and the look at everything after each take twenty seconds on an idle machine. */
+const TIMEOUT_MS = 600_000
+
+/** What the server has said yes to. */
+interface Acknowledged {
+  /** Commits by branch; each has a tag of its name, too. */
+  readonly branches: Map<string, string>
+  readonly files: Set<string>
+  readonly repositories: Set<string>
+  readonly statuses: Set<string>
+}
+
+const countOf = ({ branches, files, repositories, statuses }: Acknowledged) =>
+  branches.size + files.size + repositories.size + statuses.size
+
+describe('a server that is killed again and again while it is written to', () => {
+  let data: string
+  let client: GitClient
+
+  beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), 'branchline-'))
+    client = await openGitClient()
+  })
+  afterAll(async () => {
+    await rm(data, { recursive: true })
+    await client.remove()
+  })
+
+  it(
+    `keeps every write that it acknowledged, ${WRITES} of them, and what it keeps is sound`,
+    async () => {
+      const acknowledged: Acknowledged = {
+        branches: new Map(),
+        files: new Set(),
+        repositories: new Set(),
+        statuses: new Set(),
+      }
+      const first = await serveProcess(data)
+      const { bob } = await inviteCast(first.url)
+      for (const name of ['pushed', 'written']) {
+        await restAt(first.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
+      }
+      await client.git('.', 'clone', '-q', remoteOf(first.url, 'bob/pushed'), 'mine')
+      const [commit = ''] = (await client.git('.', 'ls-remote', remoteOf(first.url, 'bob/written'), 'main')).split('\t')
+      for (let server = first; ; server = await serveProcess(data)) {
+        await client.git('mine', 'remote', 'set-url', 'origin', remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD))
+        await expectAll(server, bob, commit, acknowledged)
+        if (countOf(acknowledged) >= WRITES) {
+          server.child.kill('SIGTERM')
+          expect(await server.exited).toBe(0)
+          break
+        }
+        await writeUntilKilled(server, bob, commit, acknowledged)
+      }
+      expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
+      for (const shard of (await readdir(join(data, 'repositories'))).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+        for (const folder of await readdir(join(data, 'repositories', shard))) {
+          const path = join(data, 'repositories', shard, folder)
+          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], { stdio: 'pipe' })
+        }
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+  async function writeUntilKilled(server: ServerProcess, bob: Actor, commit: string, acknowledged: Acknowledged) {
+    const rest = restAt(server.url)
+    const { branches, files, repositories, statuses } = acknowledged
+    let isKilled = false
+    const write = async (work: (name: string) => Promise<void>) => {
+      // What fails has not been acknowledged.
+      while (!isKilled) await work(uniqueName()).catch(() => {})
+    }
+    const send = async (path: string, body: object, name: string, accepted: Set<string>) => {
+      const { status } = await rest(bob, 'POST', path, body)
+      if (status === 201) accepted.add(name)
+    }
+    const writers = [
+      write(async (name) => {
+        const id = await client.commit('mine', name)
+        const refs = [`HEAD:refs/heads/${name}`, `HEAD:refs/tags/${name}`, '+HEAD:refs/heads/main']
+        await client.git('mine', 'push', '-q', '--atomic', 'origin', ...refs)
+        branches.set(name, id)
+      }),
+      write((name) => {
+        const body = { content: Buffer.from(name).toString('base64') }
+        return send(`/repos/bob/written/contents/${name}.txt`, body, name, files)
+      }),
+      write((name) => send('/user/repos', { name, auto_init: true }, name, repositories)),
+      write((name) =>
+        send(`/repos/bob/written/statuses/${commit}`, { state: 'success', context: name }, name, statuses),
+      ),
+    ]
+    const enough = countOf(acknowledged) + WRITES_OF_A_LIFE
+    while (countOf(acknowledged) < enough) await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_DELAY_MS))
+    server.child.kill('SIGKILL')
+    isKilled = true
+    await server.exited
+    await Promise.all(writers)
+  }
+
+  async function expectAll(server: ServerProcess, bob: Actor, commit: string, acknowledged: Acknowledged) {
+    const rest = restAt(server.url)
+    const listed = await client.git('.', 'ls-remote', remoteOf(server.url, 'bob/pushed'))
+    const refs = new Map(listed.split('\n').map((line) => line.split('\t').reverse() as [string, string]))
+    for (const [name, id] of acknowledged.branches) {
+      expect([name, refs.get(`refs/heads/${name}`), refs.get(`refs/tags/${name}`)]).toEqual([name, id, id])
+    }
+    const heads = [...refs.keys()].filter((ref) => ref.startsWith('refs/heads/'))
+    const { body: pushed } = await rest(bob, 'GET', '/repos/bob/pushed')
+    expect(pushed.branch_count).toBe(heads.length)
+
+    const { body: folder } = await rest(bob, 'GET', '/repos/bob/written/contents')
+    const found = new Set(folder.map(({ name }: { name: string }) => name.replace('.txt', '')))
+    expect([...acknowledged.files].filter((name) => !found.has(name))).toEqual([])
+    for (const name of acknowledged.repositories) {
+      expect((await rest(bob, 'GET', `/repos/bob/${name}`)).body).toMatchObject({ name, empty: false })
+    }
+    const contexts = new Set<string>()
+    for (let page = 1; ; page++) {
+      const { body } = await rest(bob, 'GET', `/repos/bob/written/commits/${commit}/statuses?page=${page}&limit=50`)
+      for (const { context } of body) contexts.add(context)
+      if (body.length === 0) break
+    }
+    expect([...acknowledged.statuses].filter((name) => !contexts.has(name))).toEqual([])
+  }
+
+  let serial = 0
+  function uniqueName(): string {
+    serial += 1
+    return `n${serial}`
+  }
+})

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { childrenOf, eventually, isAlive } from '../../support/git-starter.ts'
+import { GIT_STARTER, type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
+import { restAt } from '../../support/rest.ts'
+import { inviteCast, PASSWORD } from '../../support/server.ts'
+
+/** What ps(1) shows of a process. */
+const commandLineOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+
+/** Id of the process group (proc_pid_stat(5)). */
+const groupOf = (pid: number) => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[4])
+
+/** The process that starts gits for a server. */
+async function starterOf({ child }: ServerProcess): Promise<{ pid: number; folder: string }> {
+  return eventually(() => {
+    for (const pid of childrenOf(child.pid ?? 0)) {
+      const [, program, socket = ''] = commandLineOf(pid)
+      if (program === GIT_STARTER && existsSync(socket)) return { pid, folder: dirname(socket) }
+    }
+    throw new Error('there is none')
+  })
+}
+
+async function expectGone({ pid, folder }: { pid: number; folder: string }): Promise<void> {
+  await eventually(() => expect(isAlive(pid)).toBe(false))
+  expect(existsSync(folder)).toBe(false)
+}
+
+describe('the process that starts gits for a server', () => {
+  let data: string
+  let client: GitClient
+  beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), 'branchline-'))
+    client = await openGitClient()
+  })
+  afterAll(async () => {
+    await rm(data, { recursive: true })
+    await client.remove()
+  })
+
+  it('does not heed what a terminal or a service manager tells all processes, and ends with the server', async () => {
+    const server = await serveProcess(data)
+    const { bob } = await inviteCast(server.url)
+    await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'hello', auto_init: true })
+    const starter = await starterOf(server)
+    expect(groupOf(starter.pid)).toBe(starter.pid)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(starter.pid, signal)
+    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/hello', 'bob', PASSWORD), 'mine')
+    await client.commit('mine', 'second')
+    await client.git('mine', 'push', '-q', 'origin', 'HEAD')
+    expect(isAlive(starter.pid)).toBe(true)
+    server.child.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+    await expectGone(starter)
+  })
+
+  it('ends with a server that is killed', async () => {
+    const server = await serveProcess(data)
+    const starter = await starterOf(server)
+    server.child.kill('SIGKILL')
+    await server.exited
+    await expectGone(starter)
+  })
+
+  it('can be killed: clients do not notice, and the log does', async () => {
+    const server = await serveProcess(data)
+    const remote = remoteOf(server.url, 'bob/hello')
+    const first = await starterOf(server)
+    process.kill(first.pid, 'SIGKILL')
+    await server.logged('the git starter has ended')
+    await expectGone(first)
+    const heads = () => client.git('.', 'ls-remote', '--heads', remote)
+    expect(await heads()).toContain('refs/heads/main')
+    const second = await eventually(async () => {
+      await heads()
+      const [pid = 0] = childrenOf(server.child.pid ?? 0).filter((child) => commandLineOf(child)[1] === GIT_STARTER)
+      expect(pid).toBeGreaterThan(0)
+      return pid
+    })
+    expect(await heads()).toContain('refs/heads/main')
+    server.child.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+    await eventually(() => expect(isAlive(second)).toBe(false))
+  })
+
+  it('is not needed: where it cannot listen, the server starts gits itself', async () => {
+    await withFolder(async (folder) => {
+      // Longer than the path of a socket can be.
+      const deep = join(folder, 'd'.repeat(120))
+      await mkdir(deep)
+      const server = await serveProcess(data, [], { TMPDIR: deep })
+      await server.logged('the git starter has ended')
+      expect(await client.git('.', 'ls-remote', '--heads', remoteOf(server.url, 'bob/hello'))).toContain(
+        'refs/heads/main',
+      )
+      server.child.kill('SIGTERM')
+      expect(await server.exited).toBe(0)
+    })
+  })
+})

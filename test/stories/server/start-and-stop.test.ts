@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it } from 'vitest'
+import { Sqlite } from '../../../src/storage/database/sqlite.ts'
+import { branchline, MAIN, serveProcess, withFolder } from '../../support/process.ts'
+import { startTestServer } from '../../support/server.ts'
+
+/** Makes a row of a merge that waits, which the server cannot touch: its start fails after it has begun to listen. */
+function breakStart(data: string): void {
+  const sqlite = new Sqlite(join(data, 'branchline.db'))
+  sqlite.pragma('foreign_keys = off')
+  sqlite.exec(`
+    insert into auto_merges
+      (pull_request_id, repository_id, scheduler_id, style, title, message, create_time, due_time)
+      values (1, 1, 1, 'merge', '', '', 0, 9e15);
+    create trigger broken before update on auto_merges begin select raise(abort, 'the disk is on strike'); end`)
+  sqlite.close()
+}
+
+function repairStart(data: string): void {
+  const sqlite = new Sqlite(join(data, 'branchline.db'))
+  sqlite.exec('drop trigger broken; delete from auto_merges')
+  sqlite.close()
+}
+
+async function isListening(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+describe('a start that fails after the server has begun to listen', () => {
+  it('says why, ends the process by itself, and leaves the data folder and the port free', () =>
+    withFolder(async (data) => {
+      const first = await startTestServer({ data })
+      const { port } = new URL(first.url)
+      await first.stop()
+      breakStart(data)
+      const { code, stdout, stderr } = await branchline(['serve', '--data', data, '--listen', `127.0.0.1:${port}`])
+      expect(stderr).toContain('the disk is on strike')
+      expect(stdout).toBe('')
+      expect(code).toBe(1)
+      expect(await isListening(first.url)).toBe(false)
+
+      repairStart(data)
+      const second = await startTestServer({ data, listen: { host: '127.0.0.1', port: Number(port) } })
+      await second.stop()
+    }))
+
+  it('can be repeated in one process: nothing of the failed start works on', () =>
+    withFolder(async (data) => {
+      const first = await startTestServer({ data })
+      await first.stop()
+      breakStart(data)
+      const listen = { host: '127.0.0.1', port: Number(new URL(first.url).port) }
+      await expect(startTestServer({ data, listen })).rejects.toThrow('the disk is on strike')
+      expect(await isListening(first.url)).toBe(false)
+      repairStart(data)
+      const second = await startTestServer({ data, listen })
+      expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+      await second.stop()
+    }))
+})
+
+describe('a server whose address is taken', () => {
+  it('ends with a sentence, and gives the data folder back', () =>
+    withFolder(async (data) => {
+      const other = await startTestServer()
+      const { host } = new URL(other.url)
+      const { code, stderr } = await branchline(['serve', '--data', data, '--listen', host])
+      expect(stderr).toContain('the address is in use')
+      expect(code).toBe(1)
+      await other.stop()
+      const server = await startTestServer({ data })
+      await server.stop()
+    }))
+})
+
+describe('a server whose log nobody reads', () => {
+  const manyCalls = async (url: string) => {
+    for (let i = 0; i < 300; i += 1) await (await fetch(`${url}/api/v1/users/nobody${i}`)).arrayBuffer()
+  }
+
+  it('serves on when the reader is gone, and ends with 0 on SIGTERM', () =>
+    withFolder(async (data) => {
+      const server = await serveProcess(data, ['--log-level', 'debug'])
+      server.child.stderr?.destroy()
+      await manyCalls(server.url)
+      expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+      server.child.kill('SIGTERM')
+      expect(await server.exited).toBe(0)
+    }))
+
+  it('ends with 0 on SIGTERM when its last line is the first that finds the reader gone', () =>
+    withFolder(async (data) => {
+      const server = await serveProcess(data)
+      server.child.stderr?.destroy()
+      server.child.kill('SIGTERM')
+      expect(await server.exited).toBe(0)
+    }))
+
+  it('serves on while the reader does not read, and ends with 0 on SIGTERM', () =>
+    withFolder(async (data) => {
+      const args = ['serve', '--data', data, '--listen', '127.0.0.1:0', '--log-level', 'debug']
+      // Nothing ever reads stderr, which fits some hundred lines.
+      const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const exited = once(child, 'exit')
+      const [line] = await once(createInterface(child.stdout), 'line')
+      const url = String(line).split(' ').at(-1) ?? ''
+      for (let round = 0; round < 10; round += 1) await manyCalls(url)
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      child.kill('SIGTERM')
+      expect(await exited).toEqual([0, null])
+    }))
+})

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { bindingsOf } from '../../../../src/transport/rpc/rest/schema/rules.ts'
+import { compileSchema, methodOf, serviceOf } from './schema.ts'
+
+const schema = compileSchema(`
+  syntax = "proto3";
+  package shelves.v1;
+  import "branchline/rest/v1/rest.proto";
+  import "google/api/annotations.proto";
+  import "google/protobuf/empty.proto";
+  service Shelves {
+    option (branchline.rest.v1.dialect) = { empty_status: 204 };
+    rpc Put(Request) returns (Response) {
+      option (google.api.http) = { put: "/shelves" };
+      option (branchline.rest.v1.method) = { no_content: true };
+    }
+    rpc Look(Request) returns (Response) {
+      option (google.api.http) = { get: "/shelves" };
+    }
+    rpc Burn(Request) returns (google.protobuf.Empty) {
+      option (google.api.http) = { delete: "/shelves" };
+      option (branchline.rest.v1.method) = { success_status: 200 };
+    }
+    rpc Watch(Request) returns (stream Response) {
+      option (google.api.http) = { get: "/shelves:watch" };
+      option (branchline.rest.v1.method) = { no_content: true };
+    }
+  }
+  message Request {}
+  message Response { bool moved = 1; }
+`)
+const shelves = serviceOf(schema, 'shelves.v1.Shelves')
+
+describe('answers without content', () => {
+  it.each([
+    ['Put', 200, true],
+    ['Look', 200, false],
+    ['Burn', 200, true],
+  ])('%s', (name, successStatus, isBodiless) => {
+    const { bindings, problems } = bindingsOf(methodOf(shelves, name))
+    expect(problems).toEqual([])
+    expect(bindings).toMatchObject([{ successStatus, isBodiless }])
+  })
+
+  it('are none of a stream', () => {
+    expect(bindingsOf(methodOf(shelves, 'Watch')).problems).toEqual([
+      'shelves.v1.Shelves/Watch: (branchline.rest.v1.method): no_content: a stream has content',
+    ])
+  })
+})
