@@ -24,9 +24,15 @@ export async function makeAdministrator(url: URL): Promise<Credentials> {
   return { accessToken: String(accessToken), personalAccessToken: String(token) }
 }
 
-async function ask(url: URL, path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+async function ask(
+  url: URL,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const answer = await http1.ask(url, postJson(path, body, headers))
-  if (answer.status !== 200) throw new Error(`POST ${path} is answered ${answer.status}: ${answer.body}`)
+  if (answer.status !== 200)
+    throw new Error(`POST ${path} is answered ${answer.status}: ${answer.body}`)
   return JSON.parse(answer.body.toString()) as Readonly<Record<string, unknown>>
 }
 
@@ -38,14 +44,20 @@ export function usernameOf(index: number): string {
 /** 14 November 2023; each account is a second younger than the one before. */
 const FIRST_CREATE_TIME_S = 1_700_000_000
 
-/** Puts accounts into a database file, beside the server that has it open: the API would hash a password for each. */
+/**
+ * Puts accounts into a database file, beside the server that has it open: the API would hash a
+ * password for each.
+ */
 export function insertAccounts(database: string, count: number): void {
   const sqlite = new Sqlite(database)
   const insertAccount = sqlite.prepare(`insert into accounts (kind) values ('USER')`)
-  const insertUser = sqlite.prepare(`insert into users (id, username, email, email_key, display_name, avatar_url,
+  const insertUser =
+    sqlite.prepare(`insert into users (id, username, email, email_key, display_name, avatar_url,
     description, password_hash, role, state, create_time, update_time)
     values (?, ?, '', '', 'Somebody with a name', '', 'Writes software.', '', 'USER', 'NORMAL', ?, ?)`)
-  const insertName = sqlite.prepare('insert into account_names (name_key, account_id) values (?, ?)')
+  const insertName = sqlite.prepare(
+    'insert into account_names (name_key, account_id) values (?, ?)',
+  )
   sqlite.transaction(() => {
     for (let i = 0; i < count; i++) {
       const time = FIRST_CREATE_TIME_S + i

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { Sqlite } from '../src/storage/database/sqlite.ts'
 
 /**
- * What REST is measured against: the least that a hand-written server of the same answers does. It takes the path
- * apart, reads the row by a prepared statement, prints JSON, and knows neither callers nor errors nor a log.
+ * What REST is measured against: the least that a hand-written server of the same answers does. It
+ * takes the path apart, reads the row by a prepared statement, prints JSON, and knows neither
+ * callers nor errors nor a log.
  *
  * Arguments: `http` or `http2`, and the database file.
  */
@@ -90,7 +91,10 @@ async function readText(request: IncomingMessage): Promise<string> {
 }
 
 // The requests and responses of the compatibility API of node:http2 have everything used above.
-const server = version === 'http2' ? http2.createServer(answer as unknown as Http2Listener) : http.createServer(answer)
+const server =
+  version === 'http2'
+    ? http2.createServer(answer as unknown as Http2Listener)
+    : http.createServer(answer)
 type Http2Listener = Parameters<typeof http2.createServer>[1]
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`)

@@ -17,15 +17,22 @@ const DEFAULT_LIMIT = 30
 const FIRST_COMMIT_TIME_S = 1_700_000_000
 const INTERVAL_S = 60
 
-/** A git reads the commits of each page: with more of them at once, what is measured is how they wait for a core. */
+/**
+ * A git reads the commits of each page: with more of them at once, what is measured is how they
+ * wait for a core.
+ */
 const IN_FLIGHT = 4
 
 /**
- * First pages of the branches of two repositories, whose branches have a commit each, and one branch of either.
+ * First pages of the branches of two repositories, whose branches have a commit each, and one
+ * branch of either.
  *
  * @param folder for what is pushed.
  */
-export async function branchLists({ branchline, credentials }: Servers, folder: string): Promise<Group> {
+export async function branchLists(
+  { branchline, credentials }: Servers,
+  folder: string,
+): Promise<Group> {
   const token = credentials.personalAccessToken
   for (const count of [FEW, MANY]) {
     const name = repositoryOf(count)

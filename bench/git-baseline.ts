@@ -3,8 +3,8 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * What Git over HTTP is measured against: `git http-backend` behind the least of a CGI server (git-http-backend(1), RFC 3875). It
- * knows neither callers nor limits nor rows.
+ * What Git over HTTP is measured against: `git http-backend` behind the least of a CGI server
+ * (git-http-backend(1), RFC 3875). It knows neither callers nor limits nor rows.
  *
  * Argument: the folder with the bare repositories.
  */
@@ -42,7 +42,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     const lines = head.subarray(0, end).toString().split('\r\n')
     const headers = lines.map((line) => line.split(': ', 2) as [string, string])
     const status = headers.find(([name]) => name === 'Status')?.[1]
-    response.writeHead(Number(status?.slice(0, 3) ?? 200), headers.filter(([name]) => name !== 'Status').flat())
+    response.writeHead(
+      Number(status?.slice(0, 3) ?? 200),
+      headers.filter(([name]) => name !== 'Status').flat(),
+    )
     response.write(head.subarray(end + 4))
     child.stdout.pipe(response)
   }

@@ -55,7 +55,10 @@ interface Trial {
 
 interface Timing {
   readonly seconds: number
-  /** Most memory of the server process meanwhile; that of the git processes behind it is not counted. */
+  /**
+   * Most memory of the server process meanwhile; that of the git processes behind it is not
+   * counted.
+   */
   readonly peakBytes: number | undefined
 }
 
@@ -99,7 +102,9 @@ function clonesOf(source: string, count: number, folder: string, name: string): 
       urls.set(remote, url)
       const targets = Array.from({ length: count }, () => join(folder, uniqueName()))
       return async () => {
-        await Promise.all(targets.map((target) => git(folder, 'clone', '-q', '--bare', url, target)))
+        await Promise.all(
+          targets.map((target) => git(folder, 'clone', '-q', '--bare', url, target)),
+        )
         // Removing them is timed too, and alike; otherwise the disk would fill.
         await Promise.all(targets.map((target) => rm(target, { recursive: true })))
       }
@@ -108,7 +113,10 @@ function clonesOf(source: string, count: number, folder: string, name: string): 
 }
 
 /** A row for each of the two; the ratio is of speeds, in the same round. */
-async function compare(trial: Trial, [baseline, own]: readonly [Remote, Remote]): Promise<string[][]> {
+async function compare(
+  trial: Trial,
+  [baseline, own]: readonly [Remote, Remote],
+): Promise<string[][]> {
   const rounds: [Timing, Timing][] = []
   for (let round = 0; round <= ROUNDS; round++) {
     const timings: [Timing, Timing] = [await time(trial, baseline), await time(trial, own)]
@@ -117,7 +125,13 @@ async function compare(trial: Trial, [baseline, own]: readonly [Remote, Remote])
   }
   const medianOf = (figure: (round: [Timing, Timing]) => number) => median(rounds.map(figure))
   return [
-    [`${trial.name}, ${baseline.name}`, medianOf(([first]) => first.seconds).toFixed(2), '', '', ''],
+    [
+      `${trial.name}, ${baseline.name}`,
+      medianOf(([first]) => first.seconds).toFixed(2),
+      '',
+      '',
+      '',
+    ],
     [
       `${trial.name}, ${own.name}`,
       medianOf(([, second]) => second.seconds).toFixed(2),
@@ -147,7 +161,10 @@ async function time(trial: Trial, remote: Remote): Promise<Timing> {
 
 /** A push that no process may hold in memory. */
 async function measureLargePush(remote: Remote, folder: string): Promise<string[]> {
-  const source = await makeRepository(folder, 'huge', { files: 4, bytesOfFile: LARGE_PUSH_BYTES / 4 })
+  const source = await makeRepository(folder, 'huge', {
+    files: 4,
+    bytesOfFile: LARGE_PUSH_BYTES / 4,
+  })
   const { seconds, peakBytes } = await time({ ...pushOf(source), name: 'push of 1 GiB' }, remote)
   await rm(source, { recursive: true })
   return [`push of 1 GiB, ${remote.name}`, seconds.toFixed(2), '', '', mebibytes(peakBytes)]
@@ -162,7 +179,8 @@ async function makeRepository(
   const path = join(folder, name)
   await mkdir(path, { recursive: true })
   await git(path, 'init', '-q', '-b', 'main')
-  for (let i = 0; i < files; i++) await writeFile(join(path, `file${i}.bin`), randomBytes(bytesOfFile))
+  for (let i = 0; i < files; i++)
+    await writeFile(join(path, `file${i}.bin`), randomBytes(bytesOfFile))
   await git(path, 'add', '.')
   await git(path, 'commit', '-q', '-m', 'everything')
   // As one pack, so that what is timed is the transfer.
@@ -190,10 +208,15 @@ function branchlineOf({ branchline, token }: GitServers): Remote {
 }
 
 /** Makes an empty repository on a Branchline and returns its URL for git, with the token in it. */
-export async function createRepository(server: ServerProcess, token: string, name: string): Promise<string> {
+export async function createRepository(
+  server: ServerProcess,
+  token: string,
+  name: string,
+): Promise<string> {
   const headers = { authorization: `Bearer ${token}` }
   const answer = await http1.ask(server.url, postJson('/api/v1/user/repos', { name }, headers))
-  if (answer.status !== 201) throw new Error(`a repository is answered ${answer.status}: ${answer.body}`)
+  if (answer.status !== 201)
+    throw new Error(`a repository is answered ${answer.status}: ${answer.body}`)
   const url = new URL(JSON.parse(answer.body.toString()).clone_url)
   return Object.assign(url, { username: token, password: 'x-oauth-basic' }).href
 }
@@ -212,10 +235,29 @@ export function git(folder: string, ...args: string[]): Promise<void> {
 
 /** The same with an input. */
 export async function gitReading(input: string, folder: string, ...args: string[]): Promise<void> {
-  const identity = ['-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', '-c', 'core.fsync=none']
+  const identity = [
+    '-c',
+    'user.name=Bench',
+    '-c',
+    'user.email=bench@example.org',
+    '-c',
+    'core.fsync=none',
+  ]
   // Random content: to try to compress it takes the client longer than to send it.
-  const config = ['-c', 'core.compression=0', '-c', 'core.bigFileThreshold=1m', '-c', 'http.postBuffer=1m']
-  const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' }
+  const config = [
+    '-c',
+    'core.compression=0',
+    '-c',
+    'core.bigFileThreshold=1m',
+    '-c',
+    'http.postBuffer=1m',
+  ]
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+  }
   const running = run('git', ['-C', folder, ...identity, ...config, ...args], { env })
   // One that reads no input may have ended before it is there; how it ended says enough.
   running.child.stdin?.on('error', () => {}).end(input)

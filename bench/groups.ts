@@ -29,7 +29,10 @@ export interface Servers {
   readonly fewPageToken: string
 }
 
-/** Enough to keep the server busy while answers are on their way, few enough for latency to mean something. */
+/**
+ * Enough to keep the server busy while answers are on their way, few enough for latency to mean
+ * something.
+ */
 const IN_FLIGHT = 32
 
 /** Accounts that the requests for one go round. */
@@ -41,7 +44,9 @@ const BATCH_GET_USERS = '/branchline.v1.UserService/BatchGetUsers'
 const usernames = Array.from({ length: USERS_ASKED_FOR }, (_, i) => usernameOf(i))
 const names = usernames.map((username) => `users/${username}`)
 
-/** Everything that is measured. `expectedUser` and `expectedBatch` are what the bare server answers. */
+/**
+ * Everything that is measured. `expectedUser` and `expectedBatch` are what the bare server answers.
+ */
 export function groupsOf(servers: Servers, expectedUser: string, expectedBatch: string): Group[] {
   return [
     protocols(servers, expectedUser),
@@ -62,7 +67,9 @@ export const restBatchGetUsers = [postJson('/api/v1/users:batchGet', { usernames
 
 function protocols({ http, http2, branchline }: Servers, expected: string): Group {
   const user = fromJson(UserSchema, JSON.parse(expected))
-  const getUser = names.map((name) => toBinary(GetUserRequestSchema, create(GetUserRequestSchema, { name })))
+  const getUser = names.map((name) =>
+    toBinary(GetUserRequestSchema, create(GetUserRequestSchema, { name })),
+  )
   const connect = { 'connect-protocol-version': '1' }
   const binary = { ...connect, 'content-type': 'application/proto' }
   const grpcWeb = { 'content-type': 'application/grpc-web+proto', 'x-grpc-web': '1' }
@@ -96,7 +103,13 @@ function protocols({ http, http2, branchline }: Servers, expected: string): Grou
         requests: getUser.map((message) => post(GET_USER, grpcWeb, envelope(message))),
         check: (answer) => checkUser(user, fromBinary(UserSchema, grpcWebMessage(answer))),
       },
-      { name: 'node:http2', client: http2Frames, server: http2, requests: restGetUser, check: checkText },
+      {
+        name: 'node:http2',
+        client: http2Frames,
+        server: http2,
+        requests: restGetUser,
+        check: checkText,
+      },
       { ...onHttp2, name: 'REST over HTTP/2', requests: restGetUser, check: checkText },
       {
         ...onHttp2,
@@ -110,7 +123,10 @@ function protocols({ http, http2, branchline }: Servers, expected: string): Grou
 
 function batches({ http, http2, branchline }: Servers, expected: string): Group {
   const response = fromJson(BatchGetUsersResponseSchema, JSON.parse(expected))
-  const request = toBinary(BatchGetUsersRequestSchema, create(BatchGetUsersRequestSchema, { usernames }))
+  const request = toBinary(
+    BatchGetUsersRequestSchema,
+    create(BatchGetUsersRequestSchema, { usernames }),
+  )
   const check = isText(expected)
   return {
     name: 'batches',
@@ -120,8 +136,21 @@ function batches({ http, http2, branchline }: Servers, expected: string): Group 
     inFlight: IN_FLIGHT,
     cases: [
       { name: 'node:http', client: http1, server: http, requests: restBatchGetUsers, check },
-      { name: 'REST', client: http1, server: branchline, requests: restBatchGetUsers, baseline: 'node:http', check },
-      { name: 'node:http2', client: http2Frames, server: http2, requests: restBatchGetUsers, check },
+      {
+        name: 'REST',
+        client: http1,
+        server: branchline,
+        requests: restBatchGetUsers,
+        baseline: 'node:http',
+        check,
+      },
+      {
+        name: 'node:http2',
+        client: http2Frames,
+        server: http2,
+        requests: restBatchGetUsers,
+        check,
+      },
       {
         name: 'gRPC',
         client: http2Frames,
@@ -148,7 +177,12 @@ function credentials({ branchline, credentials }: Servers, expected: string): Gr
     inFlight: IN_FLIGHT,
     cases: [
       { ...common, name: 'none', requests: restGetUser },
-      { ...common, name: 'access token', requests: withToken(credentials.accessToken), baseline: 'none' },
+      {
+        ...common,
+        name: 'access token',
+        requests: withToken(credentials.accessToken),
+        baseline: 'none',
+      },
       {
         ...common,
         name: 'personal access token',
@@ -185,7 +219,10 @@ function lists(servers: Servers): Group {
       page(few, '10 accounts, first 5', 5, ''),
       { ...page(branchline, '100,000 accounts, first 5', 5, ''), baseline: '10 accounts, first 5' },
       page(few, '10 accounts, last 5', 5, fewPageToken),
-      { ...page(branchline, '100,000 accounts, 5 after 90,000', 5, deepPageToken), baseline: '10 accounts, last 5' },
+      {
+        ...page(branchline, '100,000 accounts, 5 after 90,000', 5, deepPageToken),
+        baseline: '10 accounts, last 5',
+      },
       page(branchline, '100,000 accounts, first 50', 50, ''),
       {
         ...page(branchline, '100,000 accounts, 50 after 90,000', 50, deepPageToken),
@@ -203,7 +240,8 @@ function signIns({ branchline }: Servers): Group {
     title: 'SignIn over REST',
     rounds: 2,
     durationMs: 1000,
-    // More from one account at once would meet the limit on guesses, which counts those that are not decided yet.
+    // More from one account at once would meet the limit on guesses, which counts those that are
+    // not decided yet.
     inFlight: 4,
     cases: [{ name: 'password', client: http1, server: branchline, requests, check }],
   }

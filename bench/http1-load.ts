@@ -7,8 +7,8 @@ import type { Answer, Request } from './requests.ts'
 const READ_BUFFER_BYTES = 64 * 1024
 
 /**
- * HTTP/1.1 on bare sockets, a request at a time on each: `node:http` as a client takes more time than the servers that
- * it is to measure.
+ * HTTP/1.1 on bare sockets, a request at a time on each: `node:http` as a client takes more time
+ * than the servers that it is to measure.
  */
 export const http1: LoadClient = {
   async ask(url, request) {
@@ -19,16 +19,23 @@ export const http1: LoadClient = {
     const next = cycle(requests.map((request) => encode(url, request)))
     const { length: answerLength } = await exchange(url, next())
     const stopwatch = new Stopwatch(durationMs)
-    await Promise.all(Array.from({ length: inFlight }, () => askUntilTimeIsUp(url, next, answerLength, stopwatch)))
+    await Promise.all(
+      Array.from({ length: inFlight }, () => askUntilTimeIsUp(url, next, answerLength, stopwatch)),
+    )
     return stopwatch.result()
   },
 }
 
 /**
- * Keeps one connection busy until the time is up. Received bytes go into one buffer, past the streams of node, and only
- * their number counts: what the client does not do is left to the server.
+ * Keeps one connection busy until the time is up. Received bytes go into one buffer, past the
+ * streams of node, and only their number counts: what the client does not do is left to the server.
  */
-function askUntilTimeIsUp(url: URL, next: () => Buffer, answerLength: number, stopwatch: Stopwatch): Promise<void> {
+function askUntilTimeIsUp(
+  url: URL,
+  next: () => Buffer,
+  answerLength: number,
+  stopwatch: Stopwatch,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentMs = 0
     let received = 0
@@ -70,7 +77,13 @@ function addressOf({ hostname, port }: URL) {
 
 function encode(url: URL, { method, path, headers, body }: Request): Buffer {
   const length = method === 'POST' ? { 'content-length': String(body.length) } : {}
-  const fields = Object.entries({ host: url.host, 'user-agent': 'bench', accept: '*/*', ...headers, ...length })
+  const fields = Object.entries({
+    host: url.host,
+    'user-agent': 'bench',
+    accept: '*/*',
+    ...headers,
+    ...length,
+  })
   const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), body])
 }
@@ -105,7 +118,9 @@ function parse(bytes: Buffer): Answer | undefined {
   return { status, body, trailers: {} }
 }
 
-/** Content in the chunked coding (RFC 9112 section 7.1); undefined until the last chunk is there. */
+/**
+ * Content in the chunked coding (RFC 9112 section 7.1); undefined until the last chunk is there.
+ */
 function joinChunks(content: Buffer): Buffer | undefined {
   const chunks: Buffer[] = []
   for (let at = 0; ; ) {

@@ -1,7 +1,15 @@
 import type { Request } from './requests.ts'
 
 /** Frame types (RFC 9113 section 6). */
-export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 } as const
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+} as const
 
 /** Frame flags; those that share a bit are of different frame types. */
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4 } as const
@@ -12,7 +20,12 @@ const INITIAL_WINDOW_BYTES = 65_535
 const SETTINGS_INITIAL_WINDOW_SIZE = 4
 
 /** A frame with its header of nine bytes. */
-export function frame(type: number, flags: number, streamId: number, payload: Uint8Array = new Uint8Array()): Buffer {
+export function frame(
+  type: number,
+  flags: number,
+  streamId: number,
+  payload: Uint8Array = new Uint8Array(),
+): Buffer {
   const bytes = Buffer.alloc(9 + payload.length)
   bytes.writeUIntBE(payload.length, 0, 3)
   bytes.writeUInt8(type, 3)
@@ -52,7 +65,8 @@ function initialWindowSetting(): Buffer {
 export function encodeRequest(blocks: HeaderBlocks, streamId: number, request: Request): Buffer {
   const { body } = request
   const block = blocks.encode(request)
-  if (body.length === 0) return frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, streamId, block)
+  if (body.length === 0)
+    return frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, streamId, block)
   return Buffer.concat([
     frame(FRAME.headers, FLAG.endHeaders, streamId, block),
     frame(FRAME.data, FLAG.endStream, streamId, body),
@@ -62,14 +76,18 @@ export function encodeRequest(blocks: HeaderBlocks, streamId: number, request: R
 /** Entries of HPACK's static table, which the dynamic one follows (RFC 7541 appendix A). */
 const STATIC_ENTRIES = 61
 
-/** First byte of an indexed field, of a literal that is put into the table, and of one that is not (RFC 7541 section 6). */
+/**
+ * First byte of an indexed field, of a literal that is put into the table, and of one that is not
+ * (RFC 7541 section 6).
+ */
 const INDEXED = 0x80
 const LITERAL_INDEXED = 0x40
 const LITERAL_PATH = 0x04
 
 /**
- * The header blocks of one connection (RFC 7541). As with real clients, the first block puts its fields into the
- * server's table and later ones point there; the path alone is spelled out each time.
+ * The header blocks of one connection (RFC 7541). As with real clients, the first block puts its
+ * fields into the server's table and later ones point there; the path alone is spelled out each
+ * time.
  */
 export class HeaderBlocks {
   readonly #authority: string
@@ -94,7 +112,9 @@ export class HeaderBlocks {
       ...(body.length > 0 && { 'content-length': String(body.length) }),
     })
     // The youngest entry has the lowest index.
-    this.#references = fields.map((_, i) => Buffer.from([INDEXED | (STATIC_ENTRIES + fields.length - i)]))
+    this.#references = fields.map((_, i) =>
+      Buffer.from([INDEXED | (STATIC_ENTRIES + fields.length - i)]),
+    )
     const literals = fields.map(([name, value]) =>
       Buffer.concat([Buffer.from([LITERAL_INDEXED]), text(name), text(value)]),
     )
@@ -102,7 +122,9 @@ export class HeaderBlocks {
   }
 }
 
-/** The longest length that fits into its first byte beside the Huffman bit (RFC 7541 section 5.1). */
+/**
+ * The longest length that fits into its first byte beside the Huffman bit (RFC 7541 section 5.1).
+ */
 const MAX_SHORT_LENGTH = 126
 
 /** A string literal without Huffman coding (RFC 7541 section 5.2). */

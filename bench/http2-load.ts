@@ -1,7 +1,16 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import net, { type Socket } from 'node:net'
-import { encodeRequest, FLAG, FRAME, frame, frameLength, HeaderBlocks, PREFACE, windowUpdate } from './http2-frames.ts'
+import {
+  encodeRequest,
+  FLAG,
+  FRAME,
+  frame,
+  frameLength,
+  HeaderBlocks,
+  PREFACE,
+  windowUpdate,
+} from './http2-frames.ts'
 import { cycle, type LoadClient, type LoadOptions, Stopwatch } from './load.ts'
 import type { Answer, Request } from './requests.ts'
 
@@ -9,8 +18,9 @@ import type { Answer, Request } from './requests.ts'
 const STREAMS_PER_CONNECTION = 8
 
 /**
- * HTTP/2 with prior knowledge. The load is written to bare sockets frame by frame, because `node:http2` as a client
- * takes as much time as it does as a server; header blocks of answers are skipped, not decoded.
+ * HTTP/2 with prior knowledge. The load is written to bare sockets frame by frame, because
+ * `node:http2` as a client takes as much time as it does as a server; header blocks of answers are
+ * skipped, not decoded.
  */
 export const http2Frames: LoadClient = {
   async ask(url, request) {
@@ -32,7 +42,9 @@ export const http2Frames: LoadClient = {
     const sockets = await Promise.all(Array.from({ length: count }, () => connect(url)))
     try {
       await Promise.all(
-        sockets.map((socket) => new LoadConnection(socket, url, next, body.length, stopwatch).run(options)),
+        sockets.map((socket) =>
+          new LoadConnection(socket, url, next, body.length, stopwatch).run(options),
+        ),
       )
     } finally {
       for (const socket of sockets) socket.destroy()
@@ -41,13 +53,19 @@ export const http2Frames: LoadClient = {
   },
 }
 
-async function askSession(session: http2.ClientHttp2Session, url: URL, request: Request): Promise<Answer> {
+async function askSession(
+  session: http2.ClientHttp2Session,
+  url: URL,
+  request: Request,
+): Promise<Answer> {
   const { method, path, headers, body } = request
   const pseudo = { ':method': method, ':path': path, ':authority': url.host }
   const stream = session.request({ ...pseudo, ...headers }, { endStream: body.length === 0 })
   let trailers: Record<string, string> = {}
   stream.on('trailers', (received) => {
-    trailers = Object.fromEntries(Object.entries(received).map(([name, value]) => [name, String(value)]))
+    trailers = Object.fromEntries(
+      Object.entries(received).map(([name, value]) => [name, String(value)]),
+    )
   })
   if (body.length > 0) stream.end(body)
   const [received] = await once(stream, 'response')
@@ -82,7 +100,13 @@ class LoadConnection {
   #isTimeUp = false
   #outgoing: Buffer[] = []
 
-  constructor(socket: Socket, url: URL, next: () => Request, bodyLength: number, stopwatch: Stopwatch) {
+  constructor(
+    socket: Socket,
+    url: URL,
+    next: () => Request,
+    bodyLength: number,
+    stopwatch: Stopwatch,
+  ) {
     this.#socket = socket
     this.#next = next
     this.#bodyLength = bodyLength
@@ -128,7 +152,12 @@ class LoadConnection {
       const length = frameLength(bytes, at)
       if (at + 9 + length > bytes.length) break
       const payload = bytes.subarray(at + 9, at + 9 + length)
-      this.#onFrame(bytes.readUInt8(at + 3), bytes.readUInt8(at + 4), bytes.readUInt32BE(at + 5), payload)
+      this.#onFrame(
+        bytes.readUInt8(at + 3),
+        bytes.readUInt8(at + 4),
+        bytes.readUInt32BE(at + 5),
+        payload,
+      )
       at += 9 + length
     }
     this.#unread = bytes.subarray(at)

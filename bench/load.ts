@@ -7,8 +7,8 @@ export interface LoadClient {
   /**
    * Sends the requests over and over, a new one whenever one is answered.
    *
-   * Every answer must be as long as that to the first request was, which is all that is looked at: requests that fail
-   * are answered with another length.
+   * Every answer must be as long as that to the first request was, which is all that is looked at:
+   * requests that fail are answered with another length.
    *
    * @throws Error when an answer has another length or the connection ends.
    */
@@ -67,8 +67,9 @@ export function cycle<T>(items: readonly T[]): () => T {
 }
 
 /**
- * Does work without letting the process sleep in between. To wake a process that sleeps costs the server up to as much
- * as its answer does, above all in virtual machines, and the slower server would pay that for more of its answers.
+ * Does work without letting the process sleep in between. To wake a process that sleeps costs the
+ * server up to as much as its answer does, above all in virtual machines, and the slower server
+ * would pay that for more of its answers.
  */
 export async function awake<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false

@@ -20,8 +20,9 @@ import { get, type Request } from './requests.ts'
 import { topicSearches } from './topics.ts'
 
 /**
- * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and gives, before the
- * arguments of the user, the bundles of the server and of the bare servers, and the document to write to.
+ * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and
+ * gives, before the arguments of the user, the bundles of the server and of the bare servers, and
+ * the document to write to.
  */
 const [server = '', baseline = '', gitBaseline = '', document = '', ...args] = process.argv.slice(2)
 const { values: flags, positionals: selection } = parseArgs({
@@ -44,7 +45,10 @@ const REST_MS = 3000
 
 const folder = await mkdtemp(join(tmpdir(), 'branchline-bench-'))
 /** Of the servers with many accounts and with few. */
-const databases = { many: join(folder, 'many', 'branchline.db'), few: join(folder, 'few', 'branchline.db') }
+const databases = {
+  many: join(folder, 'many', 'branchline.db'),
+  few: join(folder, 'few', 'branchline.db'),
+}
 const running: ServerProcess[] = []
 try {
   await bench()
@@ -56,11 +60,21 @@ try {
 async function bench(): Promise<void> {
   const servers = await startServers()
   const memory: MemoryReading[] = [reading('started, idle', servers)]
-  const groups = groupsOf(servers, await answerOf(servers, restGetUser), await answerOf(servers, restBatchGetUsers))
+  const groups = groupsOf(
+    servers,
+    await answerOf(servers, restGetUser),
+    await answerOf(servers, restBatchGetUsers),
+  )
   const sections: string[] = []
   const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
   const merges = { name: 'merges', measure: () => measureMerges(servers, join(folder, 'merges')) }
-  const subjects: Subject[] = [...groups.map(requestsOf), ...repositoriesOf(servers), pushes, merges, gitOf(servers)]
+  const subjects: Subject[] = [
+    ...groups.map(requestsOf),
+    ...repositoriesOf(servers),
+    pushes,
+    merges,
+    gitOf(servers),
+  ]
   for (const { name, measure } of selectSubjects(subjects)) {
     process.stderr.write(`${name} …\n`)
     sections.push(await measure())
@@ -103,7 +117,12 @@ async function startServers(): Promise<Servers> {
 }
 
 /** Reads pages until the next one begins after `rows` rows. */
-async function pageTokenAfter(process: ServerProcess, token: string, rows: number, pageSize: number): Promise<string> {
+async function pageTokenAfter(
+  process: ServerProcess,
+  token: string,
+  rows: number,
+  pageSize: number,
+): Promise<string> {
   let pageToken = ''
   for (let read = 0; read < rows; read += pageSize) {
     const query = new URLSearchParams({ pageSize: String(pageSize), pageToken })
@@ -169,7 +188,8 @@ function gitOf({ branchline, credentials }: Servers): Subject {
 function selectSubjects(subjects: readonly Subject[]): readonly Subject[] {
   const known = subjects.map(({ name }) => name)
   const unknown = selection.find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new Error(`there is no "${unknown}": choose from ${known.join(', ')}`)
+  if (unknown !== undefined)
+    throw new Error(`there is no "${unknown}": choose from ${known.join(', ')}`)
   return selection.length === 0 ? subjects : subjects.filter(({ name }) => selection.includes(name))
 }
 

@@ -49,7 +49,10 @@ export async function checkAnswers(group: Group): Promise<void> {
     try {
       check(answer)
     } catch (cause) {
-      throw new Error(`${name} is answered wrongly: ${answer.status} ${answer.body.toString('latin1')}`, { cause })
+      throw new Error(
+        `${name} is answered wrongly: ${answer.status} ${answer.body.toString('latin1')}`,
+        { cause },
+      )
     }
   }
 }
@@ -80,7 +83,11 @@ export async function measureGroup(group: Group): Promise<CaseResult[]> {
       name,
       baseline,
       requestsPerSecond: median(own.map((round) => round.requestsPerSecond)),
-      ratio: compared && median(own.map((round, i) => round.requestsPerSecond / (compared[i]?.requestsPerSecond ?? 0))),
+      ratio:
+        compared &&
+        median(
+          own.map((round, i) => round.requestsPerSecond / (compared[i]?.requestsPerSecond ?? 0)),
+        ),
       cpuMicrosPerRequest: cpu.length === 0 ? undefined : median(cpu),
       p50Ms: median(own.map((round) => round.p50Ms)),
       p99Ms: median(own.map((round) => round.p99Ms)),

@@ -24,7 +24,10 @@ const TAGS = 20
 const TAGS_OF_MEMO = 2
 
 /** A filter with tags of which every memo of few, and every other one of many, has one. */
-const MANY_TAGS = Array.from({ length: 80 }, (_, i) => `"${i < TAGS / 2 ? 'tag' : 'no'}${i}" in tags`).join(' || ')
+const MANY_TAGS = Array.from(
+  { length: 80 },
+  (_, i) => `"${i < TAGS / 2 ? 'tag' : 'no'}${i}" in tags`,
+).join(' || ')
 
 const IN_FLIGHT = 32
 
@@ -38,13 +41,21 @@ export function insertFewMemos(database: string): void {
   insertMemos(database, [FEW_MEMOS])
 }
 
-function insertMemos(database: string, amounts: readonly { account: number; count: number }[]): void {
+function insertMemos(
+  database: string,
+  amounts: readonly { account: number; count: number }[],
+): void {
   const sqlite = new Sqlite(database)
-  const findAccount = sqlite.prepare<[string], { id: number }>('select id from users where username = ?')
-  const insertMemo = sqlite.prepare(`insert into memos (uid, creator_id, state, visibility, pinned, has_link, has_code,
+  const findAccount = sqlite.prepare<[string], { id: number }>(
+    'select id from users where username = ?',
+  )
+  const insertMemo =
+    sqlite.prepare(`insert into memos (uid, creator_id, state, visibility, pinned, has_link, has_code,
     has_task_list, has_incomplete_tasks, create_time, update_time, title, snippet, content)
     values (?, ?, 'NORMAL', 'PUBLIC', 0, 1, 0, 1, 0, ?, ?, '', 'Some words to remember', ?)`)
-  const insertTag = sqlite.prepare('insert into memo_tags (memo_id, tag, position) values (?, ?, ?)')
+  const insertTag = sqlite.prepare(
+    'insert into memo_tags (memo_id, tag, position) values (?, ?, ?)',
+  )
   const content = `Some words to remember #tag0 #tag1\n\n${'More of them. '.repeat(15)}`
   sqlite.transaction(() => {
     for (const { account, count } of amounts) {
@@ -52,8 +63,15 @@ function insertMemos(database: string, amounts: readonly { account: number; coun
       assert.ok(creator)
       for (let i = 0; i < count; i++) {
         const time = FIRST_CREATE_TIME_S + i * INTERVAL_S
-        const { lastInsertRowid } = insertMemo.run(`m${account}-${i}`, creator.id, time, time, content)
-        for (let j = 0; j < TAGS_OF_MEMO; j++) insertTag.run(lastInsertRowid, `tag${(i + j) % TAGS}`, j)
+        const { lastInsertRowid } = insertMemo.run(
+          `m${account}-${i}`,
+          creator.id,
+          time,
+          time,
+          content,
+        )
+        for (let j = 0; j < TAGS_OF_MEMO; j++)
+          insertTag.run(lastInsertRowid, `tag${(i + j) % TAGS}`, j)
       }
     }
   })()
@@ -70,7 +88,10 @@ export function statistics({ branchline }: Servers): Group {
     check: ({ status, body }) => {
       assert.equal(status, 200)
       const { totalMemoCount, memoDisplayTimestamps } = JSON.parse(body.toString())
-      assert.deepEqual([totalMemoCount, memoDisplayTimestamps.length], [count, Math.min(count, MAX_TIMES)])
+      assert.deepEqual(
+        [totalMemoCount, memoDisplayTimestamps.length],
+        [count, Math.min(count, MAX_TIMES)],
+      )
     },
   })
   return {
@@ -90,7 +111,12 @@ export function statistics({ branchline }: Servers): Group {
 /** First pages of lists that differ in what comes behind them. */
 export function memoLists(servers: Servers): Group {
   const { branchline, few } = servers
-  const page = (name: string, server: ServerProcess, query: Record<string, string>, token?: string): Case => ({
+  const page = (
+    name: string,
+    server: ServerProcess,
+    query: Record<string, string>,
+    token?: string,
+  ): Case => ({
     name,
     client: http1,
     server,
@@ -101,11 +127,15 @@ export function memoLists(servers: Servers): Group {
     },
   })
   const pages = (suffix: string, query: Record<string, string>, signedIn: boolean): Case[] => {
-    const tokenOf = (credentials: Servers['credentials']) => (signedIn ? credentials.personalAccessToken : undefined)
+    const tokenOf = (credentials: Servers['credentials']) =>
+      signedIn ? credentials.personalAccessToken : undefined
     const name = `10 memos${suffix}`
     return [
       page(name, few, query, tokenOf(servers.credentialsOfFew)),
-      { ...page(`100,000 memos${suffix}`, branchline, query, tokenOf(servers.credentials)), baseline: name },
+      {
+        ...page(`100,000 memos${suffix}`, branchline, query, tokenOf(servers.credentials)),
+        baseline: name,
+      },
     ]
   }
   return {
@@ -119,7 +149,11 @@ export function memoLists(servers: Servers): Group {
       ...pages(', signed in', {}, true),
       ...pages(', pinned first', { orderBy: 'pinned,create_time' }, false),
       ...pages(' of eighty tags', { filter: MANY_TAGS }, false),
-      ...pages(' of one account', { filter: `creator == "users/${usernameOf(FEW_MEMOS.account)}"` }, false),
+      ...pages(
+        ' of one account',
+        { filter: `creator == "users/${usernameOf(FEW_MEMOS.account)}"` },
+        false,
+      ),
     ],
   }
 }

@@ -27,7 +27,11 @@ const MERGES_AT_A_TIME = 50
 const PERSON = 'Bench <bench@example.org> 1700000000 +0000'
 
 /** What the server keeps its repositories by: what it has said yes to is on the disk. */
-const DURABLE = { GIT_CONFIG_COUNT: '2', GIT_CONFIG_KEY_0: 'core.fsync', GIT_CONFIG_VALUE_0: 'committed' }
+const DURABLE = {
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'core.fsync',
+  GIT_CONFIG_VALUE_0: 'committed',
+}
 const BATCHED = { GIT_CONFIG_KEY_1: 'core.fsyncMethod', GIT_CONFIG_VALUE_1: 'batch' }
 
 /** Merges the branches that come on stdin to `main`, each by a process for each step. */
@@ -45,8 +49,8 @@ interface Source {
 }
 
 /**
- * Opens pull requests and merges them: in a large repository and in a small one, in turns; and as many as there are, against a shell
- * that does the same in a repository of its own, in turns too.
+ * Opens pull requests and merges them: in a large repository and in a small one, in turns; and as
+ * many as there are, against a shell that does the same in a repository of its own, in turns too.
  *
  * @param folder for what is pushed.
  */
@@ -57,8 +61,14 @@ export async function measureMerges(servers: Servers, folder: string): Promise<s
 
 /** Opening one includes the check whether it can be merged, which is the most of it. */
 async function compareSizes(servers: Servers, folder: string): Promise<string> {
-  const few = await prepare(servers, folder, `merges-${FEW_FILES}`, { files: FEW_FILES, branches: ROUNDS })
-  const many = await prepare(servers, folder, `merges-${MANY_FILES}`, { files: MANY_FILES, branches: ROUNDS })
+  const few = await prepare(servers, folder, `merges-${FEW_FILES}`, {
+    files: FEW_FILES,
+    branches: ROUNDS,
+  })
+  const many = await prepare(servers, folder, `merges-${MANY_FILES}`, {
+    files: MANY_FILES,
+    branches: ROUNDS,
+  })
   const rounds: Readonly<Record<'opened' | 'merged', readonly [number, number]>>[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const opened = [
@@ -81,11 +91,17 @@ async function compareSizes(servers: Servers, folder: string): Promise<string> {
     ]
   }
   const title = `Pull request of ${CHANGED_FILES} files`
-  return table([title, 'ms', 'ratio', 'of'], [...rowsOf('opened', 'opened and checked'), ...rowsOf('merged', 'merged')])
+  return table(
+    [title, 'ms', 'ratio', 'of'],
+    [...rowsOf('opened', 'opened and checked'), ...rowsOf('merged', 'merged')],
+  )
 }
 
 async function compareWithShell(servers: Servers, folder: string): Promise<string> {
-  const source = await prepare(servers, folder, 'merges', { files: MERGES * CHANGED_FILES, branches: MERGES })
+  const source = await prepare(servers, folder, 'merges', {
+    files: MERGES * CHANGED_FILES,
+    branches: MERGES,
+  })
   for (let i = 0; i < MERGES; i++) await open(servers, source, i)
   const shell = join(folder, 'shell')
   await git(folder, 'clone', '-q', '--mirror', source.folder, shell)
@@ -98,7 +114,8 @@ async function compareWithShell(servers: Servers, folder: string): Promise<strin
     })
     if (start > 0) rounds.push([shellMs, ownMs])
   }
-  const rate = (side: 0 | 1) => (1000 * MERGES_AT_A_TIME) / median(rounds.map((round) => round[side]))
+  const rate = (side: 0 | 1) =>
+    (1000 * MERGES_AT_A_TIME) / median(rounds.map((round) => round[side]))
   const ratio = median(rounds.map(([shellMs, ownMs]) => shellMs / ownMs))
   const rows = [
     ['git merge-tree, commit-tree, update-ref', rate(0).toFixed(1), '', ''],
@@ -113,7 +130,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs
 }
 
-/** Makes a repository of some files, and branches that each change as many of them as fit no other one's way. */
+/**
+ * Makes a repository of some files, and branches that each change as many of them as fit no other
+ * one's way.
+ */
 async function prepare(
   { branchline, credentials }: Servers,
   folder: string,
@@ -124,7 +144,8 @@ async function prepare(
   const path = join(folder, name)
   await mkdir(path)
   await git(path, 'init', '-q', '--bare', '-b', 'main')
-  const commit = (ref: string, from: string) => `commit ${ref}\ncommitter ${PERSON}\ndata 4\nwork${from}\n`
+  const commit = (ref: string, from: string) =>
+    `commit ${ref}\ncommitter ${PERSON}\ndata 4\nwork${from}\n`
   const file = (index: number, content: string) =>
     `M 100644 inline ${pathOf(index)}\ndata ${content.length}\n${content}\n`
   const script = [
@@ -158,15 +179,22 @@ async function ask(
   expected: number,
 ): Promise<string> {
   const headers = { authorization: `Bearer ${credentials.personalAccessToken}` }
-  const answer = await http1.ask(branchline.url, postJson(`/api/v1/repos/ada/${path}`, body, headers))
-  if (answer.status !== expected) throw new Error(`${path} is answered ${answer.status}: ${answer.body}`)
+  const answer = await http1.ask(
+    branchline.url,
+    postJson(`/api/v1/repos/ada/${path}`, body, headers),
+  )
+  if (answer.status !== expected)
+    throw new Error(`${path} is answered ${answer.status}: ${answer.body}`)
   return answer.body.toString()
 }
 
 async function open(servers: Servers, { name }: Source, index: number): Promise<void> {
   const branch = branchOf(index)
-  const made = JSON.parse(await ask(servers, `${name}/pulls`, { head: branch, base: 'main', title: branch }, 201))
-  if (made.number !== index + 1 || made.mergeable !== true) throw new Error(`${branch} is no pull request to merge`)
+  const made = JSON.parse(
+    await ask(servers, `${name}/pulls`, { head: branch, base: 'main', title: branch }, 201),
+  )
+  if (made.number !== index + 1 || made.mergeable !== true)
+    throw new Error(`${branch} is no pull request to merge`)
 }
 
 async function merge(servers: Servers, { name }: Source, index: number): Promise<void> {
@@ -181,7 +209,14 @@ async function mergeByShell(folder: string, branches: readonly string[]): Promis
     GIT_COMMITTER_NAME: name,
     GIT_COMMITTER_EMAIL: email,
   }
-  const env = { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1', ...person, ...DURABLE, ...BATCHED }
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    GIT_CONFIG_NOSYSTEM: '1',
+    ...person,
+    ...DURABLE,
+    ...BATCHED,
+  }
   const running = run('/bin/sh', ['-c', SHELL_LOOP], { cwd: folder, env })
   running.child.stdin?.end(branches.map((branch) => `${branch}\n`).join(''))
   await running

@@ -14,27 +14,36 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-/** Clock ticks of the times in proc_pid_stat(5): 100 a second on every architecture that Node runs on. */
+/**
+ * Clock ticks of the times in proc_pid_stat(5): 100 a second on every architecture that Node runs
+ * on.
+ */
 const MS_PER_TICK = 10
 
 /**
  * Starts a Node program that says `listening on <url>` on stdout.
  *
- * It runs as the defaults have it: settings in the environment are taken away, and its log goes where it costs a write
- * but no disk.
+ * It runs as the defaults have it: settings in the environment are taken away, and its log goes
+ * where it costs a write but no disk.
  *
  * @throws Error when it ends before it listens.
  */
 export async function startServer(script: string, args: readonly string[]): Promise<ServerProcess> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')))
-  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')),
+  )
+  const child = spawn(process.execPath, [script, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   process.once('exit', () => child.kill())
   const url = await listeningUrl(child, script)
   const { pid } = child
   return {
     url,
     cpuMs() {
-      // The second field is the name of the program in parentheses; utime and stime are fields 14 and 15.
+      // The second field is the name of the program in parentheses; utime and stime are fields 14
+      // and 15.
       const fields = readProc(`${pid}/stat`)?.split(') ')[1]?.split(' ')
       return fields && (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
     },

@@ -19,30 +19,44 @@ const NAME = 'pull-files'
 const IN_FLIGHT = 4
 
 /**
- * Pages of the files of two pull requests, each of which adds a line to as many files as its name says.
+ * Pages of the files of two pull requests, each of which adds a line to as many files as its name
+ * says.
  *
  * @param folder for what is pushed.
  */
-export async function pullFileLists({ branchline, credentials }: Servers, folder: string): Promise<Group> {
+export async function pullFileLists(
+  { branchline, credentials }: Servers,
+  folder: string,
+): Promise<Group> {
   const token = credentials.personalAccessToken
   await pushFiles(await createRepository(branchline, token, NAME), join(folder, NAME))
   const numbers = new Map<number, number>()
   for (const count of [FEW, MANY]) {
     const body = { head: headOf(count), base: 'main', title: headOf(count) }
-    const request = postJson(`/api/v1/repos/ada/${NAME}/pulls`, body, { authorization: `Bearer ${token}` })
+    const request = postJson(`/api/v1/repos/ada/${NAME}/pulls`, body, {
+      authorization: `Bearer ${token}`,
+    })
     const answer = await http1.ask(branchline.url, request)
-    if (answer.status !== 201) throw new Error(`a pull request is answered ${answer.status}: ${answer.body}`)
+    if (answer.status !== 201)
+      throw new Error(`a pull request is answered ${answer.status}: ${answer.body}`)
     numbers.set(count, JSON.parse(answer.body.toString()).number)
   }
   const page = (name: string, count: number, first: number): Case => ({
     name,
     client: http1,
     server: branchline,
-    requests: [get(`/api/v1/repos/ada/${NAME}/pulls/${numbers.get(count)}/files?limit=${FEW}&page=${first / FEW + 1}`)],
+    requests: [
+      get(
+        `/api/v1/repos/ada/${NAME}/pulls/${numbers.get(count)}/files?limit=${FEW}&page=${first / FEW + 1}`,
+      ),
+    ],
     check: ({ status, body }) => {
       assert.equal(status, 200)
       const files: { filename: string; additions: number }[] = JSON.parse(body.toString())
-      const expected = Array.from({ length: Math.min(FEW, count - first) }, (_, i) => [pathOf(first + i), 1])
+      const expected = Array.from({ length: Math.min(FEW, count - first) }, (_, i) => [
+        pathOf(first + i),
+        1,
+      ])
       assert.deepEqual(
         files.map(({ filename, additions }) => [filename, additions]),
         expected,
@@ -79,7 +93,9 @@ async function pushFiles(url: string, folder: string): Promise<void> {
   await git(folder, 'init', '-q', '--bare')
   const commits = [
     commitOf('main', undefined, MANY, ''),
-    ...[FEW, MANY].map((count) => commitOf(headOf(count), 'refs/heads/main', count, 'one more line\n')),
+    ...[FEW, MANY].map((count) =>
+      commitOf(headOf(count), 'refs/heads/main', count, 'one more line\n'),
+    ),
   ]
   await gitReading(commits.join(''), folder, 'fast-import', '--quiet')
   await git(folder, 'push', '-q', url, 'refs/heads/*')
@@ -88,7 +104,9 @@ async function pushFiles(url: string, folder: string): Promise<void> {
 /** A commit of so many files, for git-fast-import(1). */
 function commitOf(branch: string, from: string | undefined, count: number, more: string): string {
   const files = Array.from({ length: count }, (_, index) => {
-    const lines = Array.from({ length: 40 }, (_, line) => `line ${line} of file ${index}\n`).join('')
+    const lines = Array.from({ length: 40 }, (_, line) => `line ${line} of file ${index}\n`).join(
+      '',
+    )
     return `M 100644 inline ${pathOf(index)}\n${data(lines + more)}`
   })
   const committer = 'committer Bench <bench@example.org> 1700000000 +0000'

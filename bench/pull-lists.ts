@@ -19,8 +19,14 @@ const INTERVAL_S = 60
 
 const IN_FLIGHT = 8
 
-/** First and last pages of the pull requests of two repositories, put into the database beside the server that has it open. */
-export async function pullLists({ branchline, credentials }: Servers, database: string): Promise<Group> {
+/**
+ * First and last pages of the pull requests of two repositories, put into the database beside the
+ * server that has it open.
+ */
+export async function pullLists(
+  { branchline, credentials }: Servers,
+  database: string,
+): Promise<Group> {
   for (const count of [FEW, MANY]) {
     const name = repositoryOf(count)
     await createRepository(branchline, credentials.personalAccessToken, name)
@@ -31,7 +37,9 @@ export async function pullLists({ branchline, credentials }: Servers, database: 
     client: http1,
     server: branchline,
     requests: [
-      get(`/api/v1/repos/ada/${repositoryOf(count)}/pulls?state=all&sort=${sort}&limit=${LIMIT}&page=${number}`),
+      get(
+        `/api/v1/repos/ada/${repositoryOf(count)}/pulls?state=all&sort=${sort}&limit=${LIMIT}&page=${number}`,
+      ),
     ],
     check: ({ status, body }) => {
       assert.equal(status, 200)
@@ -57,7 +65,10 @@ export async function pullLists({ branchline, credentials }: Servers, database: 
       few,
       { ...first, baseline: few.name },
       { ...page('10,000 pull requests, last page', MANY, last), baseline: first.name },
-      { ...page('10,000 pull requests by update, last page', MANY, last, 'recentupdate'), baseline: first.name },
+      {
+        ...page('10,000 pull requests by update, last page', MANY, last, 'recentupdate'),
+        baseline: first.name,
+      },
     ],
   }
 }
@@ -72,7 +83,8 @@ function insertPulls(database: string, name: string, count: number): void {
     'select id, owner_id from repositories where name = ?',
   )
   const { id, owner_id } = repository.get(name) ?? assert.fail('there is no such repository')
-  const insert = sqlite.prepare(`insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
+  const insert =
+    sqlite.prepare(`insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
     head_repository_id, head_branch, head_commit, allow_maintainer_edit, create_time, update_time, close_time, body)
     values (?, ?, ?, 'A change', ?, 'main', ?, ?, '${'1'.repeat(40)}', 0, ?, ?, ?, ?)`)
   const body = 'What it is about, in some words. '.repeat(10)
@@ -81,7 +93,18 @@ function insertPulls(database: string, name: string, count: number): void {
       const time = FIRST_CREATE_TIME_S + number * INTERVAL_S
       const isOpen = number % 2 === 0
       const state = isOpen ? 'OPEN' : 'CLOSED'
-      insert.run(id, number, owner_id, state, id, `change-${number}`, time, time, isOpen ? null : time, body)
+      insert.run(
+        id,
+        number,
+        owner_id,
+        state,
+        id,
+        `change-${number}`,
+        time,
+        time,
+        isOpen ? null : time,
+        body,
+      )
     }
     sqlite.prepare('update repositories set last_issue_number = ? where id = ?').run(count, id)
   })()

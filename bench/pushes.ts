@@ -8,7 +8,9 @@ import type { ServerProcess } from './processes.ts'
 import { table } from './report.ts'
 import { postJson } from './requests.ts'
 
-/** A push takes a tenth of a second, most of it the client's; what rules add is a few hundredths. */
+/**
+ * A push takes a tenth of a second, most of it the client's; what rules add is a few hundredths.
+ */
 const ROUNDS = 40
 
 /** As many as a large project has. */
@@ -40,7 +42,10 @@ const TRIALS: readonly Trial[] = [
  *
  * @param folder for what is pushed.
  */
-export async function measurePushes({ branchline, credentials }: Servers, folder: string): Promise<string> {
+export async function measurePushes(
+  { branchline, credentials }: Servers,
+  folder: string,
+): Promise<string> {
   await mkdir(folder)
   await git(folder, 'init', '-q', '-b', 'main')
   await commit(folder, 'first')
@@ -49,7 +54,8 @@ export async function measurePushes({ branchline, credentials }: Servers, folder
     const name = `pushed-${i}`
     const url = await createRepository(branchline, credentials.personalAccessToken, name)
     await git(folder, 'push', '-q', url, 'main')
-    if (trial.settings) await makeRules(branchline, credentials.personalAccessToken, name, trial.settings)
+    if (trial.settings)
+      await makeRules(branchline, credentials.personalAccessToken, name, trial.settings)
     urls.set(trial, url)
   }
   const rounds: ReadonlyMap<Trial, number>[] = []
@@ -81,12 +87,20 @@ async function commit(folder: string, content: string): Promise<void> {
 }
 
 /** Rules about other branches, and one about `main` that comes after all of them. */
-async function makeRules(server: ServerProcess, token: string, name: string, settings: object): Promise<void> {
+async function makeRules(
+  server: ServerProcess,
+  token: string,
+  name: string,
+  settings: object,
+): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
-  const others = Array.from({ length: RULES - 1 }, (_, i) => ({ rule_name: `release-${i}/{alpha,beta}-*/**` }))
+  const others = Array.from({ length: RULES - 1 }, (_, i) => ({
+    rule_name: `release-${i}/{alpha,beta}-*/**`,
+  }))
   for (const rule of [...others, { rule_name: 'ma{in,ster}', ...settings }]) {
     const path = `/api/v1/repos/ada/${name}/branch_protections`
     const answer = await http1.ask(server.url, postJson(path, rule, headers))
-    if (answer.status !== 201) throw new Error(`a rule is answered ${answer.status}: ${answer.body}`)
+    if (answer.status !== 201)
+      throw new Error(`a rule is answered ${answer.status}: ${answer.body}`)
   }
 }

@@ -23,7 +23,10 @@ const IN_FLIGHT = 32
  *
  * @param database of `branchline`, which has it open.
  */
-export async function releaseLists({ branchline, credentials }: Servers, database: string): Promise<Group> {
+export async function releaseLists(
+  { branchline, credentials }: Servers,
+  database: string,
+): Promise<Group> {
   for (const count of [FEW, MANY]) {
     await createRepository(branchline, credentials.personalAccessToken, repositoryOf(count))
     insertReleases(database, repositoryOf(count), count)
@@ -35,7 +38,9 @@ export async function releaseLists({ branchline, credentials }: Servers, databas
     requests: [get(`/api/v1/repos/ada/${repositoryOf(count)}/releases?limit=${limit}`)],
     check: ({ status, body }) => {
       assert.equal(status, 200)
-      const tags = JSON.parse(body.toString()).map((release: { tag_name: string }) => release.tag_name)
+      const tags = JSON.parse(body.toString()).map(
+        (release: { tag_name: string }) => release.tag_name,
+      )
       const latest = Array.from({ length: Math.min(limit, count) }, (_, i) => tagOf(count - 1 - i))
       assert.deepEqual(tags, latest)
     },
@@ -72,7 +77,8 @@ function insertReleases(database: string, repository: string, count: number): vo
     select id, ?, 0, 0, 0, owner_id, ?, 'main', 'A version', ? from repositories where name = ?`)
   const note = 'What is new, in some words. '.repeat(10)
   sqlite.transaction(() => {
-    for (let i = 0; i < count; i++) insert.run(tagOf(i), FIRST_CREATE_TIME_S + i * INTERVAL_S, note, repository)
+    for (let i = 0; i < count; i++)
+      insert.run(tagOf(i), FIRST_CREATE_TIME_S + i * INTERVAL_S, note, repository)
   })()
   sqlite.close()
 }

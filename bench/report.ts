@@ -54,10 +54,14 @@ export function mebibytes(bytes: number | undefined): string {
 
 /** A table of Markdown. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0), 3))
+  const widths = head.map((title, i) =>
+    Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0), 3),
+  )
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, i) => (isText(head, i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`
-  const rule = widths.map((width, i) => (isText(head, i) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  const rule = widths.map((width, i) =>
+    isText(head, i) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  )
   return [line(head), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n')
 }
 

@@ -20,16 +20,31 @@ export function get(path: string, token?: string): Request {
 }
 
 /** A POST request. */
-export function post(path: string, headers: Readonly<Record<string, string>>, body: Uint8Array): Request {
+export function post(
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array,
+): Request {
   return { method: 'POST', path, headers, body }
 }
 
 /** A POST request of JSON. */
-export function postJson(path: string, value: unknown, headers: Readonly<Record<string, string>> = {}): Request {
-  return post(path, { 'content-type': 'application/json', ...headers }, Buffer.from(JSON.stringify(value)))
+export function postJson(
+  path: string,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Request {
+  return post(
+    path,
+    { 'content-type': 'application/json', ...headers },
+    Buffer.from(JSON.stringify(value)),
+  )
 }
 
-/** A message with the five-byte prefix of gRPC and gRPC-Web (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
+/**
+ * A message with the five-byte prefix of gRPC and gRPC-Web
+ * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
+ */
 export function envelope(message: Uint8Array): Uint8Array {
   const bytes = Buffer.alloc(5 + message.length)
   bytes.writeUInt32BE(message.length, 1)
@@ -38,7 +53,9 @@ export function envelope(message: Uint8Array): Uint8Array {
 }
 
 /** Splits enveloped content into flags and messages. */
-export function unwrapEnvelopes(content: Buffer): { readonly flags: number; readonly message: Buffer }[] {
+export function unwrapEnvelopes(
+  content: Buffer,
+): { readonly flags: number; readonly message: Buffer }[] {
   const envelopes: { flags: number; message: Buffer }[] = []
   for (let at = 0; at < content.length; ) {
     const end = at + 5 + content.readUInt32BE(at + 1)

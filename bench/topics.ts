@@ -9,7 +9,9 @@ import { get } from './requests.ts'
 const FEW_REPOSITORIES = 10
 const MANY_REPOSITORIES = 10_000
 
-/** Distinct topics, where there are enough repositories to have them, and those of one repository. */
+/**
+ * Distinct topics, where there are enough repositories to have them, and those of one repository.
+ */
 const TOPICS = 1000
 const TOPICS_OF_REPOSITORY = 5
 
@@ -23,7 +25,10 @@ const IN_FLIGHT = 32
  *
  * @param databases of `few` and `branchline`, which have them open.
  */
-export function topicSearches({ branchline, few }: Servers, databases: { few: string; many: string }): Group {
+export function topicSearches(
+  { branchline, few }: Servers,
+  databases: { few: string; many: string },
+): Group {
   insertTopics(databases.few, FEW_REPOSITORIES)
   insertTopics(databases.many, MANY_REPOSITORIES)
   const search = (server: ServerProcess, name: string, text: string): Case => ({
@@ -64,9 +69,12 @@ function topicOf(index: number): string {
 
 function insertTopics(database: string, repositories: number): void {
   const sqlite = new Sqlite(database)
-  const insertRepository = sqlite.prepare(`insert into repositories (owner_id, name, name_key, private, default_branch,
+  const insertRepository =
+    sqlite.prepare(`insert into repositories (owner_id, name, name_key, private, default_branch,
     create_time, update_time, website, description) select id, ?, ?, 0, 'main', 0, 0, '', '' from users where username = 'ada'`)
-  const insertTopic = sqlite.prepare('insert or ignore into topics (name, create_time, update_time) values (?, 0, 0)')
+  const insertTopic = sqlite.prepare(
+    'insert or ignore into topics (name, create_time, update_time) values (?, 0, 0)',
+  )
   const attach = sqlite.prepare(`insert into repository_topics (repository_id, topic_id)
     select ?, id from topics where name = ?`)
   sqlite.transaction(() => {

@@ -1,5 +1,5 @@
-// `npm run bench`: makes the clone ready, then measures the server. `npm run bench -- protocols` measures the groups that the arguments
-// name; `--write` puts the figures into docs/performance.md.
+// `npm run bench`: makes the clone ready, then measures the server. `npm run bench -- protocols`
+// measures the groups that the arguments name; `--write` puts the figures into docs/performance.md.
 import { join } from 'node:path'
 import { bundlePath } from './setup/bundle.mjs'
 import { root, run } from './setup/child-process.mjs'

@@ -1,5 +1,6 @@
-// A protoc plugin: writes gen/schema.ts, the texts of the proto files that clients need, and the descriptor of descriptor.proto, of which
-// the library for TypeScript has a version without options.
+// A protoc plugin: writes gen/schema.ts, the texts of the proto files that clients need, and the
+// descriptor of descriptor.proto, of which the library for TypeScript has a version without
+// options.
 import { readFileSync } from 'node:fs'
 import { clearField, isFieldSet, toBinary } from '@bufbuild/protobuf'
 import { base64Encode } from '@bufbuild/protobuf/wire'
@@ -19,7 +20,9 @@ runNodeJs(
     name: 'protoc-gen-schema',
     version: 'v1',
     generateTs(schema) {
-      const descriptor = schema.proto.protoFile.find(({ name }) => name === 'google/protobuf/descriptor.proto')
+      const descriptor = schema.proto.protoFile.find(
+        ({ name }) => name === 'google/protobuf/descriptor.proto',
+      )
       if (descriptor === undefined) throw new Error('no file imports descriptor.proto')
       const { sourceCodeInfo } = FileDescriptorProtoSchema.field
       if (isFieldSet(descriptor, sourceCodeInfo)) clearField(descriptor, sourceCodeInfo)
@@ -32,7 +35,9 @@ runNodeJs(
       file.print(`export const descriptorFile = ${JSON.stringify(encoded)}`)
       file.print('/** Texts of proto files by their names. */')
       file.print('export const protoFiles: ReadonlyMap<string, string> = new Map([')
-      for (const { name } of schema.files.map(({ proto }) => proto).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      for (const { name } of schema.files
+        .map(({ proto }) => proto)
+        .sort((a, b) => (a.name < b.name ? -1 : 1))) {
         const text = textOf(name)
         if (text !== undefined) file.print(`  [${JSON.stringify(name)}, ${JSON.stringify(text)}],`)
       }

@@ -1,4 +1,5 @@
-// `npm start`: makes the clone ready, then serves in this very process, so that signals reach the server.
+// `npm start`: makes the clone ready, then serves in this very process, so that signals reach the
+// server.
 import { pathToFileURL } from 'node:url'
 import { bundlePath } from './setup/bundle.mjs'
 import { explainFailure } from './setup/progress.mjs'

@@ -1,12 +1,15 @@
-// `npm run test:node -- 24`: runs a short set of stories on another version of Node, in a copy of the clone. More arguments select other
-// tests: `npm run test:node -- 24 transport/rpc`.
+// `npm run test:node -- 24`: runs a short set of stories on another version of Node, in a copy of
+// the clone. More arguments select other tests: `npm run test:node -- 24 transport/rpc`.
 import { delimiter } from 'node:path'
 import { run } from './setup/child-process.mjs'
 import { withLock } from './setup/lock.mjs'
 import { copyClone, copyFolder, ensureOtherNode, OTHER_NODES } from './setup/other-node.mjs'
 import { explainFailure, Failure, printLine, step } from './setup/progress.mjs'
 
-/** Git, accounts, merges, starting and stopping, and where HTTP of Node differs between its versions. */
+/**
+ * Git, accounts, merges, starting and stopping, and where HTTP of Node differs between its
+ * versions.
+ */
 const STORIES = [
   'stories/accounts',
   'stories/branch-pushes',
@@ -23,7 +26,9 @@ process.exitCode = await explainFailure(async () => {
   const version = Object.entries(OTHER_NODES).find(([known]) => known === major)?.[1]
   if (version === undefined) {
     const known = Object.keys(OTHER_NODES)
-    throw new Failure(`Say on which Node to test, ${known.join(' or ')}, such as \`npm run test:node -- ${known[0]}\`.`)
+    throw new Failure(
+      `Say on which Node to test, ${known.join(' or ')}, such as \`npm run test:node -- ${known[0]}\`.`,
+    )
   }
   let bin = ''
   await step('other Node', async (say) => {
@@ -31,12 +36,17 @@ process.exitCode = await explainFailure(async () => {
     return version
   })
   const copy = copyFolder(version)
-  const onWait = (/** @type {number} */ owner) => printLine('..', `process ${owner} uses ${copy}; waiting`)
+  const onWait = (/** @type {number} */ owner) =>
+    printLine('..', `process ${owner} uses ${copy}; waiting`)
   return withLock(`${copy}.lock`, onWait, async () => {
     copyClone(copy)
     const tests = selection.length > 0 ? selection : STORIES
     const env = { PATH: [bin, process.env.PATH].join(delimiter) }
-    const { code } = await run('node', ['scripts/test.mjs', ...tests], { cwd: copy, env, show: true })
+    const { code } = await run('node', ['scripts/test.mjs', ...tests], {
+      cwd: copy,
+      env,
+      show: true,
+    })
     return code ?? 1
   })
 })

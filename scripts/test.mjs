@@ -1,5 +1,5 @@
-// `npm test`: makes the clone ready, then runs every check and every test. `npm test -- transport/rpc` runs the tests that the
-// arguments select (they are Vitest's), and no checks.
+// `npm test`: makes the clone ready, then runs every check and every test. `npm test --
+// transport/rpc` runs the tests that the arguments select (they are Vitest's), and no checks.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,9 +22,13 @@ async function runTests(/** @type {readonly string[]} */ args) {
   const reportPath = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`]
   try {
-    const { code } = await run('vitest', ['run', '--config', 'test/vitest.config.ts', ...reporters, ...args], {
-      show: true,
-    })
+    const { code } = await run(
+      'vitest',
+      ['run', '--config', 'test/vitest.config.ts', ...reporters, ...args],
+      {
+        show: true,
+      },
+    )
     const report = existsSync(reportPath) ? readFileSync(reportPath, 'utf8') : undefined
     return tallyVitest({ report, code, folder: root })
   } finally {

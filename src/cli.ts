@@ -17,16 +17,22 @@ import { VERSION } from './version.ts'
 /** Beside the bundled server (`scripts/setup/bundle.mjs`). */
 const GIT_STARTER = fileURLToPath(new URL('./git-starter.js', import.meta.url))
 
-/** How long calls in flight may take to finish after SIGTERM; service managers commonly kill after 30 seconds. */
+/**
+ * How long calls in flight may take to finish after SIGTERM; service managers commonly kill after
+ * 30 seconds.
+ */
 const SHUTDOWN_GRACE_MS = 20_000
 
 /**
- * Runs a command line, and sets the exit code: 0 when it did what it was told, 1 when it could not, with a sentence on
- * stderr.
+ * Runs a command line, and sets the exit code: 0 when it did what it was told, 1 when it could not,
+ * with a sentence on stderr.
  *
  * @param argv as in process.argv.
  */
-export async function runCommandLine(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
+export async function runCommandLine(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
   const problem = unknownVariable(environment)
   outliveReaders()
   try {
@@ -68,7 +74,9 @@ export function program(): Command {
 }
 
 function serveCommand(): Command {
-  const command = new Command('serve').description('serve until SIGTERM or SIGINT; a second signal exits at once')
+  const command = new Command('serve').description(
+    'serve until SIGTERM or SIGINT; a second signal exits at once',
+  )
   for (const option of serveOptions()) command.addOption(option)
   return command.action(async (flags: ServeFlags) => {
     const config = readConfig(flags)
@@ -117,7 +125,11 @@ function migrateCommand(): Command {
     )
     .action(async (flags: { data: string; to?: number }) => {
       const { from, to, ran } = await migrateData(flags.data, flags.to)
-      print(ran.length === 0 ? `the database is at version ${to}` : `version ${from} to ${to}: ${ran.join(', ')}`)
+      print(
+        ran.length === 0
+          ? `the database is at version ${to}`
+          : `version ${from} to ${to}: ${ran.join(', ')}`,
+      )
     })
 }
 

@@ -11,7 +11,9 @@ export interface Config {
   readonly listen: HostPort
   /** Absolute path of the data folder. */
   readonly data: string
-  /** Base of links in answers, without a slash at the end; undefined for the address listened on. */
+  /**
+   * Base of links in answers, without a slash at the end; undefined for the address listened on.
+   */
   readonly publicUrl: string | undefined
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined
   readonly settings: Settings
@@ -112,95 +114,229 @@ const MAX_DURATION_MS = 30 * 24 * 60 * 60 * 1000
 
 /** The data folder, an option of every command. */
 export function dataOption(): Option {
-  return setting('--data <folder>', 'database, repositories and keys; created when missing', './data', (text) =>
-    resolve(text),
+  return setting(
+    '--data <folder>',
+    'database, repositories and keys; created when missing',
+    './data',
+    (text) => resolve(text),
   )
 }
 
 /** The level of the log on stderr, an option of every command. */
 export function logLevelOption(): Option {
-  return setting('--log-level <level>', `least level of log lines on stderr`, 'info').choices(LOG_LEVELS)
+  return setting('--log-level <level>', `least level of log lines on stderr`, 'info').choices(
+    LOG_LEVELS,
+  )
 }
 
 /** The shortest password that may be set. */
 export function minPasswordLengthOption(): Option {
-  return setting('--min-password-length <characters>', 'shortest password that may be set', '8', wholeNumber(1, 256))
+  return setting(
+    '--min-password-length <characters>',
+    'shortest password that may be set',
+    '8',
+    wholeNumber(1, 256),
+  )
 }
 
 /** Every option of `serve`, each with its environment variable. */
 export function serveOptions(): Option[] {
   return [
-    setting('--listen <host:port>', 'address to serve on; port 0 takes any free one', '127.0.0.1:8080', hostPort),
+    setting(
+      '--listen <host:port>',
+      'address to serve on; port 0 takes any free one',
+      '127.0.0.1:8080',
+      hostPort,
+    ),
     dataOption(),
-    setting('--public-url <url>', 'base of links in answers (default: the address served on)', undefined, baseUrl),
+    setting(
+      '--public-url <url>',
+      'base of links in answers (default: the address served on)',
+      undefined,
+      baseUrl,
+    ),
     setting('--tls-cert <file>', 'certificate chain in PEM; serves TLS, with HTTP/2 and HTTP/1.1'),
     setting('--tls-key <file>', 'private key of the certificate in PEM'),
-    setting('--registration <open|closed>', 'whether anyone may create an account', 'closed').choices([
-      'open',
+    setting(
+      '--registration <open|closed>',
+      'whether anyone may create an account',
       'closed',
-    ]),
-    setting('--password-sign-in <on|off>', 'off: only administrators sign in by password', 'on', onOff),
+    ).choices(['open', 'closed']),
+    setting(
+      '--password-sign-in <on|off>',
+      'off: only administrators sign in by password',
+      'on',
+      onOff,
+    ),
     minPasswordLengthOption(),
-    setting('--private-instance <on|off>', 'on: anonymous callers can only sign in or register', 'off', onOff),
+    setting(
+      '--private-instance <on|off>',
+      'on: anonymous callers can only sign in or register',
+      'off',
+      onOff,
+    ),
     setting('--basic-password <on|off>', 'off: HTTP Basic takes tokens only', 'on', onOff),
     setting('--username-change <on|off>', 'off: only administrators change usernames', 'on', onOff),
-    setting('--display-name-change <on|off>', 'off: only administrators change display names', 'on', onOff),
-    setting('--stats-by <create|update>', 'time that statistics show memos at', 'create').choices(['create', 'update']),
-    setting('--memo-content-bytes <bytes>', 'longest memo, at least 8192', '8192', wholeNumber(8192, 1_048_576)),
-    setting('--webhook-allowed-hosts <hosts>', 'private hosts, addresses and CIDRs to reach', '', allowedHosts),
-    setting('--webhook-retry-schedule <waits>', 'waits after failed deliveries', DEFAULT_RETRY_SCHEDULE, durations),
-    setting('--default-merge-style <style>', 'how pull requests of new repositories are merged', 'merge').choices(
-      MERGE_STYLES,
+    setting(
+      '--display-name-change <on|off>',
+      'off: only administrators change display names',
+      'on',
+      onOff,
     ),
+    setting('--stats-by <create|update>', 'time that statistics show memos at', 'create').choices([
+      'create',
+      'update',
+    ]),
+    setting(
+      '--memo-content-bytes <bytes>',
+      'longest memo, at least 8192',
+      '8192',
+      wholeNumber(8192, 1_048_576),
+    ),
+    setting(
+      '--webhook-allowed-hosts <hosts>',
+      'private hosts, addresses and CIDRs to reach',
+      '',
+      allowedHosts,
+    ),
+    setting(
+      '--webhook-retry-schedule <waits>',
+      'waits after failed deliveries',
+      DEFAULT_RETRY_SCHEDULE,
+      durations,
+    ),
+    setting(
+      '--default-merge-style <style>',
+      'how pull requests of new repositories are merged',
+      'merge',
+    ).choices(MERGE_STYLES),
     setting('--signing <on|off>', 'off: commits that the server makes are not signed', 'on', onOff),
-    setting('--wip-prefixes <prefixes>', 'how titles of work in progress begin', 'WIP:,[WIP]', commaSeparated),
-    setting('--diff-max-lines <lines>', 'lines looked at of the changes of a file', '1000', wholeNumber(1, 1_000_000)),
-    setting('--diff-max-line-characters <characters>', 'shown of such a line', '5000', wholeNumber(1, 1_000_000)),
-    setting('--git-hooks <on|off>', 'on: administrators edit scripts that run on pushes', 'off', onOff),
-    setting('--hook-timeout <time>', 'longest run of such a script, 1s to 10m', '30s', hookTimeout),
-    setting('--mail-dir <folder>', 'folder that outgoing mail is written to; no mail without it', undefined, (text) =>
-      resolve(text),
+    setting(
+      '--wip-prefixes <prefixes>',
+      'how titles of work in progress begin',
+      'WIP:,[WIP]',
+      commaSeparated,
     ),
-    setting('--proxy-auth <on|off>', 'on: trusted reverse proxies say who the caller is', 'off', onOff),
-    setting('--proxy-auth-header <name>', 'header in which they say it', 'X-WEBAUTH-USER', headerName),
+    setting(
+      '--diff-max-lines <lines>',
+      'lines looked at of the changes of a file',
+      '1000',
+      wholeNumber(1, 1_000_000),
+    ),
+    setting(
+      '--diff-max-line-characters <characters>',
+      'shown of such a line',
+      '5000',
+      wholeNumber(1, 1_000_000),
+    ),
+    setting(
+      '--git-hooks <on|off>',
+      'on: administrators edit scripts that run on pushes',
+      'off',
+      onOff,
+    ),
+    setting('--hook-timeout <time>', 'longest run of such a script, 1s to 10m', '30s', hookTimeout),
+    setting(
+      '--mail-dir <folder>',
+      'folder that outgoing mail is written to; no mail without it',
+      undefined,
+      (text) => resolve(text),
+    ),
+    setting(
+      '--proxy-auth <on|off>',
+      'on: trusted reverse proxies say who the caller is',
+      'off',
+      onOff,
+    ),
+    setting(
+      '--proxy-auth-header <name>',
+      'header in which they say it',
+      'X-WEBAUTH-USER',
+      headerName,
+    ),
     setting(
       '--trusted-proxies <networks>',
       'their networks; their forwarding headers count',
       '127.0.0.0/8,::1/128',
       networks,
     ),
-    setting('--trusted-proxies-any <on|off>', 'on: --trusted-proxies may name all addresses', 'off', onOff),
+    setting(
+      '--trusted-proxies-any <on|off>',
+      'on: --trusted-proxies may name all addresses',
+      'off',
+      onOff,
+    ),
     setting('--proxy-auth-api <on|off>', 'on: the header is good for every method', 'off', onOff),
-    setting('--proxy-auth-register <on|off>', 'on: unknown usernames in it get an account', 'off', onOff),
-    setting('--proxy-auth-email-header <name>', 'header with the address of new accounts', undefined, headerName),
-    setting('--proxy-auth-name-header <name>', 'header with the display name of new accounts', undefined, headerName),
+    setting(
+      '--proxy-auth-register <on|off>',
+      'on: unknown usernames in it get an account',
+      'off',
+      onOff,
+    ),
+    setting(
+      '--proxy-auth-email-header <name>',
+      'header with the address of new accounts',
+      undefined,
+      headerName,
+    ),
+    setting(
+      '--proxy-auth-name-header <name>',
+      'header with the display name of new accounts',
+      undefined,
+      headerName,
+    ),
     setting(
       '--limit-loopback <on|off>',
       'on: limits for each peer hold for callers on this machine, too',
       'off',
       onOff,
     ),
-    setting('--default-page-size <results>', 'results on a page that asks for no size', undefined, pageSize),
+    setting(
+      '--default-page-size <results>',
+      'results on a page that asks for no size',
+      undefined,
+      pageSize,
+    ),
     setting('--max-page-size <results>', 'most results on a page', undefined, pageSize),
-    setting('--cors-origins <origins>', 'comma-separated origins that may send credentials', '', origins),
-    setting('--max-message-bytes <size>', 'largest request message, on every protocol', '4MiB', byteSize),
+    setting(
+      '--cors-origins <origins>',
+      'comma-separated origins that may send credentials',
+      '',
+      origins,
+    ),
+    setting(
+      '--max-message-bytes <size>',
+      'largest request message, on every protocol',
+      '4MiB',
+      byteSize,
+    ),
     setting('--max-push-bytes <size>', 'largest push, and fetch from elsewhere', '2GiB', byteSize),
     setting('--max-asset-bytes <size>', 'largest file that comes with a release', '2GiB', byteSize),
-    setting('--git-memory <size>', 'most memory that all Git processes may take together', '2GiB', gitMemorySize),
+    setting(
+      '--git-memory <size>',
+      'most memory that all Git processes may take together',
+      '2GiB',
+      gitMemorySize,
+    ),
     setting('--reflection <on|off>', 'gRPC server reflection', 'on', onOff),
     logLevelOption(),
   ]
 }
 
 /**
- * Refuses variables that look like settings and are none: a misspelt setting must not pass for its default.
+ * Refuses variables that look like settings and are none: a misspelt setting must not pass for its
+ * default.
  *
  * @returns a sentence, or undefined when all is well.
  */
 export function unknownVariable(environment: NodeJS.ProcessEnv): string | undefined {
   const known = new Set(serveOptions().map((option) => option.envVar))
-  const unknown = Object.keys(environment).filter((name) => name.startsWith(ENVIRONMENT_PREFIX) && !known.has(name))
-  return unknown.length === 0 ? undefined : `unknown setting in the environment: ${unknown.join(', ')}`
+  const unknown = Object.keys(environment).filter(
+    (name) => name.startsWith(ENVIRONMENT_PREFIX) && !known.has(name),
+  )
+  return unknown.length === 0
+    ? undefined
+    : `unknown setting in the environment: ${unknown.join(', ')}`
 }
 
 /**
@@ -251,7 +387,8 @@ export function readConfig(flags: ServeFlags): Config {
 
 function readTls(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
   if (certFile === undefined && keyFile === undefined) return undefined
-  if (certFile === undefined || keyFile === undefined) throw new Error('--tls-cert and --tls-key need each other')
+  if (certFile === undefined || keyFile === undefined)
+    throw new Error('--tls-cert and --tls-key need each other')
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) }
 }
 
@@ -259,10 +396,13 @@ function readTls(certFile: string | undefined, keyFile: string | undefined): Con
 function readTrustedProxies(flags: ServeFlags): BlockList {
   const everyone = flags.trustedProxies.find(({ prefix }) => prefix === 0)
   if (everyone && !flags.trustedProxiesAny) {
-    throw new Error(`--trusted-proxies ${everyone.text} trusts every client; only --trusted-proxies-any on allows that`)
+    throw new Error(
+      `--trusted-proxies ${everyone.text} trusts every client; only --trusted-proxies-any on allows that`,
+    )
   }
   const trustedProxies = new BlockList()
-  for (const { address, prefix, family } of flags.trustedProxies) trustedProxies.addSubnet(address, prefix, family)
+  for (const { address, prefix, family } of flags.trustedProxies)
+    trustedProxies.addSubnet(address, prefix, family)
   return trustedProxies
 }
 
@@ -287,12 +427,22 @@ function readProxyAuth(flags: ServeFlags): ProxyAuth | undefined {
   }
 }
 
-/** An option with its environment variable; `parse` also reads the default, so both have one spelling. */
-function setting(flags: string, description: string, preset?: string, parse?: (text: string) => unknown): Option {
+/**
+ * An option with its environment variable; `parse` also reads the default, so both have one
+ * spelling.
+ */
+function setting(
+  flags: string,
+  description: string,
+  preset?: string,
+  parse?: (text: string) => unknown,
+): Option {
   const option = new Option(flags, description)
   option.env(ENVIRONMENT_PREFIX + option.name().toUpperCase().replaceAll('-', '_'))
   if (parse) option.argParser(parse)
-  return preset === undefined ? option : option.default(parse ? parse(preset) : preset, preset || 'none')
+  return preset === undefined
+    ? option
+    : option.default(parse ? parse(preset) : preset, preset || 'none')
 }
 
 function onOff(text: string): boolean {
@@ -330,8 +480,14 @@ function hostPort(text: string): HostPort {
 
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if ((url?.protocol !== 'http:' && url?.protocol !== 'https:') || url.search !== '' || url.hash !== '') {
-    throw new InvalidArgumentError('It must be an absolute http or https URL without query and fragment.')
+  if (
+    (url?.protocol !== 'http:' && url?.protocol !== 'https:') ||
+    url.search !== '' ||
+    url.hash !== ''
+  ) {
+    throw new InvalidArgumentError(
+      'It must be an absolute http or https URL without query and fragment.',
+    )
   }
   return url.href.replace(/\/+$/, '')
 }
@@ -339,7 +495,10 @@ function baseUrl(text: string): string {
 /** Headers that have a meaning of their own are no place for a username. */
 const TAKEN_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'origin'])
 
-/** A field name (RFC 9110 section 5.1), without the characters that proxies tend to drop or to rewrite. */
+/**
+ * A field name (RFC 9110 section 5.1), without the characters that proxies tend to drop or to
+ * rewrite.
+ */
 function headerName(text: string): string {
   const name = text.toLowerCase()
   if (!/^[a-z][a-z0-9-]*$/.test(name) || TAKEN_HEADERS.has(name)) {
@@ -362,13 +521,16 @@ function networks(text: string): Network[] {
 }
 
 function network(text: string): Network[] {
-  if (text === '*') return [...network('0.0.0.0/0'), ...network('::/0')].map((all) => ({ ...all, text }))
+  if (text === '*')
+    return [...network('0.0.0.0/0'), ...network('::/0')].map((all) => ({ ...all, text }))
   const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const version = isIP(address)
   const longest = version === 4 ? 32 : 128
   const prefix = Number(bits ?? longest)
   if (version === 0 || prefix > longest) {
-    throw new InvalidArgumentError(`"${text}" is neither an IP address nor a network such as 10.0.0.0/8.`)
+    throw new InvalidArgumentError(
+      `"${text}" is neither an IP address nor a network such as 10.0.0.0/8.`,
+    )
   }
   return [{ text, address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }]
 }
@@ -393,7 +555,9 @@ function durations(text: string): number[] {
   return commaSeparated(text).map((duration) => {
     const milliseconds = millisecondsOf(duration)
     if (!(milliseconds <= MAX_DURATION_MS)) {
-      throw new InvalidArgumentError(`"${duration}" is not a time such as 500ms, 5s, 30m or 24h, up to 720h.`)
+      throw new InvalidArgumentError(
+        `"${duration}" is not a time such as 500ms, 5s, 30m or 24h, up to 720h.`,
+      )
     }
     return milliseconds
   })
@@ -421,7 +585,9 @@ function origins(text: string): string[] {
   return commaSeparated(text).map((origin) => {
     const url = URL.canParse(origin) ? new URL(origin) : undefined
     if (url?.origin === undefined || url.origin === 'null' || url.href !== `${url.origin}/`) {
-      throw new InvalidArgumentError(`"${origin}" is not an origin such as https://app.example.org.`)
+      throw new InvalidArgumentError(
+        `"${origin}" is not an origin such as https://app.example.org.`,
+      )
     }
     return url.origin
   })
@@ -447,7 +613,9 @@ function byteSize(text: string): number {
   const match = /^(\d{1,12})([KMG]iB)?$/.exec(text)
   const bytes = Number(match?.[1]) * (BYTE_UNITS.get(match?.[2] ?? '') ?? Number.NaN)
   if (!Number.isSafeInteger(bytes) || bytes < 1024) {
-    throw new InvalidArgumentError('It must be a number of bytes of at least 1KiB, such as 512KiB or 4MiB.')
+    throw new InvalidArgumentError(
+      'It must be a number of bytes of at least 1KiB, such as 512KiB or 4MiB.',
+    )
   }
   return bytes
 }

@@ -80,7 +80,10 @@ export async function openDataAsItIs(folder: string): Promise<Db> {
  *
  * @throws RangeError for a version that does not exist, NewerDatabaseError, DataFolderBusyError
  */
-export async function migrateData(folder: string, version: number | undefined): Promise<MigrationRun> {
+export async function migrateData(
+  folder: string,
+  version: number | undefined,
+): Promise<MigrationRun> {
   const lock = await lockData(folder)
   try {
     const db = await openFolder(folder)

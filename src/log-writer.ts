@@ -6,15 +6,20 @@ const BATCH_CHARACTERS = 12 * 1024
 /** Longest that a line waits for its batch. */
 const FLUSH_INTERVAL_MS = 500
 
-/** Bytes that may wait for a reader that does not read. Further lines are dropped: the log must not fill the memory. */
+/**
+ * Bytes that may wait for a reader that does not read. Further lines are dropped: the log must not
+ * fill the memory.
+ */
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /**
- * Writes log lines in batches to stderr. A reader that stops reading or goes away costs lines, never the service.
+ * Writes log lines in batches to stderr. A reader that stops reading or goes away costs lines,
+ * never the service.
  *
- * Pino's own destination does not serve here: `flushSync` of sonic-boom 4 repeats a write that fails with EPIPE for ever,
- * so that a server whose log has lost its reader never ends. Node's stderr does not block on pipes and sockets, and
- * reports a reader that is gone as an `error` event.
+ * Pino's own destination does not serve here: `flushSync` of sonic-boom 4 repeats a write that
+ * fails with EPIPE for ever, so that a server whose log has lost its reader never ends. Node's
+ * stderr does not block on pipes and sockets, and reports a reader that is gone as an `error`
+ * event.
  */
 export class LogWriter {
   readonly #stream: Writable

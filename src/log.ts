@@ -5,8 +5,8 @@ import { LogWriter } from './log-writer.ts'
 /**
  * A log of JSON lines on stderr. Stdout belongs to the command's answer.
  *
- * Lines are written in batches, at the latest after half a second and when the process exits; a process that is killed
- * may lose the last of them.
+ * Lines are written in batches, at the latest after half a second and when the process exits; a
+ * process that is killed may lose the last of them.
  */
 export function createLog(level: LogLevel): Logger {
   const writer = new LogWriter(process.stderr)
@@ -22,9 +22,19 @@ export function createLogTo(destination: DestinationStream, level: LogLevel): Lo
       base: null,
       timestamp: createTimestamp(),
       formatters: { level: (label) => ({ level: label }) },
-      // Nothing logs these on purpose; whoever logs a whole request by mistake must not leak a credential.
+      // Nothing logs these on purpose; whoever logs a whole request by mistake must not leak a
+      // credential.
       redact: {
-        paths: ['authorization', 'cookie', 'password', 'token', '*.authorization', '*.cookie', '*.password', '*.token'],
+        paths: [
+          'authorization',
+          'cookie',
+          'password',
+          'token',
+          '*.authorization',
+          '*.cookie',
+          '*.password',
+          '*.token',
+        ],
         censor: '[redacted]',
       },
     },
@@ -32,7 +42,10 @@ export function createLogTo(destination: DestinationStream, level: LogLevel): Lo
   )
 }
 
-/** Prints the time as pino's `isoTime` does, anew only when a millisecond has passed: under load many lines share one. */
+/**
+ * Prints the time as pino's `isoTime` does, anew only when a millisecond has passed: under load
+ * many lines share one.
+ */
 function createTimestamp(): () => string {
   let printedMs = Number.NaN
   let text = ''

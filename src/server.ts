@@ -161,7 +161,9 @@ const ERROR_DETAIL_FILES = [
 
 /** What clients generate code from. Health and reflection are left out: libraries have them. */
 const SCHEMA_FILES = [
-  ...SERVICES.map(({ file }) => file).filter(({ proto }) => proto.package.startsWith('branchline.')),
+  ...SERVICES.map(({ file }) => file).filter(({ proto }) =>
+    proto.package.startsWith('branchline.'),
+  ),
   ...ERROR_DETAIL_FILES,
   file_google_rpc_code,
   file_google_rpc_status,
@@ -176,8 +178,8 @@ export interface Server {
   readonly url: string
   readonly app: App
   /**
-   * Stops accepting, lets calls in flight finish for up to `graceMs`, then closes everything. Later calls wait for the
-   * first.
+   * Stops accepting, lets calls in flight finish for up to `graceMs`, then closes everything. Later
+   * calls wait for the first.
    */
   close(graceMs: number): Promise<void>
 }
@@ -236,13 +238,19 @@ export async function createApp(
  *
  * @throws Error with a sentence for the operator when the data, the schema or the address is unfit.
  */
-export async function startServer(config: Config, log: Logger, clock: Clock = systemClock): Promise<Server> {
+export async function startServer(
+  config: Config,
+  log: Logger,
+  clock: Clock = systemClock,
+): Promise<Server> {
   const started = new StartedParts()
   try {
     const { url, app } = await startParts(config, log, clock, started)
     return { url, app, close: (graceMs) => started.stop(graceMs) }
   } catch (error) {
-    await started.stop(0).catch((err: unknown) => log.error({ err }, 'a part of a failed start could not be stopped'))
+    await started
+      .stop(0)
+      .catch((err: unknown) => log.error({ err }, 'a part of a failed start could not be stopped'))
     throw error
   }
 }
@@ -261,7 +269,10 @@ async function startParts(
   // Known once the port is: until then nobody can ask.
   const base = { url: config.publicUrl ?? '' }
   const app = await createApp(db, config.data, config.settings, log, clock, {
-    mail: config.mailDir === undefined ? undefined : await openMailFolder(config.mailDir, () => clock.now()),
+    mail:
+      config.mailDir === undefined
+        ? undefined
+        : await openMailFolder(config.mailDir, () => clock.now()),
     outbound: createOutbound({
       allowedHosts: config.webhookAllowedHosts,
       ownAddresses: () => boundAddresses(config.listen.host),
@@ -278,7 +289,8 @@ async function startParts(
   if (app.settings.gitHooks) await prepareGitHooks(app)
   await forgetUnpublishedCopies(app)
   await healPendingUpdates(app)
-  // Workers start once the address is known, and stop after the last call: calls give them work until then.
+  // Workers start once the address is known, and stop after the last call: calls give them work
+  // until then.
   const workers: { stop(): unknown }[] = []
   started.add(() => Promise.all(workers.map((worker) => worker.stop())))
   const url = await serve(config, app, base, started)
@@ -305,9 +317,15 @@ async function prepareGitHooks({ git, log }: App): Promise<void> {
  * @param base of links, which gets its URL from the address listened on unless it has one.
  * @returns the URL listened on.
  */
-async function serve(config: Config, app: App, base: { url: string }, started: StartedParts): Promise<string> {
+async function serve(
+  config: Config,
+  app: App,
+  base: { url: string },
+  started: StartedParts,
+): Promise<string> {
   const shutdown = new AbortController()
-  // Every call in flight listens; the usual warning about many listeners would be about many clients.
+  // Every call in flight listens; the usual warning about many listeners would be about many
+  // clients.
   setMaxListeners(0, shutdown.signal)
   let serving = true
   let openApi = ''
@@ -317,7 +335,8 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const isOpen = (method: DescMethod) => method.parent.file.proto.package.startsWith('grpc.')
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
-  const proxy = config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
+  const proxy =
+    config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
   const options = {
     interceptors: [
       observeInterceptor(app.log, metrics),
@@ -338,7 +357,8 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
 
   const rest = createRest({
     ...options,
-    contextValues: (request: HttpRequest) => contextValues(request).set(sudoQueryKey, sudoOfQuery(request)),
+    contextValues: (request: HttpRequest) =>
+      contextValues(request).set(sudoQueryKey, sudoOfQuery(request)),
     headers: answerHeaders,
     publicUrl: app.publicUrl,
     completeError: explainRestError,
@@ -378,7 +398,15 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
     handler: createDispatch(
-      { cors, pages, rpcPaths, rpcs, git, goImport: createGoImport(app.publicUrl), rest: rest.nodeHandler() },
+      {
+        cors,
+        pages,
+        rpcPaths,
+        rpcs,
+        git,
+        goImport: createGoImport(app.publicUrl),
+        rest: rest.nodeHandler(),
+      },
       app.log,
     ),
     limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
@@ -412,7 +440,9 @@ async function serve(config: Config, app: App, base: { url: string }, started: S
 
 /** A method whose access option is missing or makes no sense must not be reachable for a moment. */
 function refuseUnguarded(router: ConnectRouter, isOpen: (method: DescMethod) => boolean): void {
-  const methods = router.handlers.map((handler) => handler.method).filter((method) => !isOpen(method))
+  const methods = router.handlers
+    .map((handler) => handler.method)
+    .filter((method) => !isOpen(method))
   const problems = accessProblems(methods)
   if (problems.length > 0) throw new Error(`methods that cannot be served:\n${problems.join('\n')}`)
 }

@@ -2,8 +2,8 @@
 export type StopPart = (graceMs: number) => unknown
 
 /**
- * The parts of a server in the order in which they were started. Each part is added with what stops it, so that a start
- * that fails half way and a shutdown undo the same list.
+ * The parts of a server in the order in which they were started. Each part is added with what stops
+ * it, so that a start that fails half way and a shutdown undo the same list.
  */
 export class StartedParts {
   readonly #stops: StopPart[] = []
@@ -15,8 +15,8 @@ export class StartedParts {
   }
 
   /**
-   * Stops the parts, the last one first. A part that fails to stop does not keep the others running. Later calls wait
-   * for the first.
+   * Stops the parts, the last one first. A part that fails to stop does not keep the others
+   * running. Later calls wait for the first.
    *
    * @throws what the first part that failed threw, after all others have stopped.
    */

@@ -12,9 +12,12 @@ import { branchline, serveProcess, withFolder } from './support/process.ts'
 import { PASSWORD, signIn, transportTo } from './support/server.ts'
 
 const createUser = (data: string, username: string, ...more: string[]) =>
-  branchline(['user', 'create', '--data', data, '--username', username, '--password-stdin', ...more], {
-    input: `${PASSWORD}\n`,
-  })
+  branchline(
+    ['user', 'create', '--data', data, '--username', username, '--password-stdin', ...more],
+    {
+      input: `${PASSWORD}\n`,
+    },
+  )
 
 describe('the command line', () => {
   it('says what it can do, in help that names every setting’s environment variable', async () => {
@@ -32,23 +35,68 @@ describe('the command line', () => {
   it.each([
     ['an unknown command', ['serv'], {}, 'serv'],
     ['an unknown flag', ['serve', '--lisen', ':80'], {}, '--lisen'],
-    ['an unknown setting in the environment', ['version'], { BRANCHLINE_LISEN: ':80' }, 'BRANCHLINE_LISEN'],
+    [
+      'an unknown setting in the environment',
+      ['version'],
+      { BRANCHLINE_LISEN: ':80' },
+      'BRANCHLINE_LISEN',
+    ],
     ['a bad address', ['serve', '--listen', '8080'], {}, '--listen'],
     ['a bad port', ['serve', '--listen', 'localhost:99999'], {}, '--listen'],
     ['a bad switch', ['serve', '--reflection', 'yes'], {}, '--reflection'],
-    ['a bad value in the environment', ['serve'], { BRANCHLINE_REGISTRATION: 'maybe' }, 'BRANCHLINE_REGISTRATION'],
+    [
+      'a bad value in the environment',
+      ['serve'],
+      { BRANCHLINE_REGISTRATION: 'maybe' },
+      'BRANCHLINE_REGISTRATION',
+    ],
     ['a bad size', ['serve', '--max-message-bytes', '4MB'], {}, '--max-message-bytes'],
-    ['a bad webhook host', ['serve', '--webhook-allowed-hosts', 'a.internal,*.internal'], {}, '"*.internal"'],
+    [
+      'a bad webhook host',
+      ['serve', '--webhook-allowed-hosts', 'a.internal,*.internal'],
+      {},
+      '"*.internal"',
+    ],
     ['a bad wait', ['serve', '--webhook-retry-schedule', '5s,5 min'], {}, '"5 min"'],
-    ['a bad origin', ['serve', '--cors-origins', 'https://a.example/path'], {}, 'https://a.example/path'],
-    ['a bad header name', ['serve', '--proxy-auth-header', 'Authorization'], {}, '--proxy-auth-header'],
+    [
+      'a bad origin',
+      ['serve', '--cors-origins', 'https://a.example/path'],
+      {},
+      'https://a.example/path',
+    ],
+    [
+      'a bad header name',
+      ['serve', '--proxy-auth-header', 'Authorization'],
+      {},
+      '--proxy-auth-header',
+    ],
     ['a network that is none', ['serve', '--trusted-proxies', '10.0.0.0/33'], {}, '10.0.0.0/33'],
     ['to trust every client (*)', ['serve', '--trusted-proxies', '*'], {}, '--trusted-proxies-any'],
-    ['to trust every client (0.0.0.0/0)', ['serve', '--trusted-proxies', '0.0.0.0/0'], {}, '--trusted-proxies-any'],
-    ['to trust every client (10.1.2.3/0)', ['serve', '--trusted-proxies', '10.1.2.3/0'], {}, '--trusted-proxies-any'],
-    ['to trust every client (::1,::/0)', ['serve', '--trusted-proxies', '::1,::/0'], {}, '--trusted-proxies-any'],
+    [
+      'to trust every client (0.0.0.0/0)',
+      ['serve', '--trusted-proxies', '0.0.0.0/0'],
+      {},
+      '--trusted-proxies-any',
+    ],
+    [
+      'to trust every client (10.1.2.3/0)',
+      ['serve', '--trusted-proxies', '10.1.2.3/0'],
+      {},
+      '--trusted-proxies-any',
+    ],
+    [
+      'to trust every client (::1,::/0)',
+      ['serve', '--trusted-proxies', '::1,::/0'],
+      {},
+      '--trusted-proxies-any',
+    ],
     ['a certificate without its key', ['serve', '--tls-cert', 'a.pem'], {}, '--tls-key'],
-    ['a certificate that does not exist', ['serve', '--tls-cert', 'a.pem', '--tls-key', 'b.pem'], {}, 'a.pem'],
+    [
+      'a certificate that does not exist',
+      ['serve', '--tls-cert', 'a.pem', '--tls-key', 'b.pem'],
+      {},
+      'a.pem',
+    ],
   ])('refuses %s and names it', async (_, args, env, named) => {
     const { code, stderr } = await branchline(args, { env })
     expect(code).toBe(1)
@@ -104,18 +152,23 @@ describe('user create', () => {
 describe('migrate', () => {
   it('goes up, down and up again', async () => {
     await withFolder(async (data) => {
-      const migrate = async (...args: string[]) => (await branchline(['migrate', '--data', data, ...args])).stdout
+      const migrate = async (...args: string[]) =>
+        (await branchline(['migrate', '--data', data, ...args])).stdout
       const latest = migrations.length
       const names = migrations.map(({ name }) => name)
       expect(await migrate()).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
       expect(await migrate()).toBe(`the database is at version ${latest}\n`)
-      expect(await migrate('--to', '0')).toBe(`version ${latest} to 0: ${names.toReversed().join(', ')}\n`)
+      expect(await migrate('--to', '0')).toBe(
+        `version ${latest} to 0: ${names.toReversed().join(', ')}\n`,
+      )
       expect(await migrate()).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
     })
   })
 
   it('refuses a version that does not exist', async () => {
-    const { code, stderr } = await withFolder((data) => branchline(['migrate', '--data', data, '--to', '98']))
+    const { code, stderr } = await withFolder((data) =>
+      branchline(['migrate', '--data', data, '--to', '98']),
+    )
     expect([code, stderr]).toEqual([1, expect.stringContaining('version 98')])
   })
 
@@ -125,7 +178,13 @@ describe('migrate', () => {
       const sqlite = new Sqlite(join(data, 'branchline.db'))
       sqlite.pragma('user_version = 99')
       sqlite.close()
-      const { code, stderr } = await branchline(['serve', '--data', data, '--listen', '127.0.0.1:0'])
+      const { code, stderr } = await branchline([
+        'serve',
+        '--data',
+        data,
+        '--listen',
+        '127.0.0.1:0',
+      ])
       expect([code, stderr]).toEqual([1, expect.stringContaining('version 99')])
     })
   })
@@ -154,7 +213,9 @@ describe('a server process', () => {
       server.child.kill('SIGTERM')
       const outcomes = await Promise.all(calls)
       expect(await server.exited).toBe(0)
-      expect(outcomes).toEqual(Array(6).fill({ message: expect.objectContaining({ role: 'USER' }) }))
+      expect(outcomes).toEqual(
+        Array(6).fill({ message: expect.objectContaining({ role: 'USER' }) }),
+      )
     })
   })
 
@@ -182,7 +243,9 @@ describe('a server process', () => {
       const acknowledged: string[] = []
       const writer = async (lane: number) => {
         for (let i = 0; ; i++) {
-          const { username } = await client.createUser({ user: { username: `u-${lane}-${i}`, password: PASSWORD } })
+          const { username } = await client.createUser({
+            user: { username: `u-${lane}-${i}`, password: PASSWORD },
+          })
           acknowledged.push(username)
           if (acknowledged.length === 12) server.child.kill('SIGKILL')
         }
@@ -190,7 +253,10 @@ describe('a server process', () => {
       await Promise.allSettled([1, 2, 3, 4].map(writer))
       expect(await server.exited).toBe('SIGKILL')
       const restarted = await serveProcess(data)
-      const { users } = await createClient(UserService, transportTo(restarted.url, 'gRPC')).batchGetUsers({
+      const { users } = await createClient(
+        UserService,
+        transportTo(restarted.url, 'gRPC'),
+      ).batchGetUsers({
         usernames: acknowledged,
       })
       restarted.child.kill('SIGTERM')

@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url'
 import type { DescFile, DescMethod } from '@bufbuild/protobuf'
 import { getOption, isFieldSet, ScalarType } from '@bufbuild/protobuf'
 import { nestedTypes } from '@bufbuild/protobuf/reflect'
-import { MethodOptions_IdempotencyLevel as IdempotencyLevel, MethodOptionsSchema } from '@bufbuild/protobuf/wkt'
+import {
+  MethodOptions_IdempotencyLevel as IdempotencyLevel,
+  MethodOptionsSchema,
+} from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
@@ -26,7 +29,9 @@ const reasonNames = new Set(ErrorReasonSchema.values.map(({ name }) => name))
 async function loadFiles(folder: string): Promise<DescFile[]> {
   const url = new URL(`../gen/${folder}/`, import.meta.url)
   const names = readdirSync(fileURLToPath(url)).filter((name) => name.endsWith('_pb.ts'))
-  const modules: Record<string, unknown>[] = await Promise.all(names.map((name) => import(new URL(name, url).href)))
+  const modules: Record<string, unknown>[] = await Promise.all(
+    names.map((name) => import(new URL(name, url).href)),
+  )
   return modules.flatMap((module) => Object.values(module).filter(isFile))
 }
 
@@ -35,18 +40,25 @@ function isFile(value: unknown): value is DescFile {
 }
 
 /** The name under which a comment is stored: fields, values and methods have none of their own. */
-function fullName(desc: { typeName: string } | { name: string; parent: { typeName: string } }): string {
+function fullName(
+  desc: { typeName: string } | { name: string; parent: { typeName: string } },
+): string {
   return 'typeName' in desc ? desc.typeName : `${desc.parent.typeName}.${desc.name}`
 }
 
 /** What is wrong with the methods, by a function that says what is wrong with one. */
 function mistakes(mistakesOf: (method: DescMethod) => readonly string[]): string[] {
-  return methods.flatMap((method) => mistakesOf(method).map((mistake) => `${fullName(method)}: ${mistake}`))
+  return methods.flatMap((method) =>
+    mistakesOf(method).map((mistake) => `${fullName(method)}: ${mistake}`),
+  )
 }
 
 it('the walk covers the schema', () => {
   expect(methods.map(fullName)).toEqual(
-    expect.arrayContaining(['branchline.v1.UserService.GetUser', 'branchline.v1.AuthService.SignIn']),
+    expect.arrayContaining([
+      'branchline.v1.UserService.GetUser',
+      'branchline.v1.AuthService.SignIn',
+    ]),
   )
 })
 
@@ -65,7 +77,9 @@ describe('every method', () => {
   it('has a comment that says what it does and lists its failures, by reasons that exist', () => {
     const found = mistakes((method) => {
       const { summary, failures } = parseRpcComment(comments.get(fullName(method)) ?? '')
-      const unknown = failures.flatMap(({ reasons }) => reasons).filter((reason) => !reasonNames.has(reason))
+      const unknown = failures
+        .flatMap(({ reasons }) => reasons)
+        .filter((reason) => !reasonNames.has(reason))
       return [
         ...(summary === '' ? ['no comment'] : []),
         ...(failures.length === 0 ? ['no list of failures'] : []),
@@ -81,9 +95,13 @@ describe('every method', () => {
       const isAboutOwner = audience === Audience.SELF || audience === Audience.SELF_OR_ADMIN
       return [
         ...(audience === Audience.AUDIENCE_UNSPECIFIED ? ['no audience'] : []),
-        ...(scope !== '' && !scope.split(' ').every(isScope) ? [`"${scope}" is no scope that a method can need`] : []),
+        ...(scope !== '' && !scope.split(' ').every(isScope)
+          ? [`"${scope}" is no scope that a method can need`]
+          : []),
         ...(isAboutOwner !== (owner !== '') ? ['an owner, or none, against its audience'] : []),
-        ...(owner !== '' && !isStringField(method, owner) ? [`${owner} is no string field of the request`] : []),
+        ...(owner !== '' && !isStringField(method, owner)
+          ? [`${owner} is no string field of the request`]
+          : []),
       ]
     })
     expect(found).toEqual([])
@@ -91,7 +109,9 @@ describe('every method', () => {
 
   it('states its idempotency, be it unknown', () => {
     const found = mistakes(({ proto: { options } }) =>
-      options && isFieldSet(options, MethodOptionsSchema.field.idempotencyLevel) ? [] : ['no idempotency_level'],
+      options && isFieldSet(options, MethodOptionsSchema.field.idempotencyLevel)
+        ? []
+        : ['no idempotency_level'],
     )
     expect(found).toEqual([])
   })
@@ -100,7 +120,9 @@ describe('every method', () => {
     const found = mistakes((method) => {
       const { bindings, problems } = bindingsOf(method, services)
       const isRead = method.idempotency === IdempotencyLevel.NO_SIDE_EFFECTS
-      const unsafe = bindings.filter(({ httpMethod }) => !isRead && (httpMethod === 'GET' || httpMethod === 'HEAD'))
+      const unsafe = bindings.filter(
+        ({ httpMethod }) => !isRead && (httpMethod === 'GET' || httpMethod === 'HEAD'),
+      )
       return [
         ...(bindings.length === 0 ? ['no REST route'] : []),
         ...problems,
@@ -122,7 +144,10 @@ describe('every method', () => {
   })
 })
 
-/** `read:<category>` or `write:<category>`: wider ones are for tokens to have, not for methods to need. */
+/**
+ * `read:<category>` or `write:<category>`: wider ones are for tokens to have, not for methods to
+ * need.
+ */
 function isScope(scope: string): boolean {
   if (!/^(read|write):/.test(scope)) return false
   try {
@@ -157,7 +182,9 @@ describe('every reason', () => {
     expect(undocumented.map(({ name }) => name)).toEqual([])
   })
 
-  const answered = reasons.map(({ name }) => name).filter((name) => restStatusOf(name) !== undefined)
+  const answered = reasons
+    .map(({ name }) => name)
+    .filter((name) => restStatusOf(name) !== undefined)
 
   it.each(answered)('is answered as its comment says: %s', (reason) => {
     const { code } = refusal(reason as Parameters<typeof refusal>[0])

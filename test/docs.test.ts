@@ -19,9 +19,13 @@ const operations = readPage('docs/operations.md')
 
 /** The values of the enums that the pages speak of. */
 const declared = new Set(
-  [ErrorReasonSchema, CodeSchema, AudienceSchema, IdempotencyLevelSchema, RepositoryEvent_TypeSchema].flatMap(
-    ({ values }) => values.map(({ name }) => name),
-  ),
+  [
+    ErrorReasonSchema,
+    CodeSchema,
+    AudienceSchema,
+    IdempotencyLevelSchema,
+    RepositoryEvent_TypeSchema,
+  ].flatMap(({ values }) => values.map(({ name }) => name)),
 )
 
 /** The commands of a page, such as `user create`, each with the flags that it is shown with. */
@@ -29,7 +33,10 @@ function commandsOf(page: string): Map<string, Set<string>> {
   const commands = new Map<string, Set<string>>()
   for (const [, line = ''] of page.matchAll(/^ {4}node dist\/main\.js (.*)$/gm)) {
     const [command = ''] = /^[a-z]+(?: [a-z]+)*/.exec(line) ?? []
-    commands.set(command, new Set([...(commands.get(command) ?? []), ...(line.match(/--[a-z-]+/g) ?? [])]))
+    commands.set(
+      command,
+      new Set([...(commands.get(command) ?? []), ...(line.match(/--[a-z-]+/g) ?? [])]),
+    )
   }
   return commands
 }
@@ -39,7 +46,9 @@ function commandLines({ commands }: Command, before = ''): Map<string, Command> 
   return new Map(
     commands.flatMap((command) => {
       const name = `${before}${command.name()}`
-      return command.commands.length > 0 ? [...commandLines(command, `${name} `)] : [[name, command] as const]
+      return command.commands.length > 0
+        ? [...commandLines(command, `${name} `)]
+        : [[name, command] as const]
     }),
   )
 }
@@ -60,13 +69,17 @@ describe.each(pages)('%s', (page) => {
   })
 
   it('names files that exist', () => {
-    const paths = codeOf(readPage(page)).filter((text) => /^(src|test|proto|docs|scripts|\.ci)\/[\w./-]*$/.test(text))
+    const paths = codeOf(readPage(page)).filter((text) =>
+      /^(src|test|proto|docs|scripts|\.ci)\/[\w./-]*$/.test(text),
+    )
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 
   it('names reasons, codes and options that exist', () => {
     const constants = codeOf(readPage(page)).filter((text) => /^[A-Z]+(_[A-Z]+)+$/.test(text))
-    expect(constants.filter((text) => !declared.has(text) && !text.startsWith('BRANCHLINE_'))).toEqual([])
+    expect(
+      constants.filter((text) => !declared.has(text) && !text.startsWith('BRANCHLINE_')),
+    ).toEqual([])
   })
 })
 
@@ -94,9 +107,11 @@ describe('docs/operations.md', () => {
     const listed = tableBelow(operations, '## Settings').map((row) =>
       row.slice(0, 3).map((cell) => cell.replaceAll('`', '')),
     )
-    const settings = serveOptions().map(({ flags, envVar, defaultValueDescription: preset = 'none' }) => {
-      return [flags, envVar, preset === 'none' ? '–' : preset]
-    })
+    const settings = serveOptions().map(
+      ({ flags, envVar, defaultValueDescription: preset = 'none' }) => {
+        return [flags, envVar, preset === 'none' ? '–' : preset]
+      },
+    )
     expect(listed).toEqual(settings)
   })
 
@@ -130,7 +145,9 @@ describe('docs/operations.md', () => {
   })
 
   it('states the limits of the listener as they are', () => {
-    const limits = new Map(tableBelow(operations, '## Limits').map(([limit = '', value = '']) => [limit, value]))
+    const limits = new Map(
+      tableBelow(operations, '## Limits').map(([limit = '', value = '']) => [limit, value]),
+    )
     const {
       maxConnections,
       maxConnectionsPerPeer,

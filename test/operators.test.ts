@@ -21,12 +21,16 @@ async function start(options?: TestServerOptions) {
   return { url: server.url, ...(await inviteCast(server.url)) }
 }
 
-const get = (path: string, headers: Record<string, string> = {}) => fetch(server.url + path, { headers })
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(server.url + path, { headers })
 
 describe('probes', () => {
   it('say that the server lives and is ready', async () => {
     await start()
-    expect([(await get('/healthz')).status, await (await get('/readyz')).text()]).toEqual([200, 'ready\n'])
+    expect([(await get('/healthz')).status, await (await get('/readyz')).text()]).toEqual([
+      200,
+      'ready\n',
+    ])
   })
 
   it('answer HEAD without a body', async () => {
@@ -42,8 +46,12 @@ describe('metrics', () => {
     await get('/api/v1/users/ada')
     await get('/api/v1/users/nobody')
     const text = await (await get('/metrics')).text()
-    expect(text).toContain('branchline_calls_total{method="branchline.v1.UserService/GetUser",code="OK"} 1')
-    expect(text).toContain('branchline_calls_total{method="branchline.v1.UserService/GetUser",code="NotFound"} 1')
+    expect(text).toContain(
+      'branchline_calls_total{method="branchline.v1.UserService/GetUser",code="OK"} 1',
+    )
+    expect(text).toContain(
+      'branchline_calls_total{method="branchline.v1.UserService/GetUser",code="NotFound"} 1',
+    )
     expect(text).toMatch(/^branchline_connections [1-9]/m)
   })
 
@@ -53,10 +61,18 @@ describe('metrics', () => {
     await (await get('/bob/engine.git/info/refs?service=git-upload-pack')).text()
     await (await get('/bob/missing/info/refs?service=git-receive-pack')).text()
     const text = await (await get('/metrics')).text()
-    expect(text).toContain('branchline_git_requests_total{service="git-upload-pack",status="200"} 1')
-    expect(text).toContain('branchline_git_requests_total{service="git-receive-pack",status="401"} 1')
+    expect(text).toContain(
+      'branchline_git_requests_total{service="git-upload-pack",status="200"} 1',
+    )
+    expect(text).toContain(
+      'branchline_git_requests_total{service="git-receive-pack",status="401"} 1',
+    )
     expect(server.logged).toContainEqual(
-      expect.objectContaining({ git: 'refs for git-upload-pack', repository: 'bob/engine', status: 200 }),
+      expect.objectContaining({
+        git: 'refs for git-upload-pack',
+        repository: 'bob/engine',
+        status: 200,
+      }),
     )
   })
 
@@ -84,19 +100,30 @@ describe('the OpenAPI document', () => {
     await start({ publicUrl: 'https://forge.example/base' })
     const response = await get('/openapi.json')
     expect(response.headers.get('content-type')).toBe('application/json')
-    const document = (await response.json()) as { openapi: string; servers: object[]; paths: Record<string, object> }
+    const document = (await response.json()) as {
+      openapi: string
+      servers: object[]
+      paths: Record<string, object>
+    }
     expect([document.openapi, document.servers]).toEqual([
       expect.stringMatching(/^3\.1\./),
       [{ url: 'https://forge.example/base' }],
     ])
-    expect(Object.keys(document.paths['/api/v1/users/{user}'] ?? {})).toEqual(['delete', 'get', 'patch'])
+    expect(Object.keys(document.paths['/api/v1/users/{user}'] ?? {})).toEqual([
+      'delete',
+      'get',
+      'patch',
+    ])
   })
 })
 
 describe('the log', () => {
   it('has one line for each call, with the request id that the client sees', async () => {
     const { bob } = await start()
-    const response = await get('/api/v1/users/bob', { authorization: bob.authorization, 'x-request-id': 'trace-1' })
+    const response = await get('/api/v1/users/bob', {
+      authorization: bob.authorization,
+      'x-request-id': 'trace-1',
+    })
     expect(response.headers.get('x-request-id')).toBe('trace-1')
     const lines = server.logged.filter(({ request_id }) => request_id === 'trace-1')
     expect(lines).toEqual([
@@ -152,9 +179,16 @@ describe('cross-origin calls', () => {
   const app = 'https://app.example'
   const hostile = 'https://hostile.example'
   const cors = async (path: string, origin: string, init: RequestInit = {}) => {
-    const response = await fetch(server.url + path, { ...init, headers: { origin, ...(init.headers as object) } })
+    const response = await fetch(server.url + path, {
+      ...init,
+      headers: { origin, ...(init.headers as object) },
+    })
     const pick = (name: string) => response.headers.get(`access-control-allow-${name}`)
-    return { origin: pick('origin'), credentials: pick('credentials'), vary: response.headers.get('vary') }
+    return {
+      origin: pick('origin'),
+      credentials: pick('credentials'),
+      vary: response.headers.get('vary'),
+    }
   }
 
   it('are open to every origin with tokens, and to trusted ones with the browser’s credentials', async () => {
@@ -163,7 +197,11 @@ describe('cross-origin calls', () => {
     for (const path of ['/api/v1/users/ada', '/api/v1/nowhere', '/healthz']) {
       expect(await cors(path, app)).toEqual({ origin: app, credentials: 'true', vary })
       expect(await cors(path, hostile)).toEqual({ origin: hostile, credentials: null, vary })
-      expect(await cors(path, server.url)).toEqual({ origin: server.url, credentials: 'true', vary })
+      expect(await cors(path, server.url)).toEqual({
+        origin: server.url,
+        credentials: 'true',
+        vary,
+      })
     }
   })
 
@@ -227,7 +265,9 @@ describe('a private instance', () => {
     await expect(anonymous.getUser({ name: 'users/ada' })).rejects.toThrow('sign in first')
     await expect(anonymous.getUser({ name: 'users/nobody' })).rejects.toThrow('sign in first')
     await expect(anonymous.batchGetUsers({ usernames: ['ada'] })).rejects.toThrow('sign in first')
-    await expect(anonymous.createUser({ user: { username: 'eve', password: PASSWORD } })).rejects.toThrow('not open')
+    await expect(
+      anonymous.createUser({ user: { username: 'eve', password: PASSWORD } }),
+    ).rejects.toThrow('not open')
     const signedIn = createClient(UserService, transportTo(url, 'gRPC', bob.authorization))
     expect((await signedIn.getUser({ name: 'users/ada' })).username).toBe('ada')
   })
@@ -235,15 +275,21 @@ describe('a private instance', () => {
 
 describe('switches', () => {
   it('leave changing usernames and display names to administrators', async () => {
-    const { url, ada, bob } = await start({ settings: { usernameChange: false, displayNameChange: false } })
+    const { url, ada, bob } = await start({
+      settings: { usernameChange: false, displayNameChange: false },
+    })
     const rename = { user: { name: 'users/bob', username: 'rob', displayName: 'Rob' } }
     const update = (authorization: string, ...paths: string[]) =>
       createClient(UserService, transportTo(url, 'gRPC', authorization)).updateUser({
         ...rename,
         updateMask: { paths },
       })
-    await expect(update(bob.authorization, 'username')).rejects.toThrow('only administrators change usernames')
-    await expect(update(bob.authorization, 'display_name')).rejects.toThrow('only administrators change display names')
+    await expect(update(bob.authorization, 'username')).rejects.toThrow(
+      'only administrators change usernames',
+    )
+    await expect(update(bob.authorization, 'display_name')).rejects.toThrow(
+      'only administrators change display names',
+    )
     expect(await update(ada.authorization, 'username', 'display_name')).toMatchObject({
       username: 'rob',
       displayName: 'Rob',
@@ -252,9 +298,12 @@ describe('switches', () => {
 
   it('turn reflection off', async () => {
     await start({ reflection: false })
-    const response = await fetch(`${server.url}/grpc.reflection.v1.ServerReflection/ServerReflectionInfo`, {
-      method: 'POST',
-    })
+    const response = await fetch(
+      `${server.url}/grpc.reflection.v1.ServerReflection/ServerReflectionInfo`,
+      {
+        method: 'POST',
+      },
+    )
     expect(response.status).toBe(404)
   })
 })
@@ -266,7 +315,10 @@ describe('a restart', () => {
     await server.close(0)
     const again = await startTestServer({ data: server.data })
     for (const authorization of [bob.authorization, `Bearer ${token}`]) {
-      const { user } = await createClient(AuthService, transportTo(again.url, 'gRPC', authorization)).getCurrentUser({})
+      const { user } = await createClient(
+        AuthService,
+        transportTo(again.url, 'gRPC', authorization),
+      ).getCurrentUser({})
       expect(user?.name).toBe('users/bob')
     }
     await again.stop()

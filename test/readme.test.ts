@@ -30,7 +30,9 @@ const DEBIAN_PYTHON = '/usr/bin/python3'
 async function loadServices(): Promise<DescService[]> {
   const folder = join(ROOT, 'gen', 'branchline', 'v1')
   const files = readdirSync(folder).filter((name) => name.endsWith('_service_pb.ts'))
-  const modules: Record<string, unknown>[] = await Promise.all(files.map((name) => import(join(folder, name))))
+  const modules: Record<string, unknown>[] = await Promise.all(
+    files.map((name) => import(join(folder, name))),
+  )
   return modules.flatMap((module) => Object.values(module).filter(isService))
 }
 
@@ -38,14 +40,23 @@ function isService(value: unknown): value is DescService {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'service'
 }
 
-/** Commands that are tested on their own: one serves until it is stopped, the other would run this very test. */
+/**
+ * Commands that are tested on their own: one serves until it is stopped, the other would run this
+ * very test.
+ */
 const MAIN_COMMANDS = ['npm start\n', 'npm test\n']
 
 /** The blocks that run, with what the README says they print. */
 const examples = blocks.flatMap((block, i) => {
-  if (!['sh', 'ts', 'python'].includes(block.language) || MAIN_COMMANDS.includes(block.text)) return []
+  if (!['sh', 'ts', 'python'].includes(block.language) || MAIN_COMMANDS.includes(block.text))
+    return []
   const next = blocks[i + 1]
-  return [{ ...block, printed: next?.follows && ['json', 'text'].includes(next.language) ? next : undefined }]
+  return [
+    {
+      ...block,
+      printed: next?.follows && ['json', 'text'].includes(next.language) ? next : undefined,
+    },
+  ]
 })
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
@@ -67,7 +78,9 @@ function withoutTimes(json: string): unknown {
 
 /** Settings of whoever runs the tests must not reach the servers that they start. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')))
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')),
+  )
 }
 
 describe('the examples in README.md', () => {
@@ -75,7 +88,10 @@ describe('the examples in README.md', () => {
   let folder: string
   const runnable = examples.map((example) => ({ ...example, obstacle: obstacleTo(example) }))
 
-  /** All examples in one shell, as a reader would type them; what each of them prints in a file of its own. */
+  /**
+   * All examples in one shell, as a reader would type them; what each of them prints in a file of
+   * its own.
+   */
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'branchline-readme-'))
     // The example of webhooks says that it needs this.
@@ -83,7 +99,10 @@ describe('the examples in README.md', () => {
     const commands = await Promise.all(
       runnable.map(async ({ language, text: source, obstacle }, i) => {
         const code = source.replaceAll(ADDRESS, new URL(server.url).host)
-        const command = obstacle === undefined ? await commandFor(language, code, join(folder, `example-${i}`)) : ':'
+        const command =
+          obstacle === undefined
+            ? await commandFor(language, code, join(folder, `example-${i}`))
+            : ':'
         return `{\n${command}\n} > '${folder}/printed-${i}'\n`
       }),
     )
@@ -124,7 +143,9 @@ describe('the examples in README.md', () => {
   }
 
   it('are there in every language that the page promises', () => {
-    expect(new Set(examples.map(({ language }) => language))).toEqual(new Set(['sh', 'ts', 'python']))
+    expect(new Set(examples.map(({ language }) => language))).toEqual(
+      new Set(['sh', 'ts', 'python']),
+    )
   })
 
   for (const [i, { language, text: source, printed, obstacle }] of runnable.entries()) {
@@ -134,7 +155,8 @@ describe('the examples in README.md', () => {
       `print what the page says: ${language}, ${firstLine}${obstacle ? ` (${obstacle})` : ''}`,
       async () => {
         const output = await readFile(join(folder, `printed-${i}`), 'utf8')
-        if (printed.language === 'json') expect(withoutTimes(output)).toEqual(withoutTimes(printed.text))
+        if (printed.language === 'json')
+          expect(withoutTimes(output)).toEqual(withoutTimes(printed.text))
         else expect(output).toBe(printed.text.replaceAll(ADDRESS, new URL(server.url).host))
       },
     )
@@ -151,7 +173,8 @@ describe('the two commands of README.md', () => {
     expect(packageJson.scripts.test).toBe('node scripts/test.mjs')
   })
 
-  // In a clone that is not set up, npm start would install packages below the feet of the tests that run beside this one.
+  // In a clone that is not set up, npm start would install packages below the feet of the tests
+  // that run beside this one.
   it.skipIf(!isSetUp())(
     'npm start serves until it is told to stop, and then exits with 0 (in a clone that is set up)',
     async () => {
@@ -227,7 +250,9 @@ describe('what README.md says is there', () => {
   })
 
   it('are the commands of package.json', () => {
-    const listed = tableBelow(readme, '## Commands').map(([command = '']) => command.replaceAll('`', ''))
+    const listed = tableBelow(readme, '## Commands').map(([command = '']) =>
+      command.replaceAll('`', ''),
+    )
     const commands = Object.keys(packageJson.scripts).map((name) => {
       return ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`
     })
@@ -245,7 +270,10 @@ describe('what README.md says is there', () => {
   })
 })
 
-/** An empty call to what is served is answered somehow, if only that it lacks credentials; else the path is unknown. */
+/**
+ * An empty call to what is served is answered somehow, if only that it lacks credentials; else the
+ * path is unknown.
+ */
 async function isServed(url: string, { parent, name }: DescMethod): Promise<boolean> {
   const response = await fetch(`${url}/${parent.typeName}/${name}`, {
     method: 'POST',

@@ -5,7 +5,8 @@ import { checkBreaking } from './landed.mjs'
 
 /**
  * A check ends with a command's exit code and output, or says why it was skipped.
- * @typedef {{ name: string, run: () => Promise<{ code: number | null, output: string } | { skipped: string }> }} Check
+ * @typedef {{ name: string, run: () => Promise<{ code: number | null, output: string } | { skipped:
+ *   string }> }} Check
  */
 
 /** @type {readonly Check[]} */
@@ -40,7 +41,11 @@ export async function runChecks(list) {
       }
       const hasPassed = result.code === 0
       if (!hasPassed && result.output) process.stdout.write(`${lastLines(result.output)}\n`)
-      printLine(hasPassed ? 'ok' : 'FAIL', `${check.name} (${secondsSince(startedAtMs)})`, process.stdout)
+      printLine(
+        hasPassed ? 'ok' : 'FAIL',
+        `${check.name} (${secondsSince(startedAtMs)})`,
+        process.stdout,
+      )
       return { name: check.name, state: hasPassed ? 'passed' : 'failed' }
     }),
   )

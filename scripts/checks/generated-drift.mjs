@@ -14,7 +14,9 @@ export function differences(wanted, found) {
   return [...new Set([...wantedFiles, ...foundFiles])].sort().flatMap((file) => {
     if (!foundFiles.has(file)) return [`missing: ${file}`]
     if (!wantedFiles.has(file)) return [`left over: ${file}`]
-    return readFileSync(join(wanted, file)).equals(readFileSync(join(found, file))) ? [] : [`out of date: ${file}`]
+    return readFileSync(join(wanted, file)).equals(readFileSync(join(found, file)))
+      ? []
+      : [`out of date: ${file}`]
   })
 }
 
@@ -29,7 +31,10 @@ export async function checkGenerated() {
     if (generated.code !== 0) return generated
     const lines = differences(join(folder, 'gen'), join(root, 'gen'))
     if (lines.length === 0) return { code: 0, output: '' }
-    return { code: 1, output: `${lines.join('\n')}\ngen/ is not what proto/ generates: run \`npm run generate\`.` }
+    return {
+      code: 1,
+      output: `${lines.join('\n')}\ngen/ is not what proto/ generates: run \`npm run generate\`.`,
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -37,5 +42,7 @@ export async function checkGenerated() {
 
 function filesIn(/** @type {string} */ folder) {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
-  return new Set(entries.filter((e) => e.isFile()).map((e) => relative(folder, join(e.parentPath, e.name))))
+  return new Set(
+    entries.filter((e) => e.isFile()).map((e) => relative(folder, join(e.parentPath, e.name))),
+  )
 }

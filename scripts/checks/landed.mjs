@@ -2,7 +2,10 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root, run } from '../setup/child-process.mjs'
 
-/** The API as it last landed, with which every later one must stay compatible: an image that Buf reads. */
+/**
+ * The API as it last landed, with which every later one must stay compatible: an image that Buf
+ * reads.
+ */
 const landedImage = join('test', 'proto', 'landed.binpb')
 
 /**

@@ -16,16 +16,21 @@ import { relative } from 'node:path'
  */
 
 /**
- * Counts a run of Vitest. What the numbers of its report leave out counts as a failure too: a file that does not load, a hook that
- * throws, a test that never ended, an error outside of every test (only the exit code tells), a report that is not there.
- * @param {{ report: string | undefined, code: number | null, folder: string }} run the text of the report; names are shown relative to
- *   `folder`
+ * Counts a run of Vitest. What the numbers of its report leave out counts as a failure too: a file
+ * that does not load, a hook that throws, a test that never ended, an error outside of every test
+ * (only the exit code tells), a report that is not there.
+ * @param {{ report: string | undefined, code: number | null, folder: string }} run the text of the
+ *   report; names are shown relative to `folder`
  * @returns {Tally}
  */
 export function tallyVitest({ report, code, folder }) {
   const files = filesOf(report)
   if (files === undefined || files.length === 0) {
-    return { passed: 0, failures: [`vitest ended with exit code ${code} and without a report of any test`], skipped: 0 }
+    return {
+      passed: 0,
+      failures: [`vitest ended with exit code ${code} and without a report of any test`],
+      skipped: 0,
+    }
   }
   const tallies = files.map((file) => tallyFile(file, folder))
   const total = addTallies(tallies)
@@ -49,13 +54,15 @@ function tallyFile(
   /** @type {string} */ folder,
 ) {
   const file = relative(folder, name)
-  const statesOf = (/** @type {string[]} */ ...states) => assertionResults.filter((a) => states.includes(a.status))
+  const statesOf = (/** @type {string[]} */ ...states) =>
+    assertionResults.filter((a) => states.includes(a.status))
   const passed = statesOf('passed').length
   const skipped = statesOf('skipped', 'todo', 'disabled').length
   const failures = assertionResults
     .filter((a) => !['passed', 'skipped', 'todo', 'disabled'].includes(a.status))
     .map((a) => `${file} > ${a.fullName.trim()}${a.status === 'failed' ? '' : ' (did not end)'}`)
-  if (status === 'failed' && failures.length === 0) failures.push(`${file}${message ? `: ${message}` : ''}`)
+  if (status === 'failed' && failures.length === 0)
+    failures.push(`${file}${message ? `: ${message}` : ''}`)
   return { passed, failures, skipped }
 }
 

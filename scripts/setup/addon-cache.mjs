@@ -1,39 +1,55 @@
-import { constants, copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * The folder of compiled addons, outside the clone so that every clone of a person shares it (XDG Base Directory Specification).
+ * The folder of compiled addons, outside the clone so that every clone of a person shares it (XDG
+ * Base Directory Specification).
  * @param {Record<string, string | undefined>} [env]
  */
 export function cacheFolder(env = process.env) {
   // The specification says to ignore a relative path.
-  const base = env.XDG_CACHE_HOME?.startsWith('/') ? env.XDG_CACHE_HOME : join(env.HOME || homedir(), '.cache')
+  const base = env.XDG_CACHE_HOME?.startsWith('/')
+    ? env.XDG_CACHE_HOME
+    : join(env.HOME || homedir(), '.cache')
   return join(base, 'branchline', 'addons')
 }
 
 /**
  * The name of a compiled addon: everything that decides whether it can be loaded.
- * @param {{ name: string, version: string, abi: string, platform: string, arch: string, libc: string }} parts `abi` is
- *   `process.versions.modules`
+ * @param {{ name: string, version: string, abi: string, platform: string, arch: string, libc:
+ *   string }} parts `abi` is `process.versions.modules`
  */
 export function addonKey({ name, version, abi, platform, arch, libc }) {
   return [name, version, `abi${abi}`, platform, arch, libc].join('-')
 }
 
-/** The C library that Node runs on: `glibc` or `musl` on Linux, `system` where there is only one. */
+/**
+ * The C library that Node runs on: `glibc` or `musl` on Linux, `system` where there is only one.
+ */
 export function currentLibc() {
   if (process.platform !== 'linux') return 'system'
-  // musl's loader leaves the report's field out. Addresses of network interfaces are not needed and may take seconds.
+  // musl's loader leaves the report's field out. Addresses of network interfaces are not needed and
+  // may take seconds.
   Object.assign(process.report, { excludeNetwork: true })
   const report = process.report.getReport()
-  const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (/** @type {unknown} */ (report))
+  const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (
+    /** @type {unknown} */ (report)
+  )
   return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }
 
 /**
- * Puts a file into the cache under `key`. The key's folder appears complete or not at all; one that another process has put there
- * meanwhile is kept.
+ * Puts a file into the cache under `key`. The key's folder appears complete or not at all; one that
+ * another process has put there meanwhile is kept.
  * @param {string} cache
  * @param {string} key
  * @param {string} file
@@ -51,7 +67,8 @@ export function publish(cache, key, file, name) {
 }
 
 /**
- * Copies a cached file to `target` and says whether there was one. A process that has loaded the old file keeps it.
+ * Copies a cached file to `target` and says whether there was one. A process that has loaded the
+ * old file keeps it.
  * @param {string} cache
  * @param {string} key
  * @param {string} target

@@ -14,7 +14,8 @@ import { compilePackages, ensureSystemPackages } from './system-packages.mjs'
  */
 
 /**
- * The native addons of the project that have no ready-made binary for this Node. `duration` is what compiling takes on two cores.
+ * The native addons of the project that have no ready-made binary for this Node. `duration` is what
+ * compiling takes on two cores.
  * @returns {Addon[]}
  */
 export function listAddons() {
@@ -23,11 +24,17 @@ export function listAddons() {
   const { platform, arch } = process
   const libc = currentLibc()
   return [
-    ...(usesNodeApi ? [] : [{ name: 'better-sqlite3', file: 'better_sqlite3.node', duration: 'about a minute' }]),
+    ...(usesNodeApi
+      ? []
+      : [{ name: 'better-sqlite3', file: 'better_sqlite3.node', duration: 'about a minute' }]),
     { name: 'nodegit', file: 'nodegit.node', duration: 'about four minutes' },
   ].map((addon) => {
     const { version } = packages[`node_modules/${addon.name}`]
-    return { ...addon, version, key: addonKey({ name: addon.name, version, abi, platform, arch, libc }) }
+    return {
+      ...addon,
+      version,
+      key: addonKey({ name: addon.name, version, abi, platform, arch, libc }),
+    }
   })
 }
 
@@ -40,7 +47,8 @@ export function mustCompile(addon) {
 }
 
 /**
- * Puts an addon into its package: from the cache, or else compiled. Throws a `Failure` when it does not compile or does not load.
+ * Puts an addon into its package: from the cache, or else compiled. Throws a `Failure` when it does
+ * not compile or does not load.
  * @param {Addon} addon
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
@@ -58,12 +66,15 @@ export async function ensureAddon(addon, say) {
 }
 
 /**
- * Tries the binary that better-sqlite3 brings for this Node. npm leaves the package out, without a word, when it cannot be installed.
- * Throws a `Failure` when it does not load.
+ * Tries the binary that better-sqlite3 brings for this Node. npm leaves the package out, without a
+ * word, when it cannot be installed. Throws a `Failure` when it does not load.
  * @returns {Promise<string>} the result in a few words
  */
 export async function checkReadyMade() {
-  const { code, output } = await run(process.execPath, ['-e', "new (require('better-sqlite3-napi'))(':memory:')"])
+  const { code, output } = await run(process.execPath, [
+    '-e',
+    "new (require('better-sqlite3-napi'))(':memory:')",
+  ])
   if (code === 0) return 'ready-made'
   throw new Failure(
     'better-sqlite3-napi does not load: remove node_modules and try again; where its package has no binary for this platform, use Node 20.',
@@ -71,11 +82,15 @@ export async function checkReadyMade() {
   )
 }
 
-/** Clones that are set up at once compile an addon once: the second waits for the first, then takes its result from the cache. */
+/**
+ * Clones that are set up at once compile an addon once: the second waits for the first, then takes
+ * its result from the cache.
+ */
 async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string) => void} */ say) {
   const cache = cacheFolder()
   const lock = join(cache, `${addon.key}.lock`)
-  const onWait = (/** @type {number} */ owner) => say(`process ${owner} is compiling it; waiting (its lock is ${lock})`)
+  const onWait = (/** @type {number} */ owner) =>
+    say(`process ${owner} is compiling it; waiting (its lock is ${lock})`)
   return withLock(lock, onWait, async () => {
     const isShared = restore(cache, addon.key, addonPath(addon), addon.file) && (await loads(addon))
     if (!isShared) {
@@ -97,7 +112,8 @@ async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string)
 }
 
 async function compile(/** @type {Addon} */ addon, /** @type {(what: string) => void} */ say) {
-  // Asked for again, because a cached copy that does not load was not known when the system packages were listed.
+  // Asked for again, because a cached copy that does not load was not known when the system
+  // packages were listed.
   await ensureSystemPackages({ required: compilePackages, optional: [] }, say)
   say(`compiling ${addon.version}, ${addon.duration} on two cores`)
   const headers = headersFolder()
@@ -113,13 +129,17 @@ async function compile(/** @type {Addon} */ addon, /** @type {(what: string) => 
   )
 }
 
-/** Where the headers of this very Node lie; undefined leaves it to node-gyp to fetch them from nodejs.org. */
+/**
+ * Where the headers of this very Node lie; undefined leaves it to node-gyp to fetch them from
+ * nodejs.org.
+ */
 function headersFolder() {
   const besideNode = resolve(process.execPath, '../..')
   return [besideNode, '/usr'].find((folder) => {
     const header = join(folder, 'include', 'node', 'node_version.h')
     return (
-      existsSync(header) && readFileSync(header, 'utf8').includes(`NODE_MODULE_VERSION ${process.versions.modules}`)
+      existsSync(header) &&
+      readFileSync(header, 'utf8').includes(`NODE_MODULE_VERSION ${process.versions.modules}`)
     )
   })
 }
@@ -139,7 +159,9 @@ function markPath(/** @type {Addon} */ addon) {
 
 function isInPlace(/** @type {Addon} */ addon) {
   return (
-    existsSync(addonPath(addon)) && existsSync(markPath(addon)) && readFileSync(markPath(addon), 'utf8') === addon.key
+    existsSync(addonPath(addon)) &&
+    existsSync(markPath(addon)) &&
+    readFileSync(markPath(addon), 'utf8') === addon.key
   )
 }
 

@@ -7,13 +7,17 @@ import { Failure } from './progress.mjs'
 export const bundlePath = join(root, 'dist', 'main.js')
 
 /**
- * Bundles the server. Always, for it takes a tenth of a second. Throws a `Failure` with the compiler's messages.
+ * Bundles the server. Always, for it takes a tenth of a second. Throws a `Failure` with the
+ * compiler's messages.
  * @returns {Promise<string>} the result in a few words
  */
 export async function bundle() {
   // Imported here because it exists only after the npm packages are installed.
   const { build } = await import('esbuild').catch((/** @type {Error} */ error) => {
-    throw new Failure('esbuild cannot be loaded: remove node_modules, then try again.', error.message)
+    throw new Failure(
+      'esbuild cannot be loaded: remove node_modules, then try again.',
+      error.message,
+    )
   })
   const result = await build({
     absWorkingDir: root,
@@ -41,7 +45,8 @@ export async function bundle() {
 }
 
 /**
- * Leaves what main.ts imports after its check in a file of its own: bundled into one, the packages of both would be loaded at once.
+ * Leaves what main.ts imports after its check in a file of its own: bundled into one, the packages
+ * of both would be loaded at once.
  * @type {import('esbuild').Plugin}
  */
 const cliApart = {
@@ -55,7 +60,10 @@ function holds(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
   return existsSync(path) && readFileSync(path).equals(contents)
 }
 
-/** By rename: a server that starts at this moment reads the old bundle or the new one, never half of one. */
+/**
+ * By rename: a server that starts at this moment reads the old bundle or the new one, never half of
+ * one.
+ */
 function replace(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
   mkdirSync(dirname(path), { recursive: true })
   const draft = `${path}.${process.pid}`

@@ -5,27 +5,37 @@ import { fileURLToPath } from 'node:url'
 /** The folder of package.json. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What a failed command said last is what explains it; the rest of a compiler's output buries that. */
+/**
+ * What a failed command said last is what explains it; the rest of a compiler's output buries that.
+ */
 const TAIL_LINES = 60
 
-/** Several tools take a build machine for a terminal. Node warns when it is told to have colour and to have none. */
+/**
+ * Several tools take a build machine for a terminal. Node warns when it is told to have colour and
+ * to have none.
+ */
 const PLAIN = { NO_COLOR: '1', FORCE_COLOR: undefined }
 
 /** npm takes its time to roll back when it is told to stop. */
 const STOP_GRACE_MS = 10_000
 
 /**
- * A shell that becomes the command, beside a guard that waits for the end of standard input, whose other end this process holds. Should
- * this process be killed outright, the guard ends the command's whole group: an npm that lives on would spoil the next set-up.
+ * A shell that becomes the command, beside a guard that waits for the end of standard input, whose
+ * other end this process holds. Should this process be killed outright, the guard ends the
+ * command's whole group: an npm that lives on would spoil the next set-up.
  */
-const GUARDED = 'exec 3<&0 </dev/null; (trap "" INT TERM; cat <&3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"'
+const GUARDED =
+  'exec 3<&0 </dev/null; (trap "" INT TERM; cat <&3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"'
 
 /** Process groups of the commands that run. @type {Set<number>} */
 const groups = new Set()
 /** @type {NodeJS.Signals | undefined} */
 let stoppingBy
 
-/** Passes a signal on; this process ends by it once the commands have ended. A second signal does not wait. */
+/**
+ * Passes a signal on; this process ends by it once the commands have ended. A second signal does
+ * not wait.
+ */
 function stop(/** @type {NodeJS.Signals} */ signal) {
   if (stoppingBy !== undefined) return endBy(signal)
   stoppingBy = signal
@@ -55,11 +65,13 @@ function stopForwarding() {
 }
 
 /**
- * Runs a command in the project, with the project's own binaries first on the path, nothing to read, and its two outputs joined. A
- * command that is not there has code 127, like in a shell, and one that a signal ended has code null.
+ * Runs a command in the project, with the project's own binaries first on the path, nothing to
+ * read, and its two outputs joined. A command that is not there has code 127, like in a shell, and
+ * one that a signal ended has code null.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: Record<string, string>, show?: boolean }} [options] `show` passes the output on instead of keeping it
+ * @param {{ cwd?: string, env?: Record<string, string>, show?: boolean }} [options] `show` passes
+ *   the output on instead of keeping it
  * @returns {Promise<{ code: number | null, output: string }>}
  */
 export function run(command, args, { cwd = root, env = {}, show = false } = {}) {

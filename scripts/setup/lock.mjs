@@ -5,11 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 const RETRY_MS = 200
 
 /**
- * Does `work` while no other process does work under the same lock, a file that holds the owner's process id. A lock whose owner is gone
- * is taken over.
+ * Does `work` while no other process does work under the same lock, a file that holds the owner's
+ * process id. A lock whose owner is gone is taken over.
  * @template T
  * @param {string} path
- * @param {(owner: number) => void} onWait called once, with the process id of the owner, when there is something to wait for
+ * @param {(owner: number) => void} onWait called once, with the process id of the owner, when there
+ *   is something to wait for
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
@@ -33,7 +34,10 @@ export async function withLock(path, onWait, work) {
   }
 }
 
-/** Links a file that is already written, because one created empty and filled later looks like one whose owner is gone. */
+/**
+ * Links a file that is already written, because one created empty and filled later looks like one
+ * whose owner is gone.
+ */
 function take(/** @type {string} */ path) {
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, String(process.pid))
@@ -48,7 +52,10 @@ function take(/** @type {string} */ path) {
   }
 }
 
-/** The process id in a lock; 0, which no process has, when it holds none; undefined when the lock is gone. */
+/**
+ * The process id in a lock; 0, which no process has, when it holds none; undefined when the lock is
+ * gone.
+ */
 function ownerOf(/** @type {string} */ path) {
   try {
     return Number.parseInt(readFileSync(path, 'utf8'), 10) || 0
@@ -59,7 +66,8 @@ function ownerOf(/** @type {string} */ path) {
 }
 
 function isAlive(/** @type {number} */ pid) {
-  // A container often gives every run the same process id: a lock with this one's was left by an earlier run.
+  // A container often gives every run the same process id: a lock with this one's was left by an
+  // earlier run.
   if (pid === 0 || pid === process.pid) return false
   try {
     process.kill(pid, 0)
@@ -69,7 +77,10 @@ function isAlive(/** @type {number} */ pid) {
   }
 }
 
-/** Two waiters may see the same stale lock, and the slower one would remove the lock that the faster one has just taken: it puts it back. */
+/**
+ * Two waiters may see the same stale lock, and the slower one would remove the lock that the faster
+ * one has just taken: it puts it back.
+ */
 function removeStale(/** @type {string} */ path, /** @type {number | undefined} */ owner) {
   if (owner === undefined) return
   const aside = `${path}.stale-${process.pid}`

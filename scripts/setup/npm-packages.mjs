@@ -4,15 +4,20 @@ import { join } from 'node:path'
 import { lastLines, root, run } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 
-/** npm follows its complaint about the lock file with a page of options, which would push the complaint out of sight. */
+/**
+ * npm follows its complaint about the lock file with a page of options, which would push the
+ * complaint out of sight.
+ */
 const NPM_USAGE = 'npm error Clean install a project'
 
 const stampPath = join(root, 'node_modules', '.branchline-setup')
 
 /**
- * What an installed node_modules depends on, as a hash: when it changes, packages are installed again. The scripts and the description
- * in package.json are left out, since editing them must not cost an installation.
- * @param {{ lock: string, manifest: string, nodeVersion: string, platform: string }} sources the texts of the lock file and package.json
+ * What an installed node_modules depends on, as a hash: when it changes, packages are installed
+ * again. The scripts and the description in package.json are left out, since editing them must not
+ * cost an installation.
+ * @param {{ lock: string, manifest: string, nodeVersion: string, platform: string }} sources the
+ *   texts of the lock file and package.json
  */
 export function fingerprint({ lock, manifest, nodeVersion, platform }) {
   const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(manifest)
@@ -23,7 +28,8 @@ export function fingerprint({ lock, manifest, nodeVersion, platform }) {
 }
 
 /**
- * Installs the npm packages when the lock file has changed since they were installed. Throws a `Failure` when npm refuses.
+ * Installs the npm packages when the lock file has changed since they were installed. Throws a
+ * `Failure` when npm refuses.
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
  */
@@ -37,9 +43,15 @@ export async function ensureNpmPackages(say) {
   if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === current) return 'up to date'
   rmSync(stampPath, { force: true })
   say('npm ci')
-  // Without install scripts: they would ask the network for ready-made addons. `--include=dev` because NODE_ENV=production leaves out
-  // the bundler and the compilers.
-  const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--include=dev', '--no-fund', '--no-audit'])
+  // Without install scripts: they would ask the network for ready-made addons. `--include=dev`
+  // because NODE_ENV=production leaves out the bundler and the compilers.
+  const { code, output } = await run('npm', [
+    'ci',
+    '--ignore-scripts',
+    '--include=dev',
+    '--no-fund',
+    '--no-audit',
+  ])
   if (code !== 0) {
     throw new Failure(
       'npm ci failed: read its output above. If package.json was edited, run `npm install --ignore-scripts` first; otherwise check the network and the registry, then try again.',

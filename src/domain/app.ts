@@ -43,7 +43,10 @@ export interface App {
   /** Undefined where no mail is sent. */
   readonly mail: MailTransport | undefined
   readonly resetRequests: ResetRequests
-  /** Base of links, without a slash at the end. Known once the server listens, which is before anybody calls. */
+  /**
+   * Base of links, without a slash at the end. Known once the server listens, which is before
+   * anybody calls.
+   */
   publicUrl(): string
 }
 
@@ -98,7 +101,10 @@ export interface Settings extends PageSizes {
   readonly maxPushBytes: number
   /** Most bytes of a file that comes with a release. */
   readonly maxAssetBytes: number
-  /** Milliseconds from each failed attempt of a webhook delivery to the next one; behind the last, it is given up. */
+  /**
+   * Milliseconds from each failed attempt of a webhook delivery to the next one; behind the last,
+   * it is given up.
+   */
   readonly webhookRetryScheduleMs: readonly number[]
   /** How pull requests of new repositories are merged unless told otherwise. */
   readonly defaultMergeStyle: MergeStyle

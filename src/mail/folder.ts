@@ -25,8 +25,9 @@ const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
 
 /**
- * Opens a folder for outgoing mail, made when it is missing. Each message is a file `<time>-<random>.eml` in the format
- * of RFC 5322. Names sort by time, and a file that has such a name is complete.
+ * Opens a folder for outgoing mail, made when it is missing. Each message is a file
+ * `<time>-<random>.eml` in the format of RFC 5322. Names sort by time, and a file that has such a
+ * name is complete.
  *
  * @param now Unix milliseconds, for names and Date headers.
  * @throws Error when the folder cannot be made.
@@ -42,7 +43,10 @@ export async function openMailFolder(folder: string, now: () => number): Promise
   }
 }
 
-/** A crash at any moment leaves the whole file or none of this name, as rename(2) replaces names atomically. */
+/**
+ * A crash at any moment leaves the whole file or none of this name, as rename(2) replaces names
+ * atomically.
+ */
 async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.tmp`
   const file = await open(temporary, 'wx', FILE_MODE)
@@ -58,14 +62,19 @@ async function writeWhole(path: string, text: string): Promise<void> {
 /**
  * The message in the format of RFC 5322, with CRLF at the end of lines.
  *
- * The text goes out as it is. Encodings that wrap long lines would break a link apart for those who read the file
- * rather than receive the mail.
+ * The text goes out as it is. Encodings that wrap long lines would break a link apart for those who
+ * read the file rather than receive the mail.
  */
 function printMessage({ from, to, subject, text }: Message, date: Date): string {
   const head = new MimeNode('text/plain; charset=utf-8', { hostname: domainOf(from) })
   head.date = date
-  // An address in this form is not parsed: whatever it holds, it cannot become two, or another header.
-  head.setHeader({ From: { name: '', address: from }, To: { name: '', address: to }, Subject: subject })
+  // An address in this form is not parsed: whatever it holds, it cannot become two, or another
+  // header.
+  head.setHeader({
+    From: { name: '', address: from },
+    To: { name: '', address: to },
+    Subject: subject,
+  })
   head.setHeader('Content-Transfer-Encoding', '8bit')
   // RFC 3834 section 5.2: nobody's out-of-office answer is wanted.
   head.setHeader('Auto-Submitted', 'auto-generated')

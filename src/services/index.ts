@@ -87,7 +87,10 @@ import { tagService } from './repos/tags.ts'
 import { teamService } from './repos/teams.ts'
 import { topicService } from './repos/topics.ts'
 
-/** Registers everything that this server implements. Every service is whole: a method that is missing does not compile. */
+/**
+ * Registers everything that this server implements. Every service is whole: a method that is
+ * missing does not compile.
+ */
 export function registerServices(router: ConnectRouter, app: App): void {
   router.service(AccessTokenService, accessTokenService(app))
   router.service(AccountService, { ...accountMethods(app), ...blockMethods(app) })

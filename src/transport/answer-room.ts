@@ -1,5 +1,10 @@
 import type { DescMethod } from '@bufbuild/protobuf'
-import { type ConnectError, type ContextKey, createContextKey, type Interceptor } from '@connectrpc/connect'
+import {
+  type ConnectError,
+  type ContextKey,
+  createContextKey,
+  type Interceptor,
+} from '@connectrpc/connect'
 import type { Caller } from '../domain/core/access.ts'
 import { callerKey, readFor } from '../services/wire/call.ts'
 import type { HttpRequest } from './connection.ts'
@@ -8,9 +13,12 @@ import { answerTo } from './listener/answers.ts'
 import type { Answer, Bound } from './listener/outgoing.ts'
 
 /** The account of the answer to a call. Set on every call that came by the listener. */
-export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(undefined, {
-  description: 'answer',
-})
+export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(
+  undefined,
+  {
+    description: 'answer',
+  },
+)
 
 /** Readers on a fair line have taken a large answer by then. */
 export const RETRY_AFTER_SECONDS = 5
@@ -28,10 +36,11 @@ export function roomFor(request: HttpRequest, bytes: number): ConnectError | und
 }
 
 /**
- * Refuses calls, before anything is done for them, while too much of earlier answers waits for readers, and streams beyond those that
- * may be open.
+ * Refuses calls, before anything is done for them, while too much of earlier answers waits for
+ * readers, and streams beyond those that may be open.
  *
- * @param isProbe methods that are answered in any case, in a few bytes: whether the server lives has to be found out when it is full.
+ * @param isProbe methods that are answered in any case, in a few bytes: whether the server lives
+ *   has to be found out when it is full.
  */
 export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean): Interceptor {
   return (next) => (request) => {
@@ -41,12 +50,16 @@ export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean):
     const full = answer.fullBound()
     if (full) throw tooMuchUnread(full)
     const crowded = methodKind === 'unary' ? undefined : answer.enterStream()
-    if (crowded) throw refusal('TOO_MANY_STREAMS', { scope: crowded.scope, limit: String(crowded.maxStreams) })
+    if (crowded)
+      throw refusal('TOO_MANY_STREAMS', { scope: crowded.scope, limit: String(crowded.maxStreams) })
     return next(request)
   }
 }
 
-/** Has Git read for the caller of methods that are about a repository, and room taken for what is read before it is. */
+/**
+ * Has Git read for the caller of methods that are about a repository, and room taken for what is
+ * read before it is.
+ */
 export function readingInterceptor(): Interceptor {
   const known = new Map<DescMethod, boolean>()
   const isAboutRepository = (method: DescMethod) => {
@@ -56,7 +69,9 @@ export function readingInterceptor(): Interceptor {
   }
   return (next) => (request) => {
     const caller = request.contextValues.get(callerKey)
-    return caller && isAboutRepository(request.method) ? readWithin(next, request, caller) : next(request)
+    return caller && isAboutRepository(request.method)
+      ? readWithin(next, request, caller)
+      : next(request)
   }
 }
 
@@ -68,7 +83,9 @@ async function readWithin(next: Next, request: CallRequest, caller: Caller): Ret
   }
   const within: Within = (work) => readFor(caller, admit, work)
   const response = await within(() => next(request))
-  return response.stream ? { ...response, message: pulledWithin(response.message, within) } : response
+  return response.stream
+    ? { ...response, message: pulledWithin(response.message, within) }
+    : response
 }
 
 type Next = Parameters<Interceptor>[0]

@@ -27,18 +27,20 @@ export interface ConnectJsonOptions {
 /**
  * Lets the protocols of the Connect library read JSON as REST does, in whatever form they send it.
  *
- * The library's reader drops enum names that do not exist, so that `"role": "ADMNI"` would pass for no role at all, and
- * takes field masks in lowerCamelCase only. Here the body is read by REST's reader first, and handed on in canonical
- * form; what REST refuses is refused.
+ * The library's reader drops enum names that do not exist, so that `"role": "ADMNI"` would pass for
+ * no role at all, and takes field masks in lowerCamelCase only. Here the body is read by REST's
+ * reader first, and handed on in canonical form; what REST refuses is refused.
  */
 export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJsonOptions): void {
   for (const [i, handler] of router.handlers.entries()) {
     const canonical = compileCanonical(handler.method.input, options.registry)
     const strict = async (request: UniversalRequest) => {
-      if (hasJsonFrames(request)) return handler({ ...request, body: canonicalFrames(request, canonical, options) })
+      if (hasJsonFrames(request))
+        return handler({ ...request, body: canonicalFrames(request, canonical, options) })
       if (isJsonQuery(request)) return readQuery(handler, request, canonical, options)
       // The library refuses a body that announces to be too large, and reads none of it.
-      if (!hasJsonBody(request) || announcedBytes(request) > options.readMaxBytes) return handler(request)
+      if (!hasJsonBody(request) || announcedBytes(request) > options.readMaxBytes)
+        return handler(request)
       const received = await receive(request.body, options.readMaxBytes)
       const coding = request.header.get('content-encoding')
       const bytes = received.complete && (await decode(received.complete, coding, options))
@@ -57,7 +59,9 @@ export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJ
   }
 }
 
-/** Reads the JSON of a message and returns it in the one form that the library's reader takes whole. */
+/**
+ * Reads the JSON of a message and returns it in the one form that the library's reader takes whole.
+ */
 type Canonical = (bytes: Uint8Array) => JsonValue
 
 function compileCanonical(desc: DescMessage, registry: Registry): Canonical {
@@ -77,12 +81,22 @@ function compileCanonical(desc: DescMessage, registry: Registry): Canonical {
 type BodyRequest = UniversalRequest & { readonly body: AsyncIterable<Uint8Array> }
 
 function hasJsonBody(request: UniversalRequest): request is BodyRequest {
-  return request.method === 'POST' && hasBody(request) && /^application\/json(?:$|[; ])/i.test(contentTypeOf(request))
+  return (
+    request.method === 'POST' &&
+    hasBody(request) &&
+    /^application\/json(?:$|[; ])/i.test(contentTypeOf(request))
+  )
 }
 
-/** Whether messages come as streams of Connect have them, and all calls of gRPC and gRPC-Web: with a length in front. */
+/**
+ * Whether messages come as streams of Connect have them, and all calls of gRPC and gRPC-Web: with a
+ * length in front.
+ */
 function hasJsonFrames(request: UniversalRequest): request is BodyRequest {
-  return hasBody(request) && /^application\/(?:connect|grpc|grpc-web)\+json(?:$|[; ])/i.test(contentTypeOf(request))
+  return (
+    hasBody(request) &&
+    /^application\/(?:connect|grpc|grpc-web)\+json(?:$|[; ])/i.test(contentTypeOf(request))
+  )
 }
 
 function hasBody({ body }: UniversalRequest): boolean {
@@ -93,7 +107,10 @@ function contentTypeOf({ header }: UniversalRequest): string {
   return header.get('content-type') ?? ''
 }
 
-/** The same messages in canonical form, and not compressed. What is too large or broken fails as it does in the library. */
+/**
+ * The same messages in canonical form, and not compressed. What is too large or broken fails as it
+ * does in the library.
+ */
 function canonicalFrames(
   { header, body }: BodyRequest,
   canonical: Canonical,
@@ -101,8 +118,11 @@ function canonicalFrames(
 ): AsyncIterable<Uint8Array> {
   const coding = header.get('grpc-encoding') ?? header.get('connect-content-encoding')
   const compression = acceptCompression.find(({ name }) => name === coding) ?? null
-  const rewrite = async function* (frames: AsyncIterable<{ readonly flags: number; readonly data: Uint8Array }>) {
-    for await (const { flags, data } of frames) yield { flags, data: canonicalFrame(data, canonical) }
+  const rewrite = async function* (
+    frames: AsyncIterable<{ readonly flags: number; readonly data: Uint8Array }>,
+  ) {
+    for await (const { flags, data } of frames)
+      yield { flags, data: canonicalFrame(data, canonical) }
   }
   return pipe(
     body,
@@ -119,7 +139,9 @@ function canonicalFrame(data: Uint8Array, canonical: Canonical): Uint8Array {
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
     const info = { reason: 'MALFORMED_REQUEST', domain: ERROR_DOMAIN }
-    throw new ConnectError(error.message, Code.InvalidArgument, undefined, [{ desc: ErrorInfoSchema, value: info }])
+    throw new ConnectError(error.message, Code.InvalidArgument, undefined, [
+      { desc: ErrorInfoSchema, value: info },
+    ])
   }
 }
 
@@ -159,7 +181,10 @@ function announcedBytes({ header }: UniversalRequest): number {
 interface Received {
   /** All of it; undefined when it is too large, or breaks off. */
   readonly complete: Buffer | undefined
-  /** What was read, from its beginning, and how that ended. Of a body that is too large it is too much already. */
+  /**
+   * What was read, from its beginning, and how that ended. Of a body that is too large it is too
+   * much already.
+   */
   replay(): AsyncIterable<Uint8Array>
 }
 
@@ -198,7 +223,9 @@ async function decode(
 ): Promise<Uint8Array | undefined> {
   if (coding === null || coding === 'identity') return bytes
   try {
-    return await options.acceptCompression.find(({ name }) => name === coding)?.decompress(bytes, options.readMaxBytes)
+    return await options.acceptCompression
+      .find(({ name }) => name === coding)
+      ?.decompress(bytes, options.readMaxBytes)
   } catch {
     return undefined
   }
@@ -207,6 +234,9 @@ async function decode(
 /** The library's own answer to JSON that it cannot read. */
 function malformed(message: string): UniversalResponse {
   const body = Buffer.from(JSON.stringify({ code: 'invalid_argument', message }))
-  const header = new Headers({ 'content-type': 'application/json', 'content-length': String(body.length) })
+  const header = new Headers({
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+  })
   return { status: 400, header, body: Readable.from([body]) }
 }

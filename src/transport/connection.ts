@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { type ContextKey, type ContextValues, createContextKey, createContextValues } from '@connectrpc/connect'
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+} from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import type { Peer } from '../domain/core/access.ts'
 import { secureKey } from '../services/wire/call.ts'
@@ -40,13 +45,21 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 /**
  * Context values of a call.
  *
- * @param publicSecure whether the public URL is https, so that cookies are for https although a proxy in front speaks
- *   plain HTTP to us.
+ * @param publicSecure whether the public URL is https, so that cookies are for https although a
+ *   proxy in front speaks plain HTTP to us.
  */
-export function contextValuesOf(request: HttpRequest, peers: Peers, publicSecure: boolean): ContextValues {
+export function contextValuesOf(
+  request: HttpRequest,
+  peers: Peers,
+  publicSecure: boolean,
+): ContextValues {
   const values = createContextValues()
   const requestId = requestIdOf(request.headers)
-  values.set(originKey, { peer: peers.peerOf(request), connectedFrom: peers.connectedFrom(request), requestId })
+  values.set(originKey, {
+    peer: peers.peerOf(request),
+    connectedFrom: peers.connectedFrom(request),
+    requestId,
+  })
   values.set(answerKey, answerTo(request))
   const timeoutMs = readableTimeoutOf(request.headers)
   if (timeoutMs !== undefined) {
@@ -68,7 +81,9 @@ function readableTimeoutOf(headers: IncomingHttpHeaders): number | undefined {
 
 /** HTTP/2 requests show a proxy of their socket; the session holds the real one. */
 export function socketOf(request: HttpRequest): Socket | undefined {
-  return 'stream' in request ? (request.stream.session?.socket as Socket | undefined) : request.socket
+  return 'stream' in request
+    ? (request.stream.session?.socket as Socket | undefined)
+    : request.socket
 }
 
 /** The id that the caller chose for a request, and a random one if that is none. */

@@ -1,12 +1,18 @@
 import type { HttpRequest, HttpResponse } from './connection.ts'
 
-/** How long a browser may remember a preflight answer; Chromium keeps none for longer than two hours. */
+/**
+ * How long a browser may remember a preflight answer; Chromium keeps none for longer than two
+ * hours.
+ */
 const PREFLIGHT_MAX_AGE_S = 7200
 
 /** Methods of REST, which include those of the RPC protocols. */
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-/** What the four protocols send, and what this API adds. The header of a signing-in proxy is never among them. */
+/**
+ * What the four protocols send, and what this API adds. The header of a signing-in proxy is never
+ * among them.
+ */
 const ALLOWED_HEADERS = [
   'Authorization',
   'Accept-Encoding',
@@ -54,7 +60,10 @@ const EXPOSED_HEADERS = [
 ].join(', ')
 
 /** Where the refresh cookie is answered with a token: an untrusted origin must not read it. */
-const COOKIE_PATHS: ReadonlySet<string> = new Set(['/api/v1/auth/refresh', '/branchline.v1.AuthService/RefreshToken'])
+const COOKIE_PATHS: ReadonlySet<string> = new Set([
+  '/api/v1/auth/refresh',
+  '/branchline.v1.AuthService/RefreshToken',
+])
 
 /** Cross-origin rules of an instance. */
 export interface Cors {
@@ -67,9 +76,9 @@ export interface Cors {
 }
 
 /**
- * The Fetch standard's CORS protocol (https://fetch.spec.whatwg.org/#http-cors-protocol): every origin may call with
- * tokens, and only trusted ones with the browser's own credentials. No origin is ever reflected together with
- * credentials unless it is on the list (CVE-2024-41659 was that).
+ * The Fetch standard's CORS protocol (https://fetch.spec.whatwg.org/#http-cors-protocol): every
+ * origin may call with tokens, and only trusted ones with the browser's own credentials. No origin
+ * is ever reflected together with credentials unless it is on the list (CVE-2024-41659 was that).
  *
  * @param trusted origins of the instance itself and those that the operator named.
  */
@@ -86,7 +95,9 @@ export function createCors(trusted: () => readonly string[]): Cors {
         response.setHeader('access-control-allow-origin', origin)
         if (isTrusted) response.setHeader('access-control-allow-credentials', 'true')
       }
-      const preflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
+      const preflight =
+        request.method === 'OPTIONS' &&
+        request.headers['access-control-request-method'] !== undefined
       if (!preflight) {
         if (readable) response.setHeader('access-control-expose-headers', EXPOSED_HEADERS)
         return false

@@ -1,24 +1,37 @@
 import { setTimeout } from 'node:timers/promises'
-import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor } from '@connectrpc/connect'
+import {
+  Code,
+  ConnectError,
+  type ContextKey,
+  createContextKey,
+  type Interceptor,
+} from '@connectrpc/connect'
 import { CallDeadline, withDeadline } from '../domain/core/deadlines.ts'
 import { refusal } from './errors/index.ts'
 
-/** When the client of a call stops waiting, by `performance.now()`; undefined if it does not say. */
-export const expiresAtKey: ContextKey<number | undefined> = createContextKey<number | undefined>(undefined, {
-  description: 'deadline',
-})
+/**
+ * When the client of a call stops waiting, by `performance.now()`; undefined if it does not say.
+ */
+export const expiresAtKey: ContextKey<number | undefined> = createContextKey<number | undefined>(
+  undefined,
+  {
+    description: 'deadline',
+  },
+)
 
 /** Longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Answers calls with one response by their deadline: before they changed anything, with DEADLINE_EXCEEDED at once, and
- * nothing is changed by them later. Where they had begun to, they are finished, and the answer says whether they did.
+ * Answers calls with one response by their deadline: before they changed anything, with
+ * DEADLINE_EXCEEDED at once, and nothing is changed by them later. Where they had begun to, they
+ * are finished, and the answer says whether they did.
  */
 export const deadlineInterceptor: Interceptor = (next) => async (request) => {
   const expiresAtMs = request.contextValues.get(expiresAtKey)
   const { methodKind } = request.method
-  if (expiresAtMs === undefined || (methodKind !== 'unary' && methodKind !== 'client_streaming')) return next(request)
+  if (expiresAtMs === undefined || (methodKind !== 'unary' && methodKind !== 'client_streaming'))
+    return next(request)
   const call = new CallDeadline(expiresAtMs)
   if (call.changesNothing) throw deadlineExceeded(call)
   const timer = new AbortController()
@@ -51,7 +64,11 @@ async function expiry(call: CallDeadline, signal: AbortSignal): Promise<void> {
 
 /** The reason of the signals that abort at the deadline. */
 function isBareTimeout(error: unknown): boolean {
-  return error instanceof ConnectError && error.code === Code.DeadlineExceeded && error.details.length === 0
+  return (
+    error instanceof ConnectError &&
+    error.code === Code.DeadlineExceeded &&
+    error.details.length === 0
+  )
 }
 
 function deadlineExceeded(call: CallDeadline): ConnectError {

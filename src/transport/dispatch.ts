@@ -1,5 +1,10 @@
 import type { Logger } from 'pino'
-import { type HttpRequest, type HttpResponse, type RequestHandler, requestIdOf } from './connection.ts'
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type RequestHandler,
+  requestIdOf,
+} from './connection.ts'
 import type { Cors } from './cors.ts'
 import { REQUEST_ID_HEADER } from './errors/index.ts'
 import type { Pages } from './pages/operator-pages.ts'
@@ -32,7 +37,8 @@ export function createDispatch(
     const page = pages.get(path)
     if (page) {
       setAnswerHeaders(request, response)
-      if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(request, response)
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return refuseMethod(request, response)
       page(request, response).catch((err: unknown) => {
         log.error({ err, path }, 'a page failed')
         response.destroy()
@@ -56,9 +62,11 @@ function refuseMethod(request: HttpRequest, response: HttpResponse): void {
 }
 
 /**
- * The headers that every answer has, unless it sets them itself: names in lower case, each followed by its value.
+ * The headers that every answer has, unless it sets them itself: names in lower case, each followed
+ * by its value.
  *
- * Answers are about one caller and one moment. Which origin may read them depends on the origin that asks.
+ * Answers are about one caller and one moment. Which origin may read them depends on the origin
+ * that asks.
  */
 export function answerHeaders({ headers }: HttpRequest): string[] {
   const requestId = requestIdOf(headers)
@@ -79,7 +87,8 @@ export function answerHeaders({ headers }: HttpRequest): string[] {
 /** Sets them on Node's response, where they stay unless they are set again. */
 function setAnswerHeaders(request: HttpRequest, response: HttpResponse): void {
   const headers = answerHeaders(request)
-  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? '', headers[i + 1] ?? '')
+  for (let i = 0; i < headers.length; i += 2)
+    response.setHeader(headers[i] ?? '', headers[i + 1] ?? '')
 }
 
 function pathOf({ url = '' }: HttpRequest): string {

@@ -31,8 +31,9 @@ interface Unread {
 const MALFORMED: Unread = { code: Code.InvalidArgument, reason: 'MALFORMED_REQUEST' }
 
 /**
- * What the library's codes mean while it reads a request. It has INTERNAL for protobuf that ends too early and for a
- * compressed message without a coding, which are the client's doing and no fault of the server.
+ * What the library's codes mean while it reads a request. It has INTERNAL for protobuf that ends
+ * too early and for a compressed message without a coding, which are the client's doing and no
+ * fault of the server.
  */
 const UNREAD: ReadonlyMap<Code, Unread> = new Map([
   [Code.InvalidArgument, MALFORMED],
@@ -58,21 +59,24 @@ const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
 export const REASON_HEADER = 'x-error-reason'
 
 /**
- * Gives the errors that REST itself raises the reason that every refusal of ours carries, and every error the header that says its
- * reason.
+ * Gives the errors that REST itself raises the reason that every refusal of ours carries, and every
+ * error the header that says its reason.
  */
 export function explainRestError(error: ConnectError): void {
   const explained = reasonOf(error)
   const reason = explained ?? REST_REASONS.get(error.code)
   if (reason === undefined) return
-  if (explained === undefined) error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason as TransportReason) })
-  if (reason === 'REQUEST_TOO_LARGE') Object.assign(error, { rawMessage: nameLimit(error.rawMessage) })
+  if (explained === undefined)
+    error.details.push({ desc: ErrorInfoSchema, value: infoOf(reason as TransportReason) })
+  if (reason === 'REQUEST_TOO_LARGE')
+    Object.assign(error, { rawMessage: nameLimit(error.rawMessage) })
   error.metadata.set(REASON_HEADER, reason)
 }
 
 /**
- * Passes on the messages of a stream of requests. Gives the error by which the library refuses one of them as too large the reason, too:
- * the call has begun, so that nothing else completes its answer.
+ * Passes on the messages of a stream of requests. Gives the error by which the library refuses one
+ * of them as too large the reason, too: the call has begun, so that nothing else completes its
+ * answer.
  */
 export async function* explainMessages<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
   try {
@@ -80,29 +84,42 @@ export async function* explainMessages<T>(messages: AsyncIterable<T>): AsyncGene
   } catch (error) {
     if (!(error instanceof ConnectError) || !LIBRARY_LIMIT.test(error.rawMessage)) throw error
     const details = [{ desc: ErrorInfoSchema, value: infoOf('REQUEST_TOO_LARGE') }]
-    throw new ConnectError(nameLimit(error.rawMessage), Code.ResourceExhausted, undefined, details, error)
+    throw new ConnectError(
+      nameLimit(error.rawMessage),
+      Code.ResourceExhausted,
+      undefined,
+      details,
+      error,
+    )
   }
 }
 
-/** The library names its own setting, and REST, which has no settings of the server, a number of bytes. */
+/**
+ * The library names its own setting, and REST, which has no settings of the server, a number of
+ * bytes.
+ */
 function nameLimit(message: string): string {
   return message.replace(LIBRARY_LIMIT, MESSAGE_LIMIT).replace(REST_LIMIT, `$1${MESSAGE_LIMIT} $2`)
 }
 
 function reasonOf({ details }: ConnectError): string | undefined {
   for (const detail of details) {
-    if ('desc' in detail && detail.desc === ErrorInfoSchema) return (detail.value as ErrorInfo).reason
+    if ('desc' in detail && detail.desc === ErrorInfoSchema)
+      return (detail.value as ErrorInfo).reason
   }
   return undefined
 }
 
 /**
- * Gives the errors that Connect's protocols raise while they read a request the reason that every refusal of ours
- * carries. The library has no seam between raising and encoding such an error, so the encoded answer is completed.
+ * Gives the errors that Connect's protocols raise while they read a request the reason that every
+ * refusal of ours carries. The library has no seam between raising and encoding such an error, so
+ * the encoded answer is completed.
  */
 export function explainRpcErrors(router: ConnectRouter): void {
   for (const [i, handler] of router.handlers.entries()) {
-    const isStream = handler.method.methodKind === 'server_streaming' || handler.method.methodKind === 'bidi_streaming'
+    const isStream =
+      handler.method.methodKind === 'server_streaming' ||
+      handler.method.methodKind === 'bidi_streaming'
     const explained = async (request: Parameters<UniversalHandler>[0]) => {
       const response = await handler(request)
       if (response.status === 405) {
@@ -124,10 +141,13 @@ async function explain(
     return response.body ? { ...response, body: explainFrames(response.body, hasBegun) } : response
   }
   if (contentType.startsWith('application/grpc')) {
-    // Connect waits for the first message or the end before it answers, so the trailers of a refused request are there.
+    // Connect waits for the first message or the end before it answers, so the trailers of a
+    // refused request are there.
     if (!hasBegun()) explainTrailers(response.trailer)
     spellMessage(response.trailer)
-    return isStream && response.body ? { ...response, body: endingWell(response.body, response.trailer) } : response
+    return isStream && response.body
+      ? { ...response, body: endingWell(response.body, response.trailer) }
+      : response
   }
   // A call that reached our interceptors says by itself what went wrong.
   if (hasBegun()) return response
@@ -136,15 +156,19 @@ async function explain(
 }
 
 /** Passes a stream on, which may fail behind its first message. */
-async function* endingWell(body: AsyncIterable<Uint8Array>, trailers: Headers | undefined): AsyncGenerator<Uint8Array> {
+async function* endingWell(
+  body: AsyncIterable<Uint8Array>,
+  trailers: Headers | undefined,
+): AsyncGenerator<Uint8Array> {
   yield* body
   spellMessage(trailers)
 }
 
 /**
- * Encodes the message of an error no more than gRPC has it, which is what is not printable ASCII, and `%`
- * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Status-Message). The library encodes it like a part of
- * a URL, and grpc-js leaves some of that as it is, so that people would read `users%2Fbob`.
+ * Encodes the message of an error no more than gRPC has it, which is what is not printable ASCII,
+ * and `%` (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Status-Message). The
+ * library encodes it like a part of a URL, and grpc-js leaves some of that as it is, so that people
+ * would read `users%2Fbob`.
  */
 function spellMessage(trailers: Headers | undefined): void {
   const encoded = trailers?.get('grpc-message')
@@ -158,13 +182,20 @@ function explainTrailers(trailers: Headers | undefined): void {
   if (!trailers || !unread) return
   const { code, reason } = unread
   const message = nameLimit(decodeURIComponent(trailers.get('grpc-message') ?? ''))
-  const status = create(StatusSchema, { code, message, details: [anyPack(ErrorInfoSchema, infoOf(reason))] })
+  const status = create(StatusSchema, {
+    code,
+    message,
+    details: [anyPack(ErrorInfoSchema, infoOf(reason))],
+  })
   trailers.set('grpc-status', String(code))
   trailers.set('grpc-message', encodeURIComponent(message))
   trailers.set('grpc-status-details-bin', base64Encode(toBinary(StatusSchema, status), 'std_raw'))
 }
 
-async function* explainFrames(frames: AsyncIterable<Uint8Array>, hasBegun: () => boolean): AsyncGenerator<Uint8Array> {
+async function* explainFrames(
+  frames: AsyncIterable<Uint8Array>,
+  hasBegun: () => boolean,
+): AsyncGenerator<Uint8Array> {
   for await (const frame of frames) {
     const isTrailer = ((frame[0] ?? 0) & TRAILER_FLAG) !== 0
     yield isTrailer ? explainTrailerFrame(frame, hasBegun()) : frame
@@ -198,11 +229,17 @@ async function explainJson(response: UniversalResponse): Promise<UniversalRespon
     const value = base64Encode(toBinary(ErrorInfoSchema, info), 'std_raw')
     error.code = connectName(unread.code)
     error.message = nameLimit(error.message ?? '')
-    error.details = [{ type: ErrorInfoSchema.typeName, value, debug: toJson(ErrorInfoSchema, info) }]
+    error.details = [
+      { type: ErrorInfoSchema.typeName, value, debug: toJson(ErrorInfoSchema, info) },
+    ]
   }
   const body = Buffer.from(JSON.stringify(error))
   response.header?.set('content-length', String(body.length))
-  return { ...response, status: unread === MALFORMED ? 400 : response.status, body: Readable.from([body]) }
+  return {
+    ...response,
+    status: unread === MALFORMED ? 400 : response.status,
+    body: Readable.from([body]),
+  }
 }
 
 function infoOf(reason: TransportReason): ErrorInfo {

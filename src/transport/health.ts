@@ -8,12 +8,13 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '#gen/health/
 const WHOLE_SERVER = ''
 
 /**
- * The health service of gRPC. All services live in one process with one database, so they are healthy together: a probe
- * may ask for the server (the empty name) or for one service, and gets the same answer.
+ * The health service of gRPC. All services live in one process with one database, so they are
+ * healthy together: a probe may ask for the server (the empty name) or for one service, and gets
+ * the same answer.
  *
  * @param serviceNames full names of the services of this server.
- * @returns the service, NOT_SERVING at first, and the switch that the server turns once it is ready and again before it
- *   stops. Watches end with the signal of their call, and so with the server.
+ * @returns the service, NOT_SERVING at first, and the switch that the server turns once it is ready
+ *   and again before it stops. Watches end with the signal of their call, and so with the server.
  */
 export function createHealth(serviceNames: readonly string[]): {
   service: ServiceImpl<typeof Health>
@@ -44,7 +45,9 @@ export function createHealth(serviceNames: readonly string[]): {
     },
 
     list() {
-      return { statuses: Object.fromEntries(Array.from(names, (name) => [name, { status: current }])) }
+      return {
+        statuses: Object.fromEntries(Array.from(names, (name) => [name, { status: current }])),
+      }
     },
   }
 

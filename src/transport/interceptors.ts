@@ -11,8 +11,8 @@ import type { Metrics } from './pages/metrics.ts'
 import { successStatus } from './rpc/rest/index.ts'
 
 /**
- * Watches every call from outside: counts it and writes a log line when it ends, and turns what was thrown into an RPC
- * error.
+ * Watches every call from outside: counts it and writes a log line when it ends, and turns what was
+ * thrown into an RPC error.
  */
 export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
   // Looking for credentials in a line that has none of them costs more than writing it.
@@ -52,13 +52,18 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       return error
     }
     try {
-      const response = await next(request.stream ? { ...request, message: explainMessages(request.message) } : request)
+      const response = await next(
+        request.stream ? { ...request, message: explainMessages(request.message) } : request,
+      )
       const passStatusOn = () => {
         const status = contextValues.get(restStatusKey)
         if (status !== undefined) contextValues.set(successStatus, status)
       }
       if (response.stream) {
-        return { ...response, message: untilEnd(response.message, request.signal, passStatusOn, fail, finish) }
+        return {
+          ...response,
+          message: untilEnd(response.message, request.signal, passStatusOn, fail, finish),
+        }
       }
       passStatusOn()
       finish(undefined)
@@ -70,10 +75,13 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
 }
 
 /**
- * Faults of the server; what changed or was refused; and reads that succeeded or that nobody waited for any more, of
- * which metrics say enough mostly.
+ * Faults of the server; what changed or was refused; and reads that succeeded or that nobody waited
+ * for any more, of which metrics say enough mostly.
  */
-function levelOf({ idempotency }: DescMethod, error: ConnectError | undefined): 'error' | 'info' | 'debug' {
+function levelOf(
+  { idempotency }: DescMethod,
+  error: ConnectError | undefined,
+): 'error' | 'info' | 'debug' {
   if (error?.code === Code.Internal || error?.code === Code.Unknown) return 'error'
   if (error && error.code !== Code.Canceled) return 'info'
   return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? 'debug' : 'info'

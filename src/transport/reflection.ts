@@ -1,4 +1,10 @@
-import type { DescEnum, DescExtension, DescFile, DescMessage, DescService } from '@bufbuild/protobuf'
+import type {
+  DescEnum,
+  DescExtension,
+  DescFile,
+  DescMessage,
+  DescService,
+} from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { nestedTypes } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
@@ -12,7 +18,8 @@ import { protoOf } from './pages/schema-files.ts'
  * Registers gRPC server reflection, v1 and the v1alpha that older tools still ask for.
  *
  * @param services that clients are told about, besides reflection itself.
- * @param extraFiles whose types no service mentions but answers may carry, such as the details of errors.
+ * @param extraFiles whose types no service mentions but answers may carry, such as the details of
+ *   errors.
  */
 export function registerReflection(
   router: ConnectRouter,
@@ -32,7 +39,11 @@ export function registerReflection(
   })
 
   function responseTo<T extends { host: string; messageRequest: Question }>(request: T) {
-    return { validHost: request.host, originalRequest: request, messageResponse: answer(request.messageRequest) }
+    return {
+      validHost: request.host,
+      originalRequest: request,
+      messageResponse: answer(request.messageRequest),
+    }
   }
 }
 
@@ -48,7 +59,10 @@ type Question =
 /** `message_response`: the same in both versions. */
 type Answer =
   | { case: 'fileDescriptorResponse'; value: { fileDescriptorProto: Uint8Array[] } }
-  | { case: 'allExtensionNumbersResponse'; value: { baseTypeName: string; extensionNumber: number[] } }
+  | {
+      case: 'allExtensionNumbersResponse'
+      value: { baseTypeName: string; extensionNumber: number[] }
+    }
   | { case: 'listServicesResponse'; value: { service: { name: string }[] } }
   | { case: 'errorResponse'; value: { errorCode: Code; errorMessage: string } }
 
@@ -61,9 +75,13 @@ function createAnswers(
   const files = withImports([...services.map(({ file }) => file), ...extraFiles])
   const types = files.flatMap((file) => [...nestedTypes(file)])
   const filesByName = new Map(files.map((file) => [file.proto.name, file]))
-  const filesBySymbol = new Map(types.flatMap((desc) => symbolsOf(desc).map((symbol) => [symbol, desc.file])))
+  const filesBySymbol = new Map(
+    types.flatMap((desc) => symbolsOf(desc).map((symbol) => [symbol, desc.file])),
+  )
   const extensions = extensionsByMessage(types)
-  const service = services.map(({ typeName: name }) => ({ name })).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const service = services
+    .map(({ typeName: name }) => ({ name }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
 
   return (question) => {
     switch (question.case) {
@@ -80,9 +98,13 @@ function createAnswers(
       }
       case 'allExtensionNumbersOfType': {
         const numbers = extensions.get(question.value)
-        if (numbers === undefined) return errorAnswer(Code.NotFound, `message ${question.value} not found`)
+        if (numbers === undefined)
+          return errorAnswer(Code.NotFound, `message ${question.value} not found`)
         const extensionNumber = [...numbers.keys()].sort((a, b) => a - b)
-        return { case: 'allExtensionNumbersResponse', value: { baseTypeName: question.value, extensionNumber } }
+        return {
+          case: 'allExtensionNumbersResponse',
+          value: { baseTypeName: question.value, extensionNumber },
+        }
       }
       case undefined:
         return errorAnswer(Code.InvalidArgument, 'the request asks for nothing')
@@ -92,7 +114,9 @@ function createAnswers(
 
 function fileAnswer(file: DescFile | undefined, what: string): Answer {
   if (file === undefined) return errorAnswer(Code.NotFound, `${what} not found`)
-  const fileDescriptorProto = withImports([file]).map((desc) => toBinary(FileDescriptorProtoSchema, protoOf(desc)))
+  const fileDescriptorProto = withImports([file]).map((desc) =>
+    toBinary(FileDescriptorProtoSchema, protoOf(desc)),
+  )
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } }
 }
 
@@ -109,14 +133,17 @@ function withImports(files: readonly DescFile[]): DescFile[] {
 }
 
 /**
- * The full names of a type and its members, as descriptor.proto scopes them: a value of an enum is a sibling of the
- * enum, not its child.
+ * The full names of a type and its members, as descriptor.proto scopes them: a value of an enum is
+ * a sibling of the enum, not its child.
  */
 function symbolsOf(desc: Type): string[] {
   const { typeName } = desc
   switch (desc.kind) {
     case 'message':
-      return [typeName, ...[...desc.fields, ...desc.oneofs].map(({ name }) => `${typeName}.${name}`)]
+      return [
+        typeName,
+        ...[...desc.fields, ...desc.oneofs].map(({ name }) => `${typeName}.${name}`),
+      ]
     case 'enum': {
       const scope = typeName.slice(0, -desc.name.length)
       return [typeName, ...desc.values.map(({ name }) => scope + name)]

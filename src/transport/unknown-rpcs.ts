@@ -16,23 +16,33 @@ const PREFIX_BYTES = 5
 export type Refuse = (response: HttpResponse) => void
 
 /**
- * Returns how to refuse a request that is a call of gRPC, gRPC-Web or Connect, in its own protocol and with the code that each has
- * for it, UNIMPLEMENTED; undefined for any other request.
+ * Returns how to refuse a request that is a call of gRPC, gRPC-Web or Connect, in its own protocol
+ * and with the code that each has for it, UNIMPLEMENTED; undefined for any other request.
  *
  * @param path of the request, without its query, which no service has.
  */
-export function refusalOfUnknownRpc({ method, headers, url = '' }: HttpRequest, path: string): Refuse | undefined {
+export function refusalOfUnknownRpc(
+  { method, headers, url = '' }: HttpRequest,
+  path: string,
+): Refuse | undefined {
   const contentType = headers['content-type'] ?? ''
-  if (method === 'POST' && contentType.startsWith('application/grpc')) return refuseGrpc(contentType)
-  if (method === 'POST' && /^application\/connect\+(?:json|proto)\b/.test(contentType)) return refuseStream(contentType)
+  if (method === 'POST' && contentType.startsWith('application/grpc'))
+    return refuseGrpc(contentType)
+  if (method === 'POST' && /^application\/connect\+(?:json|proto)\b/.test(contentType))
+    return refuseStream(contentType)
   const isUnary = headers['connect-protocol-version'] !== undefined || RPC_PATH.test(path)
-  if (method === 'POST' && isUnary && /^application\/(?:json|proto)\b/.test(contentType)) return refuseUnary
+  if (method === 'POST' && isUnary && /^application\/(?:json|proto)\b/.test(contentType))
+    return refuseUnary
   // A call without side effects (https://connectrpc.com/docs/protocol#unary-get-request).
-  if (method === 'GET' && /[?&]connect=v1(?:&|$)/.test(url) && RPC_PATH.test(path)) return refuseUnary
+  if (method === 'GET' && /[?&]connect=v1(?:&|$)/.test(url) && RPC_PATH.test(path))
+    return refuseUnary
   return undefined
 }
 
-/** A status without content (Trailers-Only): one HEADERS frame that ends the stream, which node sends when `end` comes first. */
+/**
+ * A status without content (Trailers-Only): one HEADERS frame that ends the stream, which node
+ * sends when `end` comes first.
+ */
 function refuseGrpc(contentType: string): Refuse {
   return (response) => {
     response.setHeader('content-type', contentType)

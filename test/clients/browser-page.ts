@@ -5,25 +5,47 @@ import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 
 /** What came of something that a page tried. */
-export type Attempt = { readonly value: unknown } | { readonly code: string; readonly reason: string | undefined }
+export type Attempt =
+  | { readonly value: unknown }
+  | { readonly code: string; readonly reason: string | undefined }
 
 /** Protocols that a browser speaks. */
-export const BROWSER_PROTOCOLS = ['Connect', 'Connect with GET', 'Connect binary', 'gRPC-Web'] as const
+export const BROWSER_PROTOCOLS = [
+  'Connect',
+  'Connect with GET',
+  'Connect binary',
+  'gRPC-Web',
+] as const
 export type BrowserProtocol = (typeof BROWSER_PROTOCOLS)[number]
 
-/** What the page offers to the test: called by name, with arguments and results that survive JSON. */
+/**
+ * What the page offers to the test: called by name, with arguments and results that survive JSON.
+ */
 export const page = {
   /** Reads an account, and its address with credentials of the owner. */
-  async getUser(server: string, protocol: BrowserProtocol, name: string, authorization = ''): Promise<Attempt> {
+  async getUser(
+    server: string,
+    protocol: BrowserProtocol,
+    name: string,
+    authorization = '',
+  ): Promise<Attempt> {
     const headers = new Headers(authorization === '' ? {} : { authorization })
     return attempt(async () => {
-      const user = await createClient(UserService, transportTo(server, protocol)).getUser({ name }, { headers })
+      const user = await createClient(UserService, transportTo(server, protocol)).getUser(
+        { name },
+        { headers },
+      )
       return { username: user.username, email: user.email }
     })
   },
 
   /** Signs in with credentials, so that the browser keeps the cookie. */
-  async signIn(server: string, protocol: BrowserProtocol, username: string, password: string): Promise<Attempt> {
+  async signIn(
+    server: string,
+    protocol: BrowserProtocol,
+    username: string,
+    password: string,
+  ): Promise<Attempt> {
     const value = { username, password }
     return attempt(async () => {
       const client = createClient(AuthService, transportTo(server, protocol, 'include'))
@@ -35,7 +57,10 @@ export const page = {
   /** Refreshes by the cookie alone. */
   async refresh(server: string, protocol: BrowserProtocol): Promise<Attempt> {
     return attempt(async () => {
-      const { accessToken } = await createClient(AuthService, transportTo(server, protocol, 'include')).refreshToken({})
+      const { accessToken } = await createClient(
+        AuthService,
+        transportTo(server, protocol, 'include'),
+      ).refreshToken({})
       return accessToken.split('.').length
     })
   },
@@ -44,14 +69,22 @@ export const page = {
   async fetch(url: string, init: RequestInit): Promise<Attempt> {
     return attempt(async () => {
       const response = await fetch(url, init)
-      return { status: response.status, requestId: response.headers.get('x-request-id'), json: await response.json() }
+      return {
+        status: response.status,
+        requestId: response.headers.get('x-request-id'),
+        json: await response.json(),
+      }
     })
   },
 }
 
 export type Page = typeof page
 
-function transportTo(baseUrl: string, protocol: BrowserProtocol, credentials: 'omit' | 'include' = 'omit'): Transport {
+function transportTo(
+  baseUrl: string,
+  protocol: BrowserProtocol,
+  credentials: 'omit' | 'include' = 'omit',
+): Transport {
   const options = {
     baseUrl,
     fetch: (...[input, init]: Parameters<typeof fetch>) => fetch(input, { ...init, credentials }),

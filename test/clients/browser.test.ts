@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { type Browser, type BrowserContext, chromium, type Frame } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { type Attempt, BROWSER_PROTOCOLS, type BrowserProtocol, type Page } from './browser-page.ts'
 import { isInstalled } from './program.ts'
 
@@ -106,7 +112,9 @@ describe.skipIf(!here)(suite('a browser'), () => {
   describe.each(BROWSER_PROTOCOLS)('by %s', (protocol) => {
     it('calls from any origin, with a token', async () => {
       const page = await visit(stranger)
-      expect(await page.getUser(protocol, 'users/bob')).toEqual({ value: { username: 'bob', email: '' } })
+      expect(await page.getUser(protocol, 'users/bob')).toEqual({
+        value: { username: 'bob', email: '' },
+      })
       expect(await page.getUser(protocol, 'users/bob', cast.bob.authorization)).toEqual({
         value: { username: 'bob', email: 'bob@example.org' },
       })
@@ -114,7 +122,10 @@ describe.skipIf(!here)(suite('a browser'), () => {
 
     it('reads why a call failed', async () => {
       const page = await visit(stranger)
-      expect(await page.getUser(protocol, 'users/nobody')).toEqual({ code: 'NotFound', reason: 'USER_NOT_FOUND' })
+      expect(await page.getUser(protocol, 'users/nobody')).toEqual({
+        code: 'NotFound',
+        reason: 'USER_NOT_FOUND',
+      })
       expect(await page.getUser(protocol, 'users/bob', 'Bearer x')).toEqual({
         code: 'Unauthenticated',
         reason: 'BAD_CREDENTIALS',
@@ -123,10 +134,18 @@ describe.skipIf(!here)(suite('a browser'), () => {
 
     it('keeps a session in its cookie, from a trusted origin', async () => {
       const page = await visit(trusted)
-      expect(await page.refresh(protocol)).toEqual({ code: 'Unauthenticated', reason: 'UNAUTHENTICATED' })
+      expect(await page.refresh(protocol)).toEqual({
+        code: 'Unauthenticated',
+        reason: 'UNAUTHENTICATED',
+      })
       expect(await page.signIn(protocol)).toEqual({ value: 'bob' })
       const [cookie] = await context.cookies(server.url)
-      expect(cookie).toMatchObject({ name: 'branchline_refresh', httpOnly: true, sameSite: 'Lax', secure: false })
+      expect(cookie).toMatchObject({
+        name: 'branchline_refresh',
+        httpOnly: true,
+        sameSite: 'Lax',
+        secure: false,
+      })
       expect(await page.refresh(protocol)).toEqual({ value: 3 })
       expect((await context.cookies(server.url))[0]?.value).not.toBe(cookie?.value)
     })
@@ -141,7 +160,11 @@ describe.skipIf(!here)(suite('a browser'), () => {
 
   it('patches over REST from any origin, after a preflight', async () => {
     const page = await visit(stranger)
-    const headers = { ...json, authorization: cast.bob.authorization, 'x-request-id': 'from-a-page' }
+    const headers = {
+      ...json,
+      authorization: cast.bob.authorization,
+      'x-request-id': 'from-a-page',
+    }
     const init = { method: 'PATCH', headers, body: JSON.stringify({ displayName: 'Bob' }) }
     expect(await page.fetch('/api/v1/users/bob', init)).toMatchObject({
       value: { status: 200, requestId: 'from-a-page', json: { displayName: 'Bob' } },
@@ -154,7 +177,9 @@ describe.skipIf(!here)(suite('a browser'), () => {
     ['a method that is not served', '/api/v1/auth/signin', 405],
   ])('reads %s over REST from any origin', async (_, path, status) => {
     const page = await visit(stranger)
-    expect(await page.fetch(path, {})).toMatchObject({ value: { status, json: { message: expect.any(String) } } })
+    expect(await page.fetch(path, {})).toMatchObject({
+      value: { status, json: { message: expect.any(String) } },
+    })
   })
 
   it('shows nothing with credentials to an origin that is not trusted, over REST', async () => {

@@ -8,7 +8,10 @@ import { type Ended, run } from './program.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const BUF = join(ROOT, 'node_modules/.bin/buf')
 
-/** Not found and permission denied: a failed RPC is the exit code, shifted left by three bits (buf curl --help). */
+/**
+ * Not found and permission denied: a failed RPC is the exit code, shifted left by three bits (buf
+ * curl --help).
+ */
 const EXIT = { notFound: 5 << 3, permissionDenied: 7 << 3 }
 
 /** The schema from the server itself, or from the proto files of the project. */
@@ -43,34 +46,55 @@ describe('buf curl', () => {
   })
   afterAll(() => server.stop())
 
-  const call = async (options: readonly string[], method: string, request: unknown): Promise<Ended> =>
-    run(BUF, ['curl', ...options, '--data', JSON.stringify(request), `${server.url}/branchline.v1.${method}`])
+  const call = async (
+    options: readonly string[],
+    method: string,
+    request: unknown,
+  ): Promise<Ended> =>
+    run(BUF, [
+      'curl',
+      ...options,
+      '--data',
+      JSON.stringify(request),
+      `${server.url}/branchline.v1.${method}`,
+    ])
 
   it.each(CASES)('calls over $protocol with the schema from $schema', async ({ options }) => {
-    const { code, stdout, stderr } = await call(options, 'UserService/GetUser', { name: 'users/bob' })
+    const { code, stdout, stderr } = await call(options, 'UserService/GetUser', {
+      name: 'users/bob',
+    })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout.toString())).toMatchObject({ name: 'users/bob', role: 'USER' })
   })
 
-  it.each(CASES)('shows who it is over $protocol with the schema from $schema', async ({ options }) => {
-    const authorize = ['--header', `authorization: ${cast.bob.authorization}`]
-    const { stdout } = await call([...options, ...authorize], 'AuthService/GetCurrentUser', {})
-    expect(JSON.parse(stdout.toString())).toMatchObject({ user: { email: 'bob@example.org' } })
-  })
+  it.each(CASES)(
+    'shows who it is over $protocol with the schema from $schema',
+    async ({ options }) => {
+      const authorize = ['--header', `authorization: ${cast.bob.authorization}`]
+      const { stdout } = await call([...options, ...authorize], 'AuthService/GetCurrentUser', {})
+      expect(JSON.parse(stdout.toString())).toMatchObject({ user: { email: 'bob@example.org' } })
+    },
+  )
 
-  it.each(CASES)('shows why a call failed over $protocol with the schema from $schema', async ({ options }) => {
-    const ended = await call(options, 'UserService/GetUser', { name: 'users/nobody' })
-    expect(ended.code).toBe(EXIT.notFound)
-    const { code, message, details } = JSON.parse(ended.stderr) as ErrorOutput
-    expect({ code, message }).toEqual({ code: 'not_found', message: 'users/nobody does not exist' })
-    const info = details.find(({ type }) => type === 'google.rpc.ErrorInfo')
-    const decoded = fromBinary(ErrorInfoSchema, Buffer.from(info?.value ?? '', 'base64'))
-    expect(decoded).toMatchObject({
-      reason: 'USER_NOT_FOUND',
-      domain: 'branchline',
-      metadata: { name: 'users/nobody' },
-    })
-  })
+  it.each(CASES)(
+    'shows why a call failed over $protocol with the schema from $schema',
+    async ({ options }) => {
+      const ended = await call(options, 'UserService/GetUser', { name: 'users/nobody' })
+      expect(ended.code).toBe(EXIT.notFound)
+      const { code, message, details } = JSON.parse(ended.stderr) as ErrorOutput
+      expect({ code, message }).toEqual({
+        code: 'not_found',
+        message: 'users/nobody does not exist',
+      })
+      const info = details.find(({ type }) => type === 'google.rpc.ErrorInfo')
+      const decoded = fromBinary(ErrorInfoSchema, Buffer.from(info?.value ?? '', 'base64'))
+      expect(decoded).toMatchObject({
+        reason: 'USER_NOT_FOUND',
+        domain: 'branchline',
+        metadata: { name: 'users/nobody' },
+      })
+    },
+  )
 
   it('is told that bob is no administrator', async () => {
     const authorize = ['--header', `authorization: ${cast.bob.authorization}`]

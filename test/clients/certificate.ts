@@ -17,9 +17,26 @@ export interface SelfSigned {
 export function selfSigned(): SelfSigned {
   const folder = mkdtempSync(join(tmpdir(), 'branchline-tls-'))
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile]
-  const subject = ['-subj', '/CN=Branchline test', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
-  execFileSync('openssl', ['req', '-x509', ...key, ...subject, '-out', certFile], { stdio: 'ignore' })
+  const key = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-keyout',
+    keyFile,
+  ]
+  const subject = [
+    '-subj',
+    '/CN=Branchline test',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-days',
+    '1',
+  ]
+  execFileSync('openssl', ['req', '-x509', ...key, ...subject, '-out', certFile], {
+    stdio: 'ignore',
+  })
   return {
     cert: readFileSync(certFile),
     key: readFileSync(keyFile),

@@ -22,8 +22,14 @@ interface TransportOptions {
 
 /** gRPC needs trailers, which Node's HTTP/1.1 client has but the library does not offer. */
 const TRANSPORTS: readonly { name: string; make: (options: TransportOptions) => Transport }[] = [
-  { name: 'Connect on HTTP/1.1', make: (options) => createConnectTransport({ ...options, httpVersion: '1.1' }) },
-  { name: 'Connect on HTTP/2', make: (options) => createConnectTransport({ ...options, httpVersion: '2' }) },
+  {
+    name: 'Connect on HTTP/1.1',
+    make: (options) => createConnectTransport({ ...options, httpVersion: '1.1' }),
+  },
+  {
+    name: 'Connect on HTTP/2',
+    make: (options) => createConnectTransport({ ...options, httpVersion: '2' }),
+  },
   {
     name: 'Connect with GET on HTTP/1.1',
     make: (options) => createConnectTransport({ ...options, httpVersion: '1.1', useHttpGet: true }),
@@ -33,8 +39,14 @@ const TRANSPORTS: readonly { name: string; make: (options: TransportOptions) => 
     make: (options) => createConnectTransport({ ...options, httpVersion: '2', useHttpGet: true }),
   },
   { name: 'gRPC on HTTP/2', make: (options) => createGrpcTransport(options) },
-  { name: 'gRPC-Web on HTTP/1.1', make: (options) => createGrpcWebTransport({ ...options, httpVersion: '1.1' }) },
-  { name: 'gRPC-Web on HTTP/2', make: (options) => createGrpcWebTransport({ ...options, httpVersion: '2' }) },
+  {
+    name: 'gRPC-Web on HTTP/1.1',
+    make: (options) => createGrpcWebTransport({ ...options, httpVersion: '1.1' }),
+  },
+  {
+    name: 'gRPC-Web on HTTP/2',
+    make: (options) => createGrpcWebTransport({ ...options, httpVersion: '2' }),
+  },
 ]
 
 const CASES = TRANSPORTS.flatMap(({ name, make }) => [
@@ -128,15 +140,23 @@ describe('connect-node', () => {
     const requestsOf = async (action: () => Promise<unknown>) => {
       // A request that waits for its connection is announced twice.
       const requests = new Set<ClientRequest>()
-      const record = (message: unknown) => requests.add((message as { request: ClientRequest }).request)
+      const record = (message: unknown) =>
+        requests.add((message as { request: ClientRequest }).request)
       subscribe('http.client.request.start', record)
       await action().finally(() => unsubscribe('http.client.request.start', record))
       return Array.from(requests, (request) => request.method)
     }
 
     it('is used for methods without side effects, and for no other', async () => {
-      const transport = createConnectTransport({ baseUrl: server.url, httpVersion: '1.1', useHttpGet: true })
-      const [users, auth] = [createClient(UserService, transport), createClient(AuthService, transport)]
+      const transport = createConnectTransport({
+        baseUrl: server.url,
+        httpVersion: '1.1',
+        useHttpGet: true,
+      })
+      const [users, auth] = [
+        createClient(UserService, transport),
+        createClient(AuthService, transport),
+      ]
       const headers = { authorization: cast.bob.authorization }
       expect(await requestsOf(() => users.getUser({ name: 'users/bob' }))).toEqual(['GET'])
       expect(await requestsOf(() => users.batchGetUsers({ usernames: ['bob'] }))).toEqual(['GET'])

@@ -2,7 +2,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cast, createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  createToken,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { type SelfSigned, selfSigned } from './certificate.ts'
 import { curl, sendJson } from './curl.ts'
 import { isInstalled } from './program.ts'
@@ -18,13 +25,20 @@ interface ErrorBody {
 
 const errorReason = (text: string) => {
   const { details } = JSON.parse(text) as ErrorBody
-  return details.map(({ reason, debug }) => reason ?? (debug as { reason?: string } | undefined)?.reason)[0]
+  return details.map(
+    ({ reason, debug }) => reason ?? (debug as { reason?: string } | undefined)?.reason,
+  )[0]
 }
 
 describe.skipIf(!here).each([
   {
     protocol: 'REST',
-    paths: { create: '/api/v1/users', signIn: '/auth/signin', refresh: '/auth/refresh', signOut: '/auth/signout' },
+    paths: {
+      create: '/api/v1/users',
+      signIn: '/auth/signin',
+      refresh: '/auth/refresh',
+      signOut: '/auth/signout',
+    },
     prefix: '/api/v1',
     userBody: (user: object): object => user,
   },
@@ -48,8 +62,10 @@ describe.skipIf(!here).each([
   })
   afterAll(() => server.stop())
 
-  const post = (path: string, body: object, ...args: string[]) => curl([...args, ...sendJson(body), server.url + path])
-  const withJar = (path: string, body: object = {}) => post(prefix + path, body, '--cookie', jar, '--cookie-jar', jar)
+  const post = (path: string, body: object, ...args: string[]) =>
+    curl([...args, ...sendJson(body), server.url + path])
+  const withJar = (path: string, body: object = {}) =>
+    post(prefix + path, body, '--cookie', jar, '--cookie-jar', jar)
   const cookie = /^branchline_refresh=([^;]+); Path=\/; HttpOnly; SameSite=Lax; Expires=[^;]+ GMT$/
   const cookieOf = (headers: Headers) => cookie.exec(headers.getSetCookie()[0] ?? '')?.[1]
 
@@ -84,7 +100,12 @@ describe.skipIf(!here).each([
     const forgotten = await withJar(paths.refresh)
     expect(forgotten.status).toBe(401)
     expect(errorReason(forgotten.text)).toBe('UNAUTHENTICATED')
-    const replayed = await post(prefix + paths.refresh, {}, '--cookie', `branchline_refresh=${cookieOf(again.headers)}`)
+    const replayed = await post(
+      prefix + paths.refresh,
+      {},
+      '--cookie',
+      `branchline_refresh=${cookieOf(again.headers)}`,
+    )
     expect(replayed.status).toBe(401)
     expect(errorReason(replayed.text)).toBe('BAD_CREDENTIALS')
   })
@@ -123,7 +144,9 @@ describe.skipIf(!here)(suite('curl'), () => {
   ])('is known by %s', async (_, args) => {
     const { status, text } = await get('/api/v1/auth/me', ...args.map(fill))
     expect(status).toBe(200)
-    expect(JSON.parse(text)).toMatchObject({ user: { name: 'users/bob', email: 'bob@example.org' } })
+    expect(JSON.parse(text)).toMatchObject({
+      user: { name: 'users/bob', email: 'bob@example.org' },
+    })
   })
 
   it.each([
@@ -165,7 +188,11 @@ describe.skipIf(!here)(suite('curl'), () => {
     async (updateMask) => {
       const fields = { displayName: `By ${updateMask}`, description: 'Updated' }
       const update = sendJson({ user: { name: 'users/bob', ...fields }, updateMask })
-      const updated = await curl([...asBob(), ...update, `${server.url}/branchline.v1.UserService/UpdateUser`])
+      const updated = await curl([
+        ...asBob(),
+        ...update,
+        `${server.url}/branchline.v1.UserService/UpdateUser`,
+      ])
       expect(JSON.parse(updated.text)).toMatchObject(fields)
     },
   )
@@ -225,21 +252,28 @@ describe.skipIf(!here)(suite('curl'), () => {
     }
   })
 
-  it.each(['--http1.1', '--http2-prior-knowledge'])('is told by %s what is too large, and why', async (option) => {
-    const large = JSON.stringify({ username: 'eve', password: PASSWORD, description: 'x'.repeat(5 * 1024 * 1024) })
-    const args = [
-      option,
-      '--header',
-      'content-type: application/json',
-      '--data-binary',
-      '@-',
-      `${server.url}/api/v1/users`,
-    ]
-    const answer = await curl(args, large)
-    expect(answer.status).toBe(413)
-    expect(JSON.parse(answer.text)).toMatchObject({ code: 8 })
-    expect(errorReason(answer.text)).toBe('REQUEST_TOO_LARGE')
-  })
+  it.each(['--http1.1', '--http2-prior-knowledge'])(
+    'is told by %s what is too large, and why',
+    async (option) => {
+      const large = JSON.stringify({
+        username: 'eve',
+        password: PASSWORD,
+        description: 'x'.repeat(5 * 1024 * 1024),
+      })
+      const args = [
+        option,
+        '--header',
+        'content-type: application/json',
+        '--data-binary',
+        '@-',
+        `${server.url}/api/v1/users`,
+      ]
+      const answer = await curl(args, large)
+      expect(answer.status).toBe(413)
+      expect(JSON.parse(answer.text)).toMatchObject({ code: 8 })
+      expect(errorReason(answer.text)).toBe('REQUEST_TOO_LARGE')
+    },
+  )
 
   it.each([
     ['gzip', '/api/v1/users:batchGet'],
@@ -249,11 +283,23 @@ describe.skipIf(!here)(suite('curl'), () => {
   ])('unpacks %s of %s', async (coding, path) => {
     const description = 'long enough to be worth it, '.repeat(30).concat('always')
     const patch = sendJson({ description })
-    await curl([...asBob(), '-X', 'PATCH', ...patch, `${server.url}/api/v1/users/bob?updateMask=description`])
+    await curl([
+      ...asBob(),
+      '-X',
+      'PATCH',
+      ...patch,
+      `${server.url}/api/v1/users/bob?updateMask=description`,
+    ])
     const accept = ['--compressed', '--header', `accept-encoding: ${coding}`]
-    const answer = await curl([...accept, ...sendJson({ usernames: ['bob', 'carol'] }), server.url + path])
+    const answer = await curl([
+      ...accept,
+      ...sendJson({ usernames: ['bob', 'carol'] }),
+      server.url + path,
+    ])
     expect(answer.headers.get('content-encoding')).toBe(coding)
-    expect(JSON.parse(answer.text)).toMatchObject({ users: [{ description }, { username: 'carol' }] })
+    expect(JSON.parse(answer.text)).toMatchObject({
+      users: [{ description }, { username: 'carol' }],
+    })
   })
 })
 
@@ -290,10 +336,15 @@ describe.skipIf(!here)(suite('curl over TLS'), () => {
     })
     expect(signedIn).toMatchObject({ status: 200, httpVersion: version })
     expect(signedIn.headers.getSetCookie()).toEqual([expect.stringMatching(/; Secure$/)])
-    expect(await post('/api/v1/auth/refresh', {})).toMatchObject({ status: 200, httpVersion: version })
+    expect(await post('/api/v1/auth/refresh', {})).toMatchObject({
+      status: 200,
+      httpVersion: version,
+    })
   })
 
   it('is refused by a client that does not know the certificate', async () => {
-    await expect(curl([`${server.url}/api/v1/users/ada`])).rejects.toThrow('SSL certificate problem')
+    await expect(curl([`${server.url}/api/v1/users/ada`])).rejects.toThrow(
+      'SSL certificate problem',
+    )
   })
 })

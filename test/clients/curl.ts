@@ -36,7 +36,12 @@ export async function curl(args: readonly string[], input?: string | Buffer): Pr
     // Interim answers, such as 100 Continue, come before the answer.
     if (Number(status) < 200) continue
     const headers = new Headers(lines.map((line): [string, string] => split(line, ':')))
-    return { status: Number(status), httpVersion, headers, text: Buffer.from(rest, 'latin1').toString('utf8') }
+    return {
+      status: Number(status),
+      httpVersion,
+      headers,
+      text: Buffer.from(rest, 'latin1').toString('utf8'),
+    }
   }
 }
 

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 /** What a library's declarations say of the objects that it expects, property by property. */
 export type DeclaredTypes = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** Reads the interfaces of a declaration file that have plain properties, and its aliases of types. */
+/**
+ * Reads the interfaces of a declaration file that have plain properties, and its aliases of types.
+ */
 export function readDeclaredTypes(path: string): DeclaredTypes {
   const text = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
   const types = new Map<string, ReadonlyMap<string, string>>()
@@ -18,8 +20,9 @@ export function readDeclaredTypes(path: string): DeclaredTypes {
 }
 
 /**
- * Where a value does not fit its declaration: properties that are missing, or of another type. Where nothing is, `null` fits, except
- * for lists. Properties that are not declared are no concern of the client.
+ * Where a value does not fit its declaration: properties that are missing, or of another type.
+ * Where nothing is, `null` fits, except for lists. Properties that are not declared are no concern
+ * of the client.
  */
 export function misfits(types: DeclaredTypes, type: string, value: unknown, path = type): string[] {
   const list = /^(.+)\[\]$/.exec(type)?.[1]
@@ -28,10 +31,13 @@ export function misfits(types: DeclaredTypes, type: string, value: unknown, path
     if (!Array.isArray(value)) return [`${path} is no list`]
     return value.flatMap((element, i) => misfits(types, list, element, `${path}[${i}]`))
   }
-  if (type.startsWith("'")) return type.split(' | ').includes(`'${value}'`) ? [] : [`${path} is ${value}, not ${type}`]
+  if (type.startsWith("'"))
+    return type.split(' | ').includes(`'${value}'`) ? [] : [`${path} is ${value}, not ${type}`]
   const record = /^Record<string, (\w+)>$/.exec(type)?.[1]
   if (record !== undefined) {
-    return Object.entries(value ?? {}).flatMap(([key, each]) => misfits(types, record, each, `${path}.${key}`))
+    return Object.entries(value ?? {}).flatMap(([key, each]) =>
+      misfits(types, record, each, `${path}.${key}`),
+    )
   }
   const declared = types.get(type)
   if (!declared) return typeof value === type ? [] : [`${path} is a ${typeof value}, not a ${type}`]
@@ -41,6 +47,8 @@ export function misfits(types: DeclaredTypes, type: string, value: unknown, path
   const object = new Map(Object.entries(value ?? {}))
   return [...declared].flatMap(([property, expected]) => {
     const at = `${path}.${property}`
-    return object.has(property) ? misfits(types, expected, object.get(property), at) : [`${at} is missing`]
+    return object.has(property)
+      ? misfits(types, expected, object.get(property), at)
+      : [`${at} is missing`]
   })
 }

@@ -19,17 +19,26 @@ const TIMEOUT_MS = 600_000
 /** What compilers keep between runs. Go and Maven have folders of their own for that. */
 const CARGO_TARGET = join(cacheFolder(), '..', 'clients', 'cargo')
 
-const answers = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 20_000 }).status === 0
+const answers = (command: string, ...args: string[]) =>
+  spawnSync(command, args, { timeout: 20_000 }).status === 0
 
 /** Why the example of a language cannot run here; undefined if it can. */
 const OBSTACLES: Readonly<Record<string, () => string | undefined>> = {
   Go: () => {
     if (!answers('go', 'version')) return 'go is not installed'
-    return answers('go', 'list', '-m', 'google.golang.org/grpc@v1.68.0') ? undefined : 'no packages of Go can be had'
+    return answers('go', 'list', '-m', 'google.golang.org/grpc@v1.68.0')
+      ? undefined
+      : 'no packages of Go can be had'
   },
   Java: () => {
     if (!answers('mvn', '-v')) return 'maven is not installed'
-    const probe = ['-q', '-B', 'dependency:get', '-Dartifact=io.grpc:grpc-api:1.68.0', '-Dtransitive=false']
+    const probe = [
+      '-q',
+      '-B',
+      'dependency:get',
+      '-Dartifact=io.grpc:grpc-api:1.68.0',
+      '-Dtransitive=false',
+    ]
     return answers('mvn', ...probe) ? undefined : 'no packages of Maven can be had'
   },
   Python: () => {
@@ -56,7 +65,10 @@ const page = readPage('docs/clients.md')
 const examples = page
   .split(/^## /m)
   .slice(1)
-  .map((section) => ({ language: section.slice(0, section.indexOf('\n')), blocks: blocksOf(section) }))
+  .map((section) => ({
+    language: section.slice(0, section.indexOf('\n')),
+    blocks: blocksOf(section),
+  }))
 
 describe('a client from the schema of the server', () => {
   let server: TestServer
@@ -68,11 +80,14 @@ describe('a client from the schema of the server', () => {
 
   it('is described for each language', () => {
     expect(examples.map(({ language }) => language)).toEqual(Object.keys(OBSTACLES))
-    for (const { blocks } of examples) expect(blocks.map(({ language }) => language)).toEqual(['sh'])
+    for (const { blocks } of examples)
+      expect(blocks.map(({ language }) => language)).toEqual(['sh'])
   })
 
   for (const { language, blocks } of examples) {
-    const obstacle = answers('curl', '--version') ? OBSTACLES[language]?.() : 'curl is not installed'
+    const obstacle = answers('curl', '--version')
+      ? OBSTACLES[language]?.()
+      : 'curl is not installed'
     it.skipIf(obstacle !== undefined)(
       `is generated, compiled and answered in ${language}${obstacle === undefined ? '' : ` (skipped: ${obstacle})`}`,
       () =>
@@ -97,7 +112,9 @@ describe('a client from the schema of the server', () => {
             once(child, 'close'),
           ])
           expect(code, complaints).toBe(0)
-          const { version } = (await (await fetch(`${server.url}/api/v1/version`)).json()) as { version: string }
+          const { version } = (await (await fetch(`${server.url}/api/v1/version`)).json()) as {
+            version: string
+          }
           // Maven ends its output with a colour code, also where nobody sees colours.
           expect(stripVTControlCharacters(printed).trim().split('\n').at(-1)).toBe(version)
         }),

@@ -1,11 +1,19 @@
 import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cast, createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  createToken,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 /** As in `gitea-js.test.ts`, for the scripts of a repository. */
-const types = readDeclaredTypes(fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))))
+const types = readDeclaredTypes(
+  fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))),
+)
 
 let server: TestServer
 let cast: Cast
@@ -31,7 +39,10 @@ describe('gitea-js', () => {
     ])
     const content = '#!/bin/sh\necho "error: not on a Sunday"\nexit 1\n'
     const edited = await api.repos.repoEditGitHook(...HOME, 'pre-receive', { content })
-    expect([edited.status, edited.data]).toEqual([200, { name: 'pre-receive', is_active: true, content }])
+    expect([edited.status, edited.data]).toEqual([
+      200,
+      { name: 'pre-receive', is_active: true, content },
+    ])
     expect(misfits(types, 'GitHook', edited.data)).toEqual([])
     expect((await api.repos.repoGetGitHook(...HOME, 'pre-receive')).data).toEqual(edited.data)
 
@@ -43,6 +54,8 @@ describe('gitea-js', () => {
     expect((await api.repos.repoDeleteGitHook(...HOME, 'pre-receive')).status).toBe(204)
     expect((await api.repos.repoCreateFile(...HOME, 'x.txt', file)).status).toBe(201)
     expect((await api.repos.repoGetGitHook(...HOME, 'pre-receive')).data.is_active).toBe(false)
-    await expect(api.repos.repoGetGitHook(...HOME, 'post-update')).rejects.toMatchObject({ status: 404 })
+    await expect(api.repos.repoGetGitHook(...HOME, 'post-update')).rejects.toMatchObject({
+      status: 404,
+    })
   })
 })

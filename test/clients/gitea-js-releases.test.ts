@@ -5,7 +5,9 @@ import { createToken, inviteCast, startTestServer, type TestServer } from '../su
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 /** The same client as in `gitea-js.test.ts`, about releases. */
-const types = readDeclaredTypes(fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))))
+const types = readDeclaredTypes(
+  fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))),
+)
 
 let server: TestServer
 let api: Api<unknown>
@@ -28,7 +30,11 @@ describe('gitea-js', () => {
       body: '* all new',
       target_commitish: 'main',
     })
-    expect([made.status, made.data.tag_name, made.data.author?.login]).toEqual([201, 'v1.0/a', 'bob'])
+    expect([made.status, made.data.tag_name, made.data.author?.login]).toEqual([
+      201,
+      'v1.0/a',
+      'bob',
+    ])
     expect(misfits(types, 'Release', made.data)).toEqual([])
     const { id } = made.data
     if (id === undefined) throw new Error('a release without a number')
@@ -45,10 +51,15 @@ describe('gitea-js', () => {
     const draft = { tag_name: 'v2', draft: true, prerelease: true }
     const { data: made } = await api.repos.repoCreateRelease(...HOME, draft)
     const id = made.id ?? 0
-    const listed = async (query: object) => (await api.repos.repoListReleases(...HOME, query)).data.map((one) => one.id)
+    const listed = async (query: object) =>
+      (await api.repos.repoListReleases(...HOME, query)).data.map((one) => one.id)
     expect(await listed({ draft: true })).toEqual([id])
     expect(await listed({ draft: false, 'pre-release': true })).toEqual([])
-    const edited = await api.repos.repoEditRelease(...HOME, id, { name: 'Two', draft: false, prerelease: false })
+    const edited = await api.repos.repoEditRelease(...HOME, id, {
+      name: 'Two',
+      draft: false,
+      prerelease: false,
+    })
     expect([edited.status, edited.data.name, edited.data.draft]).toEqual([200, 'Two', false])
     expect(misfits(types, 'Release', edited.data)).toEqual([])
     expect((await api.repos.repoGetLatestRelease(...HOME)).data.id).toBe(id)
@@ -67,10 +78,17 @@ describe('gitea-js', () => {
     const made = await api.repos.repoCreateReleaseAttachment(...place, { attachment })
     expect([made.status, made.data.name, made.data.size]).toEqual([201, 'engine ü.txt', 12])
     expect(misfits(types, 'Attachment', made.data)).toEqual([])
-    const named = await api.repos.repoCreateReleaseAttachment(...place, { attachment }, { name: 'other.txt' })
+    const named = await api.repos.repoCreateReleaseAttachment(
+      ...place,
+      { attachment },
+      { name: 'other.txt' },
+    )
     expect(named.data.name).toBe('other.txt')
     const id = made.data.id ?? 0
-    expect((await api.repos.repoListReleaseAttachments(...place)).data).toEqual([made.data, named.data])
+    expect((await api.repos.repoListReleaseAttachments(...place)).data).toEqual([
+      made.data,
+      named.data,
+    ])
     expect((await api.repos.repoGetReleaseAttachment(...place, id)).data).toEqual(made.data)
     expect(await (await fetch(made.data.browser_download_url ?? '')).text()).toBe('to be turned')
     const renamed = await api.repos.repoEditReleaseAttachment(...place, id, { name: 'engine.txt' })

@@ -1,11 +1,19 @@
 import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cast, createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  createToken,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 /** The same client as in `gitea-js.test.ts`, about topics and forks that follow. */
-const types = readDeclaredTypes(fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))))
+const types = readDeclaredTypes(
+  fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))),
+)
 
 let server: TestServer
 let cast: Cast
@@ -23,7 +31,9 @@ afterAll(() => server.stop())
 
 describe('gitea-js', () => {
   it('changes topics and reads them back', async () => {
-    expect((await api.repos.repoUpdateTopics(...HOME, { topics: ['Steam', 'brass'] })).status).toBe(204)
+    expect((await api.repos.repoUpdateTopics(...HOME, { topics: ['Steam', 'brass'] })).status).toBe(
+      204,
+    )
     expect((await api.repos.repoAddTopic(...HOME, 'coal')).status).toBe(204)
     expect((await api.repos.repoDeleteTopic(...HOME, 'brass')).status).toBe(204)
     const { data } = await api.repos.repoListTopics(...HOME)
@@ -41,12 +51,16 @@ describe('gitea-js', () => {
 
   it('searches for topics, in the object that servers send although its declaration says list', async () => {
     const { data } = await api.topics.topicSearch({ q: 'ste' })
-    expect(data).toEqual({ topics: [expect.objectContaining({ topic_name: 'steam', repo_count: 1 })] })
+    expect(data).toEqual({
+      topics: [expect.objectContaining({ topic_name: 'steam', repo_count: 1 })],
+    })
     expect(misfits(types, 'TopicResponse', Object.values(data).flat()[0])).toEqual([])
   })
 
   it('brings a fork up to date', async () => {
-    const carol = giteaApi(server.url, { token: await createToken(server.url, cast.carol, ['all']) })
+    const carol = giteaApi(server.url, {
+      token: await createToken(server.url, cast.carol, ['all']),
+    })
     await carol.repos.createFork(...HOME, {})
     await api.repos.repoCreateFile(...HOME, 'valve', { content: 'dg==', message: 'valve' })
     const merged = await carol.repos.repoMergeUpstream('carol', 'engine', { branch: 'main' })

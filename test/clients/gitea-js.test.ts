@@ -2,14 +2,22 @@ import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cast, createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  createToken,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 /**
- * An unmodified client of compatible systems. Its calls are typed by its own declarations, without a cast, and whatever comes back is
- * held against them.
+ * An unmodified client of compatible systems. Its calls are typed by its own declarations, without
+ * a cast, and whatever comes back is held against them.
  */
-const types = readDeclaredTypes(fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))))
+const types = readDeclaredTypes(
+  fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))),
+)
 
 /** Declared, and left out where there is none of it. */
 const OPTIONAL =
@@ -46,7 +54,11 @@ describe('gitea-js', () => {
   })
 
   it('creates an organisation and reads it back', async () => {
-    const made = await api.orgs.orgCreate({ username: 'acme', full_name: 'Acme Ltd', visibility: 'limited' })
+    const made = await api.orgs.orgCreate({
+      username: 'acme',
+      full_name: 'Acme Ltd',
+      visibility: 'limited',
+    })
     expect([made.status, made.data.name]).toEqual([201, 'acme'])
     expect(misfitsOf('Organization', made.data)).toEqual([])
     expect((await api.orgs.orgGet('acme')).data).toEqual(made.data)
@@ -54,8 +66,16 @@ describe('gitea-js', () => {
   })
 
   it('creates a repository and reads it back', async () => {
-    const made = await api.orgs.createOrgRepo('acme', { name: 'engine', private: true, auto_init: true })
-    expect([made.status, made.data.full_name, made.data.owner?.login]).toEqual([201, 'acme/engine', 'acme'])
+    const made = await api.orgs.createOrgRepo('acme', {
+      name: 'engine',
+      private: true,
+      auto_init: true,
+    })
+    expect([made.status, made.data.full_name, made.data.owner?.login]).toEqual([
+      201,
+      'acme/engine',
+      'acme',
+    ])
     expect(misfitsOf('Repository', made.data)).toEqual([])
     expect((await api.repos.repoGet(...HOME)).data.id).toBe(made.data.id)
     const { data: found } = await api.repos.repoSearch({ q: 'ENG' })
@@ -91,7 +111,10 @@ describe('gitea-js', () => {
 
   it('creates a file and reads it back', async () => {
     const content = Buffer.from('to be turned\n').toString('base64')
-    const made = await api.repos.repoCreateFile(...HOME, 'docs/a b.md', { content, message: 'Say it' })
+    const made = await api.repos.repoCreateFile(...HOME, 'docs/a b.md', {
+      content,
+      message: 'Say it',
+    })
     expect([made.status, made.data.content?.path]).toEqual([201, 'docs/a b.md'])
     expect(misfitsOf('FileResponse', made.data)).toEqual([])
     const { data: file } = await api.repos.repoGetContents(...HOME, 'docs/a b.md')
@@ -103,7 +126,11 @@ describe('gitea-js', () => {
   })
 
   it('creates labels and reads them back', async () => {
-    const made = await api.repos.issueCreateLabel(...HOME, { name: 'kind/bug', color: '#F00', exclusive: true })
+    const made = await api.repos.issueCreateLabel(...HOME, {
+      name: 'kind/bug',
+      color: '#F00',
+      exclusive: true,
+    })
     expect([made.status, made.data.color]).toEqual([201, 'ff0000'])
     expect(misfitsOf('Label', made.data)).toEqual([])
     expect((await api.repos.issueGetLabel(...HOME, made.data.id ?? 0)).data).toEqual(made.data)
@@ -118,19 +145,28 @@ describe('gitea-js', () => {
     expect([made.status, made.data.due_on]).toEqual([201, due_on])
     expect(misfitsOf('Milestone', made.data)).toEqual([])
     expect((await api.repos.issueGetMilestone(...HOME, 'v1')).data).toEqual(made.data)
-    expect((await api.repos.issueGetMilestonesList(...HOME, { state: 'all' })).data).toEqual([made.data])
-    const closed = await api.repos.issueEditMilestone(...HOME, String(made.data.id), { state: 'closed' })
+    expect((await api.repos.issueGetMilestonesList(...HOME, { state: 'all' })).data).toEqual([
+      made.data,
+    ])
+    const closed = await api.repos.issueEditMilestone(...HOME, String(made.data.id), {
+      state: 'closed',
+    })
     expect(closed.data.state).toBe('closed')
   })
 
   it('creates a status and reads it back, alone and combined', async () => {
     const [head] = (await api.repos.repoGetAllCommits(...HOME, { limit: 1 })).data
     const sha = head?.sha ?? ''
-    const made = await api.repos.repoCreateStatus(...HOME, sha, { state: 'success', context: 'ci/build' })
+    const made = await api.repos.repoCreateStatus(...HOME, sha, {
+      state: 'success',
+      context: 'ci/build',
+    })
     expect([made.status, made.data.creator?.login]).toEqual([201, 'bob'])
     expect(misfitsOf('CommitStatus', made.data)).toEqual([])
     expect((await api.repos.repoListStatuses(...HOME, sha)).data).toEqual([made.data])
-    expect((await api.repos.repoListStatusesByRef(...HOME, 'main', { state: 'failure' })).data).toEqual([])
+    expect(
+      (await api.repos.repoListStatusesByRef(...HOME, 'main', { state: 'failure' })).data,
+    ).toEqual([])
     const { data: combined } = await api.repos.repoGetCombinedStatusByRef(...HOME, 'main')
     expect(combined).toMatchObject({ state: 'success', sha, total_count: 1, statuses: [made.data] })
     expect(misfitsOf('CombinedStatus', combined)).toEqual([])
@@ -149,14 +185,18 @@ describe('gitea-js', () => {
 
   it('reads what Git has', async () => {
     const [head, first] = (await api.repos.repoGetAllCommits(...HOME)).data
-    if (head?.sha === undefined || first?.sha === undefined) throw new Error('two commits are there')
+    if (head?.sha === undefined || first?.sha === undefined)
+      throw new Error('two commits are there')
     const { data: commit } = await api.repos.repoGetSingleCommit(...HOME, head.sha)
     expect([commit.sha, commit.parents?.map(({ sha }) => sha)]).toEqual([head.sha, [first.sha]])
     expect(misfitsOf('Commit', commit)).toEqual([])
     const { data: compared } = await api.repos.repoCompareDiff(...HOME, `${first.sha}...main`)
     expect([compared.total_commits, misfitsOf('Compare', compared)]).toEqual([1, []])
     const { data: refs } = await api.repos.repoListAllGitRefs(...HOME)
-    expect([refs.map(({ ref }) => ref), misfitsOf('Reference[]', refs)]).toEqual([['refs/heads/main'], []])
+    expect([refs.map(({ ref }) => ref), misfitsOf('Reference[]', refs)]).toEqual([
+      ['refs/heads/main'],
+      [],
+    ])
     const { data: tree } = await api.repos.getTree(...HOME, head.sha, { recursive: true })
     expect(tree.tree?.map(({ path }) => path)).toEqual(['README.md', 'docs', 'docs/a b.md'])
     expect(misfitsOf('GitTreeResponse', tree)).toEqual([])
@@ -166,13 +206,20 @@ describe('gitea-js', () => {
 
   it('reads branches', async () => {
     const { data: branches } = await api.repos.repoListBranches(...HOME, { limit: 1 })
-    expect([branches.map(({ name }) => name), misfitsOf('Branch[]', branches)]).toEqual([['main'], []])
+    expect([branches.map(({ name }) => name), misfitsOf('Branch[]', branches)]).toEqual([
+      ['main'],
+      [],
+    ])
     const { data: branch } = await api.repos.repoGetBranch(...HOME, 'main')
     expect([branch, misfitsOf('Branch', branch)]).toEqual([branches[0], []])
   })
 
   it('creates a tag that is protected from then on, and reads both back', async () => {
-    const made = await api.repos.repoCreateTag(...HOME, { tag_name: 'v1.0', message: 'one', target: 'main' })
+    const made = await api.repos.repoCreateTag(...HOME, {
+      tag_name: 'v1.0',
+      message: 'one',
+      target: 'main',
+    })
     expect([made.status, made.data.name, misfitsOf('Tag', made.data)]).toEqual([201, 'v1.0', []])
     expect((await api.repos.repoListTags(...HOME)).data).toEqual([made.data])
     const rule = { name_pattern: 'v*', whitelist_usernames: ['bob'] }
@@ -182,11 +229,16 @@ describe('gitea-js', () => {
   })
 
   it('lets somebody in and reads how far', async () => {
-    expect((await api.repos.repoAddCollaborator(...HOME, 'carol', { permission: 'admin' })).status).toBe(204)
+    expect(
+      (await api.repos.repoAddCollaborator(...HOME, 'carol', { permission: 'admin' })).status,
+    ).toBe(204)
     const { data: carol } = await api.repos.repoGetRepoPermissions(...HOME, 'carol')
     expect([carol.permission, carol.user?.login]).toEqual(['admin', 'carol'])
     expect(misfitsOf('RepoCollaboratorPermission', carol)).toEqual([])
-    for (const offered of [await api.repos.repoGetAssignees(...HOME), await api.repos.repoGetReviewers(...HOME)]) {
+    for (const offered of [
+      await api.repos.repoGetAssignees(...HOME),
+      await api.repos.repoGetReviewers(...HOME),
+    ]) {
       expect(offered.data.map(({ login }) => login)).toEqual(['bob', 'carol'])
     }
     const { data: collaborators } = await api.repos.repoListCollaborators(...HOME)
@@ -197,13 +249,19 @@ describe('gitea-js', () => {
     const own = await api.user.userCurrentPostKey({ title: 'laptop', key: sshKey() })
     expect([own.status, misfitsOf('PublicKey', own.data)]).toEqual([201, []])
     expect((await api.user.userCurrentListKeys()).data).toEqual([own.data])
-    const deploy = await api.repos.repoCreateKey(...HOME, { title: 'server', key: sshKey(), read_only: true })
+    const deploy = await api.repos.repoCreateKey(...HOME, {
+      title: 'server',
+      key: sshKey(),
+      read_only: true,
+    })
     expect([deploy.status, misfitsOf('DeployKey', deploy.data)]).toEqual([201, []])
     expect((await api.repos.repoListKeys(...HOME)).data).toEqual([deploy.data])
   })
 
   it('is told what went wrong', async () => {
-    const refused = await api.repos.issueCreateLabel(...HOME, { name: 'x', color: 'red' }).catch((thrown) => thrown)
+    const refused = await api.repos
+      .issueCreateLabel(...HOME, { name: 'x', color: 'red' })
+      .catch((thrown) => thrown)
     expect([refused.status, refused.error]).toEqual([
       422,
       { message: 'bad color code: red', url: expect.stringContaining('/openapi.json') },

@@ -8,12 +8,21 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
-import { type CallOptions, type Client, type ClientReadableStream, Metadata, type ServiceError } from '@grpc/grpc-js'
+import {
+  type CallOptions,
+  type Client,
+  type ClientReadableStream,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
 
 /** A method with one request. */
-type Method<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> = DescMethod & {
+type Method<
+  I extends DescMessage = DescMessage,
+  O extends DescMessage = DescMessage,
+> = DescMethod & {
   readonly input: I
   readonly output: O
 }
@@ -31,8 +40,8 @@ export function authorized(authorization: string): Metadata {
 }
 
 /**
- * Makes a unary call with the gRPC library, which knows nothing of the generated code: messages go in and come out as
- * bytes.
+ * Makes a unary call with the gRPC library, which knows nothing of the generated code: messages go
+ * in and come out as bytes.
  *
  * @throws ServiceError
  */
@@ -45,10 +54,18 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
 ): Promise<MessageShape<O>> {
   const { serialize, deserialize } = codecOf(method)
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(pathOf(method), serialize, deserialize, request, metadata, options, (error, response) => {
-      if (error) reject(error)
-      else if (response) resolve(response)
-    })
+    client.makeUnaryRequest(
+      pathOf(method),
+      serialize,
+      deserialize,
+      request,
+      metadata,
+      options,
+      (error, response) => {
+        if (error) reject(error)
+        else if (response) resolve(response)
+      },
+    )
   })
 }
 
@@ -61,20 +78,33 @@ export function callStream<I extends DescMessage, O extends DescMessage>(
   metadata: Metadata = new Metadata(),
 ): ClientReadableStream<MessageShape<O>> {
   const { serialize, deserialize } = codecOf(method)
-  return client.makeServerStreamRequest(pathOf(method), serialize, deserialize, request, metadata, options)
+  return client.makeServerStreamRequest(
+    pathOf(method),
+    serialize,
+    deserialize,
+    request,
+    metadata,
+    options,
+  )
 }
 
 function codecOf<I extends DescMessage, O extends DescMessage>(method: Method<I, O>) {
   return {
-    serialize: (message: MessageInitShape<I>) => Buffer.from(toBinary(method.input, create(method.input, message))),
+    serialize: (message: MessageInitShape<I>) =>
+      Buffer.from(toBinary(method.input, create(method.input, message))),
     deserialize: (bytes: Buffer) => fromBinary(method.output, bytes),
   }
 }
 
-/** The reason in `grpc-status-details-bin`, which holds a google.rpc.Status; undefined when there is none. */
+/**
+ * The reason in `grpc-status-details-bin`, which holds a google.rpc.Status; undefined when there is
+ * none.
+ */
 export function reasonOf(error: ServiceError): string | undefined {
   const [bytes] = error.metadata.get('grpc-status-details-bin')
   if (!(bytes instanceof Buffer)) return undefined
-  const infos = fromBinary(StatusSchema, bytes).details.map((detail) => anyUnpack(detail, ErrorInfoSchema))
+  const infos = fromBinary(StatusSchema, bytes).details.map((detail) =>
+    anyUnpack(detail, ErrorInfoSchema),
+  )
   return infos.find((info) => info !== undefined)?.reason
 }

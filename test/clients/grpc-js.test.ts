@@ -1,5 +1,12 @@
 import { once } from 'node:events'
-import { Client, compressionAlgorithms, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import {
+  Client,
+  compressionAlgorithms,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -47,13 +54,27 @@ describe('grpc-js', () => {
 
   it('calls, and sends metadata', async () => {
     const client = connect()
-    expect(await callUnary(client, method.getUser, { name: 'users/bob' })).toMatchObject({ username: 'bob', email: '' })
-    const { user } = await callUnary(client, AuthService.method.getCurrentUser, {}, authorized(cast.bob.authorization))
+    expect(await callUnary(client, method.getUser, { name: 'users/bob' })).toMatchObject({
+      username: 'bob',
+      email: '',
+    })
+    const { user } = await callUnary(
+      client,
+      AuthService.method.getCurrentUser,
+      {},
+      authorized(cast.bob.authorization),
+    )
     expect(user).toMatchObject({ username: 'bob', email: 'bob@example.org' })
   })
 
   it.each([
-    ['an account that does not exist', { name: 'users/nobody' }, {}, status.NOT_FOUND, 'USER_NOT_FOUND'],
+    [
+      'an account that does not exist',
+      { name: 'users/nobody' },
+      {},
+      status.NOT_FOUND,
+      'USER_NOT_FOUND',
+    ],
     ['a name of another shape', { name: 'bob' }, {}, status.INVALID_ARGUMENT, 'INVALID_NAME'],
     [
       'credentials of nobody',
@@ -63,7 +84,9 @@ describe('grpc-js', () => {
       'BAD_CREDENTIALS',
     ],
   ])('reads the reason from the details of %s', async (_, request, metadata, code, reason) => {
-    const error = await failure(callUnary(connect(), method.getUser, request, Metadata.fromHttp2Headers(metadata)))
+    const error = await failure(
+      callUnary(connect(), method.getUser, request, Metadata.fromHttp2Headers(metadata)),
+    )
     expect({ code: error.code, reason: reasonOf(error) }).toEqual({ code, reason })
   })
 
@@ -84,14 +107,18 @@ describe('grpc-js', () => {
     })
   })
 
-  /** A watch sends its first answer at once and then nothing: a call that is in flight for as long as one likes. */
+  /**
+   * A watch sends its first answer at once and then nothing: a call that is in flight for as long
+   * as one likes.
+   */
   const watch = async (client: Client, options: { deadline?: number } = {}) => {
     const stream = callStream(client, Health.method.watch, {}, options)
     const ended = new Promise<ServiceError>((resolve) => stream.once('error', resolve))
     await once(stream, 'data')
     return { stream, ended }
   }
-  const watchesEnded = () => server.logged.filter(({ method: name }) => name === 'grpc.health.v1.Health/Watch').length
+  const watchesEnded = () =>
+    server.logged.filter(({ method: name }) => name === 'grpc.health.v1.Health/Watch').length
 
   it('gives up at its deadline, and so does the server', async () => {
     const before = watchesEnded()
@@ -107,11 +134,14 @@ describe('grpc-js', () => {
     stream.cancel()
     expect(await ended).toMatchObject({ code: status.CANCELLED })
     await vi.waitFor(() => expect(watchesEnded()).toBe(before + 1))
-    expect(await callUnary(client, method.getUser, { name: 'users/bob' })).toMatchObject({ username: 'bob' })
+    expect(await callUnary(client, method.getUser, { name: 'users/bob' })).toMatchObject({
+      username: 'bob',
+    })
   })
 
   it('keeps a connection alive with pings that the server does not mind', async () => {
-    // Ten times as many pings in half a second as servers that count them (GOAWAY too_many_pings) would stand.
+    // Ten times as many pings in half a second as servers that count them (GOAWAY too_many_pings)
+    // would stand.
     const client = connect({ 'grpc.keepalive_time_ms': 10, 'grpc.keepalive_timeout_ms': 5_000 })
     const { ended } = await watch(client, { deadline: Date.now() + 500 })
     expect(await ended).toMatchObject({ code: status.DEADLINE_EXCEEDED })
@@ -124,7 +154,9 @@ describe('grpc-js', () => {
         callUnary(client, method.getUser, { name: i % 2 ? 'users/bob' : 'users/carol' }),
       ),
     )
-    expect(answers.map(({ username }) => username)).toEqual(Array.from(answers, (_, i) => (i % 2 ? 'bob' : 'carol')))
+    expect(answers.map(({ username }) => username)).toEqual(
+      Array.from(answers, (_, i) => (i % 2 ? 'bob' : 'carol')),
+    )
   })
 
   const compressed = { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip }
@@ -135,12 +167,16 @@ describe('grpc-js', () => {
   ])('is told that a message is too large, sent %s', async (_, options) => {
     const client = connect({ ...options, 'grpc.max_send_message_length': -1 })
     const description = 'x'.repeat(5 * MEBIBYTE)
-    const error = await failure(callUnary(client, method.createUser, { user: { username: 'eve', description } }))
+    const error = await failure(
+      callUnary(client, method.createUser, { user: { username: 'eve', description } }),
+    )
     expect({ code: error.code, reason: reasonOf(error) }).toEqual({
       code: status.RESOURCE_EXHAUSTED,
       reason: 'REQUEST_TOO_LARGE',
     })
-    expect(await callUnary(client, method.getUser, { name: 'users/bob' })).toMatchObject({ username: 'bob' })
+    expect(await callUnary(client, method.getUser, { name: 'users/bob' })).toMatchObject({
+      username: 'bob',
+    })
   })
 
   it('compresses with gzip, both ways', async () => {
@@ -156,8 +192,12 @@ describe('grpc-js', () => {
   ])('is told that a %s is not served', async (_, path) => {
     const call = new Promise((resolve, reject) => {
       const identity = (bytes: Buffer) => bytes
-      connect().makeUnaryRequest(`/${path}`, identity, identity, Buffer.alloc(0), (error, answer) =>
-        error ? reject(error) : resolve(answer),
+      connect().makeUnaryRequest(
+        `/${path}`,
+        identity,
+        identity,
+        Buffer.alloc(0),
+        (error, answer) => (error ? reject(error) : resolve(answer)),
       )
     })
     expect(await failure(call)).toMatchObject({ code: status.UNIMPLEMENTED })
@@ -176,7 +216,8 @@ describe('grpc-js over TLS', () => {
     certificate.remove()
   })
 
-  const connect = (root?: Buffer) => new Client(new URL(server.url).host, credentials.createSsl(root))
+  const connect = (root?: Buffer) =>
+    new Client(new URL(server.url).host, credentials.createSsl(root))
 
   it('agrees on HTTP/2 and calls', async () => {
     const client = connect(certificate.cert)
@@ -188,7 +229,9 @@ describe('grpc-js over TLS', () => {
 
   it('does not talk to a server whose certificate it does not know', async () => {
     const client = connect()
-    expect(await failure(callUnary(client, Health.method.check, {}))).toMatchObject({ code: status.UNAVAILABLE })
+    expect(await failure(callUnary(client, Health.method.check, {}))).toMatchObject({
+      code: status.UNAVAILABLE,
+    })
     client.close()
   })
 })

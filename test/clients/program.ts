@@ -20,12 +20,20 @@ const TIME_LIMIT_MS = 25_000
  *
  * @param input for its standard input, which is empty otherwise.
  */
-export async function run(command: string, args: readonly string[], input?: string | Buffer): Promise<Ended> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  input?: string | Buffer,
+): Promise<Ended> {
   const child = spawn(command, args, { stdio: 'pipe', timeout: TIME_LIMIT_MS })
   // A program that ends without reading all of its input is judged by its answer, not by EPIPE.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  const [stdout, stderr, [code]] = await Promise.all([buffer(child.stdout), text(child.stderr), once(child, 'close')])
+  const [stdout, stderr, [code]] = await Promise.all([
+    buffer(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
   return { code, stdout, stderr }
 }
 

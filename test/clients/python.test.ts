@@ -32,14 +32,18 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
     folder = await mkdtemp(join(tmpdir(), 'branchline-python-'))
     descriptors = join(folder, 'descriptors.binpb')
     const buf = join(ROOT, 'node_modules/.bin/buf')
-    const paths = ['proto/branchline', 'node_modules/google-proto-files/google/rpc/status.proto'].flatMap((path) => [
-      '--path',
-      path,
-    ])
+    const paths = [
+      'proto/branchline',
+      'node_modules/google-proto-files/google/rpc/status.proto',
+    ].flatMap((path) => ['--path', path])
     const details = ['--path', 'node_modules/google-proto-files/google/rpc/error_details.proto']
-    execFileSync(buf, ['build', '--as-file-descriptor-set', ...paths, ...details, '--output', descriptors], {
-      cwd: ROOT,
-    })
+    execFileSync(
+      buf,
+      ['build', '--as-file-descriptor-set', ...paths, ...details, '--output', descriptors],
+      {
+        cwd: ROOT,
+      },
+    )
     server = await startTestServer()
     cast = await inviteCast(server.url)
   })
@@ -48,7 +52,11 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
     await rm(folder, { recursive: true })
   })
 
-  const python = async (url: string, calls: readonly Call[], ...certificate: string[]): Promise<unknown> => {
+  const python = async (
+    url: string,
+    calls: readonly Call[],
+    ...certificate: string[]
+  ): Promise<unknown> => {
     const { code, stdout, stderr } = await run(
       PYTHON,
       [CLIENT, new URL(url).host, descriptors, ...certificate],
@@ -79,23 +87,39 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
       call('UserService/GetUser', { name: 'users/eve-1' }),
       call('AuthService/GetCurrentUser', {}, authorization),
       call('UserService/GetUser', { name: 'users/nobody' }),
-      call('UserService/CreateUser', { user: { username: 'a b', password: 'correct horse' } }, authorization),
+      call(
+        'UserService/CreateUser',
+        { user: { username: 'a b', password: 'correct horse' } },
+        authorization,
+      ),
     ])
     expect(outcomes).toMatchObject([
       { message: { name: 'users/eve-1', role: 'USER' } },
       { message: { displayName: 'Ève ✓' } },
-      { message: { name: 'users/eve-1', username: 'Eve', displayName: 'Ève ✓', createTime: expect.any(String) } },
+      {
+        message: {
+          name: 'users/eve-1',
+          username: 'Eve',
+          displayName: 'Ève ✓',
+          createTime: expect.any(String),
+        },
+      },
       { message: { user: { name: 'users/ada', role: 'ADMIN' } } },
       {
         code: 'NOT_FOUND',
         text: 'users/nobody does not exist',
-        details: [{ reason: 'USER_NOT_FOUND', domain: 'branchline', metadata: { name: 'users/nobody' } }],
+        details: [
+          { reason: 'USER_NOT_FOUND', domain: 'branchline', metadata: { name: 'users/nobody' } },
+        ],
       },
       {
         code: 'INVALID_ARGUMENT',
         details: [
           { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'INVALID_USERNAME' },
-          { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'user.username' }] },
+          {
+            '@type': 'type.googleapis.com/google.rpc.BadRequest',
+            fieldViolations: [{ field: 'user.username' }],
+          },
         ],
       },
     ])
@@ -115,7 +139,9 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
 
     it('agrees on HTTP/2 and calls', async () => {
       const calls = [call('UserService/GetUser', { name: 'users/nobody' })]
-      expect(await python(secure.url, calls, certificate.certFile)).toMatchObject([{ code: 'NOT_FOUND' }])
+      expect(await python(secure.url, calls, certificate.certFile)).toMatchObject([
+        { code: 'NOT_FOUND' },
+      ])
     })
   })
 })

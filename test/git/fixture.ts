@@ -36,7 +36,11 @@ export async function testRepositories(): Promise<Repositories> {
 export const ADA = { name: 'Ada', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: 60 }
 
 /** Stores a commit with one file, the first of its history. */
-export async function storeCommit(repositories: Repositories, id: number, message = 'first'): Promise<string> {
+export async function storeCommit(
+  repositories: Repositories,
+  id: number,
+  message = 'first',
+): Promise<string> {
   const blobId = await writes.storeBlob(repositories, id, Buffer.from(`# ${message}\n`))
   const edits = [{ path: 'README.md', file: { blobId, mode: 0o100644 } }]
   const treeId = await editTree(repositories, id, undefined, edits)
@@ -45,14 +49,20 @@ export async function storeCommit(repositories: Repositories, id: number, messag
 }
 
 /** Makes repository `id` with one commit on `main`, and returns the id of the commit. */
-export async function createFilledRepository(repositories: Repositories, id: number): Promise<string> {
+export async function createFilledRepository(
+  repositories: Repositories,
+  id: number,
+): Promise<string> {
   await createRepository(repositories, id, 'main')
   const commit = await storeCommit(repositories, id)
   await updateRefs(repositories, id, [{ name: 'refs/heads/main', from: undefined, to: commit }])
   return commit
 }
 
-/** What the git of this machine prints about a repository, without the line end; throws when it fails. */
+/**
+ * What the git of this machine prints about a repository, without the line end; throws when it
+ * fails.
+ */
 export function git(repositories: Repositories, id: number, ...args: string[]): string {
   return gitAt(repositoryPath(repositories, id), ...args)
 }
@@ -63,6 +73,10 @@ export function gitAt(path: string, ...args: string[]): string {
 }
 
 /** Stores a history. */
-export function writeHistory(repositories: Repositories, id: number, commits: readonly ScriptedCommit[]): void {
+export function writeHistory(
+  repositories: Repositories,
+  id: number,
+  commits: readonly ScriptedCommit[],
+): void {
   importHistory(repositoryPath(repositories, id), commits)
 }

@@ -5,9 +5,17 @@ import { join } from 'node:path'
 import { gitAt } from './fixture.ts'
 
 /** Who merges, and when. */
-export const MERGER = { name: 'Grace', email: 'grace@example.org', time: 1_780_000_000, offsetMinutes: 120 }
+export const MERGER = {
+  name: 'Grace',
+  email: 'grace@example.org',
+  time: 1_780_000_000,
+  offsetMinutes: 120,
+}
 
-/** What came of a command: a commit, or files that do not go together and, of a rebase, the commit that does not. */
+/**
+ * What came of a command: a commit, or files that do not go together and, of a rebase, the commit
+ * that does not.
+ */
 export type Outcome =
   | { readonly commitId: string }
   | { readonly conflicts: readonly string[]; readonly stoppedAt?: string }
@@ -19,7 +27,10 @@ export interface MergedByGit {
   readonly rebase: Outcome
 }
 
-/** Answers a line for each command: a commit, or the one that a rebase stopped at and files, these in base64. */
+/**
+ * Answers a line for each command: a commit, or the one that a rebase stopped at and files, these
+ * in base64.
+ */
 const SCRIPT = `
 at() {
   rm -rf .git/rebase-merge .git/REBASE_HEAD .git/MERGE_HEAD
@@ -37,7 +48,8 @@ done
 `
 
 /**
- * Merges and rebases pairs of branches with git, in work trees of clones of a repository, several at once.
+ * Merges and rebases pairs of branches with git, in work trees of clones of a repository, several
+ * at once.
  *
  * @param pairs ids of commits: the base, and the head that comes to it.
  * @param workers clones.
@@ -47,7 +59,9 @@ export async function mergeByGit(
   pairs: readonly (readonly [base: string, head: string])[],
   workers: number,
 ): Promise<MergedByGit[]> {
-  const parts = Array.from({ length: workers }, (_, worker) => pairs.filter((_, i) => i % workers === worker))
+  const parts = Array.from({ length: workers }, (_, worker) =>
+    pairs.filter((_, i) => i % workers === worker),
+  )
   const results = await Promise.all(parts.map((part) => mergeInClone(repository, part)))
   return pairs.flatMap((_, i) => results[i % workers]?.[Math.floor(i / workers)] ?? [])
 }

@@ -24,11 +24,15 @@ const NAMES = [
   '日本',
 ]
 
-/** Four commits at random, the same for the same seed, with changes of every kind that a tree can have. */
+/**
+ * Four commits at random, the same for the same seed, with changes of every kind that a tree can
+ * have.
+ */
 export function randomHistory(seed: number): ScriptedCommit[] {
   const random = randomNumbers(seed)
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
-  const text = () => Array.from({ length: Math.floor(random() * 40) }, () => `line ${Math.floor(random() * 10)}`)
+  const text = () =>
+    Array.from({ length: Math.floor(random() * 40) }, () => `line ${Math.floor(random() * 10)}`)
   const content = (): ScriptedFile =>
     pick<() => ScriptedFile>([
       () => text().join('\n'),
@@ -55,13 +59,15 @@ export function randomHistory(seed: number): ScriptedCommit[] {
     }
     for (const name of NAMES) {
       const old = tree.get(name)
-      if (step === 0 || random() < 0.4) change(name, old !== undefined && random() < 0.3 ? null : content())
+      if (step === 0 || random() < 0.4)
+        change(name, old !== undefined && random() < 0.3 ? null : content())
       // Moved, as it is or not quite.
       if (typeof old === 'string' && random() < 0.3) {
         change(`moved/${step}/${name}`, random() < 0.5 ? old : `${old}more\n`)
         change(name, null)
       }
-      if (old && typeof old === 'object' && 'content' in old && random() < 0.3) change(name, { ...old, mode: '100644' })
+      if (old && typeof old === 'object' && 'content' in old && random() < 0.3)
+        change(name, { ...old, mode: '100644' })
     }
     return { message: `step ${step}\n\nWhy: ünï.\n`, files: changes }
   })

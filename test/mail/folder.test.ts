@@ -4,10 +4,17 @@ import { describe, expect, it } from 'vitest'
 import { openMailFolder } from '../../src/mail/folder.ts'
 import { withFolder } from '../support/process.ts'
 
-const MAIL = { from: 'noreply@git.example.org', to: 'bob@example.org', subject: 'Hello', text: 'Hello\n' }
+const MAIL = {
+  from: 'noreply@git.example.org',
+  to: 'bob@example.org',
+  subject: 'Hello',
+  text: 'Hello\n',
+}
 
 /** Sends messages to a new folder and returns the files in it. */
-async function send(...messages: (typeof MAIL)[]): Promise<{ name: string; mode: number; text: string }[]> {
+async function send(
+  ...messages: (typeof MAIL)[]
+): Promise<{ name: string; mode: number; text: string }[]> {
   return withFolder(async (parent) => {
     const folder = join(parent, 'mail')
     const mail = await openMailFolder(folder, () => Date.UTC(2026, 4, 1, 10))

@@ -16,10 +16,19 @@ import { PREPARATIONS } from './representative-calls.ts'
 import { type OpenStage, openStage } from './stage.ts'
 
 /**
- * Who calls. What the call is about belongs to bob: he is `self`, carol is `other`. `unscoped` and `publicOnly` are
- * tokens of bob, one with a scope that no method here needs, one with every scope, restricted to public data.
+ * Who calls. What the call is about belongs to bob: he is `self`, carol is `other`. `unscoped` and
+ * `publicOnly` are tokens of bob, one with a scope that no method here needs, one with every scope,
+ * restricted to public data.
  */
-const CALLERS = ['anonymous', 'self', 'other', 'admin', 'archived', 'unscoped', 'publicOnly'] as const
+const CALLERS = [
+  'anonymous',
+  'self',
+  'other',
+  'admin',
+  'archived',
+  'unscoped',
+  'publicOnly',
+] as const
 type Caller = (typeof CALLERS)[number]
 
 /** What comes of a call: `ok`, or the reason of the refusal. */
@@ -37,7 +46,11 @@ const everybody: Row = {
 const signedIn: Row = { ...everybody, anonymous: 'UNAUTHENTICATED' }
 const ownerOrAdmin: Row = { ...signedIn, other: 'PERMISSION_DENIED' }
 const owner: Row = { ...ownerOrAdmin, admin: 'PERMISSION_DENIED' }
-const administrators: Row = { ...ownerOrAdmin, self: 'PERMISSION_DENIED', publicOnly: 'PERMISSION_DENIED' }
+const administrators: Row = {
+  ...ownerOrAdmin,
+  self: 'PERMISSION_DENIED',
+  publicOnly: 'PERMISSION_DENIED',
+}
 const aboutPrivateData = { publicOnly: 'PUBLIC_ONLY_TOKEN' }
 const byPeople = { unscoped: 'SESSION_REQUIRED', publicOnly: 'SESSION_REQUIRED' }
 
@@ -169,7 +182,8 @@ describe.each(PROTOCOLS)('who may call what, by %s', (protocol) => {
 
   it('EventService.WatchEvents', async () => {
     const outcomes: Record<string, string> = {}
-    for (const caller of CALLERS) outcomes[caller] = await watch(stage.url, protocol, authorization[caller])
+    for (const caller of CALLERS)
+      outcomes[caller] = await watch(stage.url, protocol, authorization[caller])
     expect(outcomes).toEqual({ ...signedIn, ...aboutPrivateData })
   })
 
@@ -203,9 +217,14 @@ describe('the table of who may call what', () => {
 })
 
 /** The first answer of a stream of events, or why there is none. */
-async function watch(url: string, protocol: Protocol, credentials: string | undefined): Promise<string> {
+async function watch(
+  url: string,
+  protocol: Protocol,
+  credentials: string | undefined,
+): Promise<string> {
   const leave = new AbortController()
-  const headers: Record<string, string> = credentials === undefined ? {} : { authorization: credentials }
+  const headers: Record<string, string> =
+    credentials === undefined ? {} : { authorization: credentials }
   try {
     if (protocol === 'REST') {
       const response = await fetch(`${url}/api/v1/events:watch`, { headers, signal: leave.signal })
@@ -229,6 +248,9 @@ async function archivedSession({ url, cast }: OpenStage): Promise<string> {
   const client = createClient(UserService, transportTo(url, 'Connect JSON', cast.ada.authorization))
   await client.createUser({ user: { username: 'erin', password: PASSWORD } })
   const { authorization } = await signIn(url, 'erin')
-  await client.updateUser({ user: { name: 'users/erin', state: State.ARCHIVED }, updateMask: { paths: ['state'] } })
+  await client.updateUser({
+    user: { name: 'users/erin', state: State.ARCHIVED },
+    updateMask: { paths: ['state'] },
+  })
   return authorization
 }

@@ -33,10 +33,13 @@ interface Case {
   readonly as: As
   readonly call: Call
   /** What the answer holds, or how the call is refused. */
-  readonly want: { readonly message: JsonObject } | { readonly code: string; readonly reason: string }
+  readonly want:
+    | { readonly message: JsonObject }
+    | { readonly code: string; readonly reason: string }
 }
 
-const getUser = (user: string) => call(method.getUser, { name: `users/${user}` }, `GET /api/v1/users/${user}`)
+const getUser = (user: string) =>
+  call(method.getUser, { name: `users/${user}` }, `GET /api/v1/users/${user}`)
 const patch = (user: string, fields: Record<string, string>, paths: string[]) =>
   call(
     method.updateUser,
@@ -46,8 +49,11 @@ const patch = (user: string, fields: Record<string, string>, paths: string[]) =>
   )
 const create = (user: Record<string, string>, userId = '') =>
   call(method.createUser, { user, userId }, `POST /api/v1/users?userId=${userId}`, user)
-const remove = (user: string) => call(method.deleteUser, { name: `users/${user}` }, `DELETE /api/v1/users/${user}`)
-const list = (query: { pageSize?: number; pageToken?: string; filter?: string; showDeleted?: boolean } = {}) => {
+const remove = (user: string) =>
+  call(method.deleteUser, { name: `users/${user}` }, `DELETE /api/v1/users/${user}`)
+const list = (
+  query: { pageSize?: number; pageToken?: string; filter?: string; showDeleted?: boolean } = {},
+) => {
   const text = new URLSearchParams(
     Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
   )
@@ -56,7 +62,11 @@ const list = (query: { pageSize?: number; pageToken?: string; filter?: string; s
 const batch = (usernames: string[]) =>
   call(method.batchGetUsers, { usernames }, 'POST /api/v1/users:batchGet', { usernames })
 const tokens = (user: string) =>
-  call(method.listPersonalAccessTokens, { parent: `users/${user}` }, `GET /api/v1/users/${user}/personalAccessTokens`)
+  call(
+    method.listPersonalAccessTokens,
+    { parent: `users/${user}` },
+    `GET /api/v1/users/${user}/personalAccessTokens`,
+  )
 const mint = (user: string, scopes: string[], expiresInDays = 0) =>
   call(
     method.createPersonalAccessToken,
@@ -75,7 +85,12 @@ const CASES: readonly Case[] = [
     call: getUser('bob'),
     want: { message: { name: 'users/bob', username: 'bob', role: 'USER', state: 'NORMAL' } },
   },
-  { name: 'names are found in any case', as: 'nobody', call: getUser('BOB'), want: { message: { name: 'users/bob' } } },
+  {
+    name: 'names are found in any case',
+    as: 'nobody',
+    call: getUser('BOB'),
+    want: { message: { name: 'users/bob' } },
+  },
   {
     name: 'the owner sees the address',
     as: 'bob',
@@ -88,8 +103,18 @@ const CASES: readonly Case[] = [
     call: getUser('bob'),
     want: { message: { email: 'bob@example.org' } },
   },
-  { name: 'archived accounts are shown', as: 'nobody', call: getUser('dan'), want: { message: { state: 'ARCHIVED' } } },
-  { name: 'an unknown account', as: 'nobody', call: getUser('nobody'), want: refused('NotFound', 'USER_NOT_FOUND') },
+  {
+    name: 'archived accounts are shown',
+    as: 'nobody',
+    call: getUser('dan'),
+    want: { message: { state: 'ARCHIVED' } },
+  },
+  {
+    name: 'an unknown account',
+    as: 'nobody',
+    call: getUser('nobody'),
+    want: refused('NotFound', 'USER_NOT_FOUND'),
+  },
   {
     name: 'internal numbers name nobody',
     as: 'nobody',
@@ -139,7 +164,9 @@ const CASES: readonly Case[] = [
     name: 'who am I',
     as: 'bob',
     call: call(auth.getCurrentUser, {}, 'GET /api/v1/auth/me'),
-    want: { message: { user: expect.objectContaining({ name: 'users/bob', email: 'bob@example.org' }) } },
+    want: {
+      message: { user: expect.objectContaining({ name: 'users/bob', email: 'bob@example.org' }) },
+    },
   },
   {
     name: 'a token with the scope',
@@ -158,7 +185,12 @@ const CASES: readonly Case[] = [
     as: 'nobody',
     call: call(
       auth.signIn,
-      { credentials: { case: 'passwordCredentials', value: { username: 'bob', password: 'wrong horse' } } },
+      {
+        credentials: {
+          case: 'passwordCredentials',
+          value: { username: 'bob', password: 'wrong horse' },
+        },
+      },
       'POST /api/v1/auth/signin',
       { passwordCredentials: { username: 'bob', password: 'wrong horse' } },
     ),
@@ -169,7 +201,12 @@ const CASES: readonly Case[] = [
     as: 'nobody',
     call: call(
       auth.signIn,
-      { credentials: { case: 'passwordCredentials', value: { username: 'dan', password: PASSWORD } } },
+      {
+        credentials: {
+          case: 'passwordCredentials',
+          value: { username: 'dan', password: PASSWORD },
+        },
+      },
       'POST /api/v1/auth/signin',
       { passwordCredentials: { username: 'dan', password: PASSWORD } },
     ),
@@ -254,7 +291,10 @@ const CASES: readonly Case[] = [
     call: batch(['carol', ' bob', 'nobody', 'dan', '', 'carol']),
     want: {
       message: {
-        users: [expect.objectContaining({ name: 'users/carol' }), expect.objectContaining({ name: 'users/bob' })],
+        users: [
+          expect.objectContaining({ name: 'users/carol' }),
+          expect.objectContaining({ name: 'users/bob' }),
+        ],
       },
     },
   },
@@ -428,7 +468,12 @@ const CASES: readonly Case[] = [
     call: patch('ada', { state: 'ARCHIVED' }, ['state']),
     want: refused('FailedPrecondition', 'LAST_ADMIN'),
   },
-  { name: 'nor deleted', as: 'ada', call: remove('ada'), want: refused('FailedPrecondition', 'LAST_ADMIN') },
+  {
+    name: 'nor deleted',
+    as: 'ada',
+    call: remove('ada'),
+    want: refused('FailedPrecondition', 'LAST_ADMIN'),
+  },
   {
     name: 'a bad address',
     as: 'bob',
@@ -453,7 +498,12 @@ const CASES: readonly Case[] = [
     call: remove('carol'),
     want: refused('PermissionDenied', 'PERMISSION_DENIED'),
   },
-  { name: 'deleting nobody', as: 'ada', call: remove('nobody'), want: refused('NotFound', 'USER_NOT_FOUND') },
+  {
+    name: 'deleting nobody',
+    as: 'ada',
+    call: remove('nobody'),
+    want: refused('NotFound', 'USER_NOT_FOUND'),
+  },
   // Tokens
   {
     name: 'somebody else’s tokens',
@@ -510,7 +560,8 @@ describe.each(PROTOCOLS)('accounts by %s', (protocol) => {
   beforeAll(async () => {
     server = await startTestServer()
     const cast: Cast = await inviteCast(server.url)
-    const token = async (owner: Actor, ...scopes: string[]) => `Bearer ${await createToken(server.url, owner, scopes)}`
+    const token = async (owner: Actor, ...scopes: string[]) =>
+      `Bearer ${await createToken(server.url, owner, scopes)}`
     authorization.set('ada', cast.ada.authorization)
     authorization.set('bob', cast.bob.authorization)
     authorization.set('bob: read:user', await token(cast.bob, 'read:user'))
@@ -524,7 +575,9 @@ describe.each(PROTOCOLS)('accounts by %s', (protocol) => {
   it.each(CASES)('$name ($as)', async ({ as, call: made, want }) => {
     const outcome: Outcome = await invoke(server.url, protocol, made, authorization.get(as))
     expect(outcome).toEqual(
-      'message' in want ? { message: expect.objectContaining(want.message) } : expect.objectContaining(want),
+      'message' in want
+        ? { message: expect.objectContaining(want.message) }
+        : expect.objectContaining(want),
     )
   })
 })

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { currentDeadline } from '../../src/storage/database/call-deadlines.ts'
 import { transaction } from '../../src/storage/database/database.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -21,7 +27,8 @@ beforeAll(async () => {
     },
     async transformResult({ result, queryId }) {
       const deadline = currentDeadline()
-      if (holdsUp && deadline && inserts.has(queryId)) await setTimeout(Math.ceil(deadline.remainingMs()) + 5)
+      if (holdsUp && deadline && inserts.has(queryId))
+        await setTimeout(Math.ceil(deadline.remainingMs()) + 5)
       return result
     },
   })
@@ -112,7 +119,8 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
   it('that passes while a password is checked signs nobody in', async () => {
     const before = await countSessions()
     expect(await call('AuthService/SignIn', credentials, 1)).toMatchObject(PASSED)
-    // Passwords are checked by the same threads one after another, so that the first check is over then.
+    // Passwords are checked by the same threads one after another, so that the first check is over
+    // then.
     expect(await call('AuthService/SignIn', credentials, 60_000)).toMatchObject({ code: 0 })
     expect(await countSessions()).toBe(before + 1)
   })
@@ -127,7 +135,9 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
     expect(outcome.metadata ?? {}).toEqual({})
     // Transactions begin one after another, so that it was the turn of the late one before.
     await transaction(server.app.db, async () => undefined)
-    expect(await server.app.db.selectFrom('memos').select('id').where('uid', '=', memoId).execute()).toEqual([])
+    expect(
+      await server.app.db.selectFrom('memos').select('id').where('uid', '=', memoId).execute(),
+    ).toEqual([])
   })
 
   it('that passes while a change is made is answered with that it was made', async () => {
@@ -136,14 +146,18 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
     const outcome = await call('MemoService/CreateMemo', { memo: { content: 'made' }, memoId }, 200)
     holdsUp = false
     expect(outcome).toMatchObject({ ...PASSED, metadata: { committed: 'true' } })
-    expect(await server.app.db.selectFrom('memos').select('content').where('uid', '=', memoId).execute()).toEqual([
-      { content: 'made' },
-    ])
+    expect(
+      await server.app.db.selectFrom('memos').select('content').where('uid', '=', memoId).execute(),
+    ).toEqual([{ content: 'made' }])
   })
 
   it('that has not passed changes nothing about the answer', async () => {
     const memoId = crypto.randomUUID()
-    const outcome = await call('MemoService/CreateMemo', { memo: { content: 'in time' }, memoId }, 60_000)
+    const outcome = await call(
+      'MemoService/CreateMemo',
+      { memo: { content: 'in time' }, memoId },
+      60_000,
+    )
     expect(outcome).toMatchObject({ code: 0, message: { name: `memos/${memoId}` } })
   })
 })

@@ -38,7 +38,9 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   }
   /** Codes of the streams of an account that have ended so far, without those that were refused. */
   const ended = ({ id }: User) =>
-    server.logged.filter(({ method, user, code }) => method === METHOD && user === id && code !== 'ResourceExhausted')
+    server.logged.filter(
+      ({ method, user, code }) => method === METHOD && user === id && code !== 'ResourceExhausted',
+    )
 
   it('begin with a cursor, come as they happen, and go on behind a cursor', async () => {
     const first = watch()
@@ -60,9 +62,13 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   })
 
   it('are refused with the status of their reason before the first answer', async () => {
-    await expect(watch({ cursor: 'nonsense' }).next()).rejects.toMatchObject({ code: Code.InvalidArgument })
+    await expect(watch({ cursor: 'nonsense' }).next()).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    })
     const { cursor } = await watch().next()
-    await expect(watch({ cursor }, cast.carol).next()).rejects.toMatchObject({ code: Code.InvalidArgument })
+    await expect(watch({ cursor }, cast.carol).next()).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    })
   })
 
   it('show what they are about as it is when they are sent, and nothing that cannot be read any more', async () => {
@@ -79,14 +85,27 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     await makeEvents(app, bob.id, [memo.memo.uid])
     await makeEvents(app, bob.id, [comment.memo.uid], 'MEMO_COMMENT_CREATED')
     await makeEvents(app, bob.id, [String(id)], 'NOTIFICATION_CREATED')
-    await app.db.updateTable('memos').set({ content: 'after' }).where('id', '=', memo.memo.id).execute()
-    await app.db.updateTable('memos').set({ state: 'ARCHIVED' }).where('id', '=', comment.memo.id).execute()
+    await app.db
+      .updateTable('memos')
+      .set({ content: 'after' })
+      .where('id', '=', memo.memo.id)
+      .execute()
+    await app.db
+      .updateTable('memos')
+      .set({ state: 'ARCHIVED' })
+      .where('id', '=', comment.memo.id)
+      .execute()
     const watcher = watch({ cursor })
     await watcher.next()
-    expect((await watcher.next()).event?.current).toMatchObject({ case: 'memo', value: { content: 'after' } })
+    expect((await watcher.next()).event?.current).toMatchObject({
+      case: 'memo',
+      value: { content: 'after' },
+    })
     expect((await watcher.next()).event?.current.case).toBeUndefined()
     const { event } = await watcher.next()
-    expect(event).toMatchObject({ current: { case: 'notification', value: { name: `users/bob/notifications/${id}` } } })
+    expect(event).toMatchObject({
+      current: { case: 'notification', value: { name: `users/bob/notifications/${id}` } },
+    })
     // The comment that it tells of is hidden here too.
     expect(event?.current.value).toMatchObject({ payload: { case: undefined } })
   })
@@ -97,7 +116,8 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     const watcher = watch()
     const { cursor } = await watcher.next()
     const reads = vi.spyOn(app.db, 'selectFrom')
-    const pagesRead = () => reads.mock.calls.filter(([table]) => String(table).includes('user_event_logs')).length
+    const pagesRead = () =>
+      reads.mock.calls.filter(([table]) => String(table).includes('user_event_logs')).length
     const eventsRead = () => pagesRead() * PAGE_SIZE
     await makeEvents(app, bob.id, Array(MANY).fill(memo.memo.uid))
     await standsStill(eventsRead)
@@ -116,7 +136,9 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   it('leave a line in the log and a free place when their reader goes, which is no error', async () => {
     const open = Array.from({ length: MAX_STREAMS_PER_ACCOUNT }, () => watch({}, cast.carol))
     for (const watcher of open) await watcher.next()
-    await expect(watch({}, cast.carol).next()).rejects.toMatchObject({ code: Code.ResourceExhausted })
+    await expect(watch({}, cast.carol).next()).rejects.toMatchObject({
+      code: Code.ResourceExhausted,
+    })
     const before = ended(carol).length
     for (const watcher of open) {
       const waiting = watcher.next()
@@ -124,7 +146,9 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
       await expect(waiting).rejects.toThrow()
     }
     await vi.waitFor(() => expect(ended(carol)).toHaveLength(before + open.length))
-    expect(new Set(ended(carol).map(({ code }) => code))).toEqual(new Set(['InvalidArgument', 'Canceled']))
+    expect(new Set(ended(carol).map(({ code }) => code))).toEqual(
+      new Set(['InvalidArgument', 'Canceled']),
+    )
     await watch({}, cast.carol).next()
     expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
   })

@@ -5,7 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { testClock } from '../support/app.ts'
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts'
-import { createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createToken,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { isOfForge, servedMethods } from './forge-matrix/ask.ts'
 import { STORY, type Step, type StoryProps, UNTOLD } from './forge-story.ts'
 
@@ -62,22 +68,31 @@ function readBody(text: string): unknown {
 }
 
 /**
- * What one call of each method of the forge answers over REST, in a file for each: a name or a default that changes is seen in
- * review. Run Vitest with `--update` after a change that is meant.
+ * What one call of each method of the forge answers over REST, in a file for each: a name or a
+ * default that changes is seen in review. Run Vitest with `--update` after a change that is meant.
  */
 describe('the JSON of', () => {
   const methods = [...new Set(STORY.map((tell) => tell(PROPS).method))]
 
-  it.each(methods.map((method) => ({ name: nameOf(method), method })))('$name', async ({ name, method }) => {
-    const { status, body } = answers.get(method) ?? {}
-    const golden = { status, body: withoutChance(body) }
-    await expect(`${JSON.stringify(golden, null, 2)}\n`).toMatchFileSnapshot(`golden/forge/${name}.json`)
-  })
+  it.each(methods.map((method) => ({ name: nameOf(method), method })))(
+    '$name',
+    async ({ name, method }) => {
+      const { status, body } = answers.get(method) ?? {}
+      const golden = { status, body: withoutChance(body) }
+      await expect(`${JSON.stringify(golden, null, 2)}\n`).toMatchFileSnapshot(
+        `golden/forge/${name}.json`,
+      )
+    },
+  )
 
   it('is kept for every method, and for no other', async () => {
-    const told = (await servedMethods()).filter((method) => isOfForge(method) && !UNTOLD.includes(method))
+    const told = (await servedMethods()).filter(
+      (method) => isOfForge(method) && !UNTOLD.includes(method),
+    )
     expect(methods.map(nameOf).sort()).toEqual(told.map(nameOf).sort())
-    expect(readdirSync(FOLDER).sort()).toEqual(told.map((method) => `${nameOf(method)}.json`).sort())
+    expect(readdirSync(FOLDER).sort()).toEqual(
+      told.map((method) => `${nameOf(method)}.json`).sort(),
+    )
   })
 })
 
@@ -90,7 +105,10 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/^branchline_pat_[0-9A-Za-z]+$/, '<token>'],
 ]
 
-/** Members whose whole value is chance. What a repository takes of the disk is measured a little later. */
+/**
+ * Members whose whole value is chance. What a repository takes of the disk is measured a little
+ * later.
+ */
 const isChance = (name: string, owner: object) =>
   name === 'token_last_eight' || (name === 'size' && 'full_name' in owner)
 
@@ -99,7 +117,10 @@ function withoutChance(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value)
     return Object.fromEntries(
-      members.map(([name, item]) => [name, isChance(name, value) ? `<${name}>` : withoutChance(item)]),
+      members.map(([name, item]) => [
+        name,
+        isChance(name, value) ? `<${name}>` : withoutChance(item),
+      ]),
     )
   }
   if (typeof value !== 'string') return value

@@ -86,8 +86,10 @@ export interface Step {
 }
 
 /** In the form of OpenSSH. */
-const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl bob@work'
-const DEPLOY_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'
+const SSH_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl bob@work'
+const DEPLOY_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'
 
 /** Of bob@example.org, made on 1 January 2026. */
 const GPG_KEY = `-----BEGIN PGP PUBLIC KEY BLOCK-----
@@ -109,7 +111,10 @@ dxwj+63V8r754jjRwPqPHJKOAADdhQD+KRkyYzJyXloYKUQvnnetH0Pl+LMg
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** Id of the blob `one` with a line end, which is what `printf 'one\n' | git hash-object --stdin` prints. */
+/**
+ * Id of the blob `one` with a line end, which is what `printf 'one\n' | git hash-object --stdin`
+ * prints.
+ */
 const BLOB = '5626abf0f72e58d7a153368ba57db4c673c0e171'
 
 /** A call of each method of the forge, each on what those before it have left behind. */
@@ -129,7 +134,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   by('ada', admin.adminEditUser, 'PATCH /admin/users/fay', { full_name: 'Fay', restricted: true }),
   by('ada', admin.adminDeleteUser, 'DELETE /admin/users/fay'),
-  by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', { name: 'tea', scopes: ['read:user'] }),
+  by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', {
+    name: 'tea',
+    scopes: ['read:user'],
+  }),
   by('bob by password', tokens.listAccessTokens, 'GET /users/bob/tokens'),
   by('bob by password', tokens.deleteAccessToken, 'DELETE /users/bob/tokens/tea'),
   by('token', tokens.getCurrentAccessToken, 'GET /token'),
@@ -146,7 +154,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(gpgKeys.listUserGpgKeys, 'GET /users/bob/gpg_keys'),
   bob(gpgKeys.deleteGpgKey, 'DELETE /user/gpg_keys/1'),
   // An organisation with a team
-  bob(organizations.createOrganization, 'POST /orgs', { username: 'guild', full_name: 'The Guild' }),
+  bob(organizations.createOrganization, 'POST /orgs', {
+    username: 'guild',
+    full_name: 'The Guild',
+  }),
   bob(organizations.editOrganization, 'PATCH /orgs/guild', { description: 'Turns things' }),
   bob(organizations.getOrganization, 'GET /orgs/guild'),
   bob(organizations.listOrganizations, 'GET /orgs'),
@@ -156,7 +167,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
   bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),
   bob(accounts.unblockOrganizationUser, 'DELETE /orgs/guild/blocks/ada'),
-  bob(teams.createTeam, 'POST /orgs/guild/teams', { name: 'crew', units_map: { 'repo.code': 'write' } }),
+  bob(teams.createTeam, 'POST /orgs/guild/teams', {
+    name: 'crew',
+    units_map: { 'repo.code': 'write' },
+  }),
   bob(teams.editTeam, 'PATCH /teams/2', { description: 'Who is there' }),
   bob(teams.getTeam, 'GET /teams/2'),
   bob(teams.listOrganizationTeams, 'GET /orgs/guild/teams'),
@@ -177,7 +191,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(labels.listOrganizationLabels, 'GET /orgs/guild/labels'),
   bob(labels.deleteOrganizationLabel, 'DELETE /orgs/guild/labels/1'),
   // Repositories
-  bob(repositories.createOrganizationRepository, 'POST /orgs/guild/repos', { name: 'engine', auto_init: true }),
+  bob(repositories.createOrganizationRepository, 'POST /orgs/guild/repos', {
+    name: 'engine',
+    auto_init: true,
+  }),
   bob(repositories.listOrganizationRepositories, 'GET /orgs/guild/repos'),
   bob(teams.addTeamRepository, 'PUT /teams/2/repos/guild/engine'),
   bob(teams.listTeamRepositories, 'GET /teams/2/repos'),
@@ -187,17 +204,28 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(teams.removeRepositoryTeam, 'DELETE /repos/guild/engine/teams/crew'),
   bob(teams.addRepositoryTeam, 'PUT /repos/guild/engine/teams/crew'),
   bob(teams.removeTeamRepository, 'DELETE /teams/2/repos/guild/engine'),
-  bob(repositories.createUserRepository, 'POST /user/repos', { name: 'garden', description: 'Grows', auto_init: true }),
-  bob(repositories.editRepository, 'PATCH /repos/bob/garden', { website: 'https://garden.example.org' }),
+  bob(repositories.createUserRepository, 'POST /user/repos', {
+    name: 'garden',
+    description: 'Grows',
+    auto_init: true,
+  }),
+  bob(repositories.editRepository, 'PATCH /repos/bob/garden', {
+    website: 'https://garden.example.org',
+  }),
   bob(repositories.getRepository, 'GET /repos/bob/garden'),
   bob(repositories.getRepositoryById, 'GET /repositories/2'),
   bob(repositories.searchRepositories, 'GET /repos/search?q=garden'),
   bob(repositories.listMyRepositories, 'GET /user/repos'),
   bob(repositories.listUserRepositories, 'GET /users/bob/repos'),
-  bob(collaborators.addCollaborator, 'PUT /repos/bob/garden/collaborators/carol', { permission: 'write' }),
+  bob(collaborators.addCollaborator, 'PUT /repos/bob/garden/collaborators/carol', {
+    permission: 'write',
+  }),
   bob(collaborators.listCollaborators, 'GET /repos/bob/garden/collaborators'),
   bob(collaborators.checkCollaborator, 'GET /repos/bob/garden/collaborators/carol'),
-  bob(collaborators.getRepositoryPermission, 'GET /repos/bob/garden/collaborators/carol/permission'),
+  bob(
+    collaborators.getRepositoryPermission,
+    'GET /repos/bob/garden/collaborators/carol/permission',
+  ),
   bob(collaborators.listAssignees, 'GET /repos/bob/garden/assignees'),
   bob(collaborators.checkAssignee, 'GET /repos/bob/garden/assignees/carol'),
   bob(collaborators.listReviewers, 'GET /repos/bob/garden/reviewers'),
@@ -212,7 +240,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     enable_status_check: true,
     status_check_contexts: ['ci'],
   }),
-  bob(contents.createFile, 'POST /repos/bob/garden/contents/docs/plan.md', { content: base64('one\n') }),
+  bob(contents.createFile, 'POST /repos/bob/garden/contents/docs/plan.md', {
+    content: base64('one\n'),
+  }),
   bob(contents.getContents, 'GET /repos/bob/garden/contents/docs/plan.md'),
   bob(objects.getGitBlob, `GET /repos/bob/garden/git/blobs/${BLOB}`),
   bob(contents.updateFile, 'PUT /repos/bob/garden/contents/docs/plan.md', {
@@ -230,8 +260,14 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(commits.compareCommits, 'GET /repos/bob/garden/compare/main...later'),
   bob(branches.listBranches, 'GET /repos/bob/garden/branches'),
   bob(branches.getBranch, 'GET /repos/bob/garden/branches/main'),
-  bob(branches.createBranch, 'POST /repos/bob/garden/branches', { new_branch_name: 'beds', old_ref_name: 'later' }),
-  bob(branches.moveBranch, 'PUT /repos/bob/garden/branches/beds', { new_commit_id: 'main', force: true }),
+  bob(branches.createBranch, 'POST /repos/bob/garden/branches', {
+    new_branch_name: 'beds',
+    old_ref_name: 'later',
+  }),
+  bob(branches.moveBranch, 'PUT /repos/bob/garden/branches/beds', {
+    new_commit_id: 'main',
+    force: true,
+  }),
   bob(branches.renameBranch, 'PATCH /repos/bob/garden/branches/beds', { name: 'paths' }),
   bob(branches.deleteBranch, 'DELETE /repos/bob/garden/branches/paths'),
   bob(branchProtections.createBranchProtection, 'POST /repos/bob/garden/branch_protections', {
@@ -245,7 +281,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     enable_status_check: true,
     status_check_contexts: ['ci/*'],
   }),
-  bob(branchProtections.reorderBranchProtections, 'POST /repos/bob/garden/branch_protections/priority', { ids: [2] }),
+  bob(
+    branchProtections.reorderBranchProtections,
+    'POST /repos/bob/garden/branch_protections/priority',
+    { ids: [2] },
+  ),
   bob(branchProtections.getBranchProtection, 'GET /repos/bob/garden/branch_protections/main'),
   bob(branchProtections.listBranchProtections, 'GET /repos/bob/garden/branch_protections'),
   bob(branchProtections.deleteBranchProtection, 'DELETE /repos/bob/garden/branch_protections/main'),
@@ -258,25 +298,40 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(tags.createTag, 'POST /repos/bob/garden/tags', { tag_name: 'v1', message: 'The first' }),
   bob(tags.listTags, 'GET /repos/bob/garden/tags'),
   bob(tags.getTag, 'GET /repos/bob/garden/tags/v1'),
-  ({ tagObject }) => step('bob', objects.getAnnotatedTag, `GET /repos/bob/garden/git/tags/${tagObject}`),
+  ({ tagObject }) =>
+    step('bob', objects.getAnnotatedTag, `GET /repos/bob/garden/git/tags/${tagObject}`),
   bob(tags.deleteTag, 'DELETE /repos/bob/garden/tags/v1'),
   bob(tagProtections.createTagProtection, 'POST /repos/bob/garden/tag_protections', {
     name_pattern: 'v*',
     whitelist_usernames: ['bob'],
   }),
-  bob(tagProtections.editTagProtection, 'PATCH /repos/bob/garden/tag_protections/1', { name_pattern: 'w*' }),
+  bob(tagProtections.editTagProtection, 'PATCH /repos/bob/garden/tag_protections/1', {
+    name_pattern: 'w*',
+  }),
   bob(tagProtections.getTagProtection, 'GET /repos/bob/garden/tag_protections/1'),
   bob(tagProtections.listTagProtections, 'GET /repos/bob/garden/tag_protections'),
   bob(tagProtections.deleteTagProtection, 'DELETE /repos/bob/garden/tag_protections/1'),
-  bob(statuses.createCommitStatus, 'POST /repos/bob/garden/statuses/main', { state: 'success', context: 'ci/build' }),
+  bob(statuses.createCommitStatus, 'POST /repos/bob/garden/statuses/main', {
+    state: 'success',
+    context: 'ci/build',
+  }),
   bob(statuses.listCommitStatuses, 'GET /repos/bob/garden/statuses/main'),
   bob(statuses.getCombinedStatus, 'GET /repos/bob/garden/commits/main/status'),
   bob(releases.createRelease, 'POST /repos/bob/garden/releases', { tag_name: 'spring' }),
   bob(releases.deleteReleaseByTag, 'DELETE /repos/bob/garden/releases/tags/spring'),
-  bob(releases.createRelease, 'POST /repos/bob/garden/releases', { tag_name: 'summer', name: 'Summer', draft: true }),
-  bob(releases.editRelease, 'PATCH /repos/bob/garden/releases/2', { body: 'In bloom', draft: false }),
+  bob(releases.createRelease, 'POST /repos/bob/garden/releases', {
+    tag_name: 'summer',
+    name: 'Summer',
+    draft: true,
+  }),
+  bob(releases.editRelease, 'PATCH /repos/bob/garden/releases/2', {
+    body: 'In bloom',
+    draft: false,
+  }),
   bob(releases.createReleaseAsset, 'POST /repos/bob/garden/releases/2/assets?name=seeds', ['rose']),
-  bob(releases.editReleaseAsset, 'PATCH /repos/bob/garden/releases/2/assets/1', { name: 'seeds.json' }),
+  bob(releases.editReleaseAsset, 'PATCH /repos/bob/garden/releases/2/assets/1', {
+    name: 'seeds.json',
+  }),
   bob(releases.getReleaseAsset, 'GET /repos/bob/garden/releases/2/assets/1'),
   bob(releases.listReleaseAssets, 'GET /repos/bob/garden/releases/2/assets'),
   bob(releases.getRelease, 'GET /repos/bob/garden/releases/2'),
@@ -286,7 +341,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(releases.deleteReleaseAsset, 'DELETE /repos/bob/garden/releases/2/assets/1'),
   bob(releases.deleteRelease, 'DELETE /repos/bob/garden/releases/2'),
   // What is about them
-  bob(labels.createRepositoryLabel, 'POST /repos/bob/garden/labels', { name: 'kind/bug', color: '#f00' }),
+  bob(labels.createRepositoryLabel, 'POST /repos/bob/garden/labels', {
+    name: 'kind/bug',
+    color: '#f00',
+  }),
   bob(labels.editRepositoryLabel, 'PATCH /repos/bob/garden/labels/2', { exclusive: true }),
   bob(labels.getRepositoryLabel, 'GET /repos/bob/garden/labels/2'),
   bob(labels.listRepositoryLabels, 'GET /repos/bob/garden/labels'),
@@ -305,7 +363,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(topics.searchTopics, 'GET /topics/search?q=e'),
   bob(topics.removeRepositoryTopic, 'DELETE /repos/bob/garden/topics/flowers'),
   bob(topics.removeRepositoryTopic, 'DELETE /repos/bob/garden/topics/trees'),
-  bob(deployKeys.createDeployKey, 'POST /repos/bob/garden/keys', { title: 'ci', key: DEPLOY_KEY, read_only: true }),
+  bob(deployKeys.createDeployKey, 'POST /repos/bob/garden/keys', {
+    title: 'ci',
+    key: DEPLOY_KEY,
+    read_only: true,
+  }),
   bob(deployKeys.getDeployKey, 'GET /repos/bob/garden/keys/1'),
   bob(deployKeys.listDeployKeys, 'GET /repos/bob/garden/keys'),
   bob(deployKeys.deleteDeployKey, 'DELETE /repos/bob/garden/keys/1'),
@@ -328,8 +390,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(reviews.withdrawReviewRequests, 'DELETE /repos/guild/engine/pulls/1/requested_reviewers', {
     reviewers: ['carol'],
   }),
-  bob(reviews.requestReviewers, 'POST /repos/guild/engine/pulls/1/requested_reviewers', { reviewers: ['carol'] }),
-  by('carol', reviews.createReview, 'POST /repos/guild/engine/pulls/1/reviews', { body: 'Too much to say' }),
+  bob(reviews.requestReviewers, 'POST /repos/guild/engine/pulls/1/requested_reviewers', {
+    reviewers: ['carol'],
+  }),
+  by('carol', reviews.createReview, 'POST /repos/guild/engine/pulls/1/reviews', {
+    body: 'Too much to say',
+  }),
   by('carol', reviews.deleteReview, 'DELETE /repos/guild/engine/pulls/1/reviews/3'),
   by('carol', reviews.createReview, 'POST /repos/guild/engine/pulls/1/reviews', {
     body: 'A question',
@@ -344,17 +410,24 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     event: 'APPROVED',
     body: 'Good',
   }),
-  bob(reviews.replyToReviewComment, 'POST /repos/guild/engine/pulls/1/comments/2/replies', { body: 'Then two.' }),
+  bob(reviews.replyToReviewComment, 'POST /repos/guild/engine/pulls/1/comments/2/replies', {
+    body: 'Then two.',
+  }),
   bob(reviews.resolveReviewComment, 'POST /repos/guild/engine/pulls/comments/2/resolve'),
   bob(reviews.getReviewComment, 'GET /repos/guild/engine/pulls/1/reviews/4/comments/2'),
   bob(reviews.unresolveReviewComment, 'POST /repos/guild/engine/pulls/comments/2/unresolve'),
   bob(reviews.listReviewComments, 'GET /repos/guild/engine/pulls/1/reviews/4/comments'),
   bob(reviews.deleteReviewComment, 'DELETE /repos/guild/engine/pulls/1/reviews/4/comments/2'),
-  bob(reviews.dismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/dismissals', { message: 'Not so fast' }),
+  bob(reviews.dismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/dismissals', {
+    message: 'Not so fast',
+  }),
   bob(reviews.undismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/undismissals'),
   bob(reviews.getReview, 'GET /repos/guild/engine/pulls/1/reviews/4'),
   bob(reviews.listReviews, 'GET /repos/guild/engine/pulls/1/reviews'),
-  bob(labels.createRepositoryLabel, 'POST /repos/guild/engine/labels', { name: 'kind/plan', color: '#0f0' }),
+  bob(labels.createRepositoryLabel, 'POST /repos/guild/engine/labels', {
+    name: 'kind/plan',
+    color: '#0f0',
+  }),
   bob(issues.addIssueLabels, 'POST /repos/guild/engine/issues/1/labels', { labels: ['kind/plan'] }),
   bob(issues.replaceIssueLabels, 'PUT /repos/guild/engine/issues/1/labels', { labels: [3] }),
   bob(issues.listIssueLabels, 'GET /repos/guild/engine/issues/1/labels'),
@@ -373,8 +446,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(issues.addIssueDependency, 'POST /repos/guild/engine/issues/1/dependencies', { index: 2 }),
   bob(issues.listIssueDependencies, 'GET /repos/guild/engine/issues/1/dependencies'),
-  bob(issues.removeIssueDependency, 'DELETE /repos/guild/engine/issues/1/dependencies', { index: 2 }),
-  by('carol', issueComments.createIssueComment, 'POST /repos/guild/engine/issues/1/comments', { body: 'Why not two?' }),
+  bob(issues.removeIssueDependency, 'DELETE /repos/guild/engine/issues/1/dependencies', {
+    index: 2,
+  }),
+  by('carol', issueComments.createIssueComment, 'POST /repos/guild/engine/issues/1/comments', {
+    body: 'Why not two?',
+  }),
   by('carol', issueComments.editIssueComment, 'PATCH /repos/guild/engine/issues/comments/1', {
     body: 'Why not three?',
   }),
@@ -382,9 +459,14 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issueComments.listIssueComments, 'GET /repos/guild/engine/issues/1/comments'),
   by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
-  bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', { merge_when_checks_succeed: true }),
+  bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
+    merge_when_checks_succeed: true,
+  }),
   bob(pullMerges.cancelAutoMerge, 'DELETE /repos/guild/engine/pulls/1/merge'),
-  bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', { Do: 'squash', force_merge: true }),
+  bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
+    Do: 'squash',
+    force_merge: true,
+  }),
   bob(pullMerges.checkPullRequestMerged, 'GET /repos/guild/engine/pulls/1/merge'),
   bob(pulls.getPullRequest, 'GET /repos/guild/engine/pulls/1'),
   bob(pullFiles.getCommitPullRequest, 'GET /repos/guild/engine/commits/main/pull'),

@@ -20,7 +20,11 @@ afterAll(() => server.stop())
 
 const ask = async (path: string, init: RequestInit = {}) => {
   const answer = await fetch(server.url + path, init)
-  return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() }
+  return {
+    status: answer.status,
+    type: answer.headers.get('content-type'),
+    text: await answer.text(),
+  }
 }
 
 describe('the Go toolchain', () => {
@@ -30,7 +34,9 @@ describe('the Go toolchain', () => {
       const { status, type, text } = await ask(`${path}?go-get=1`)
       expect([status, type]).toEqual([200, 'text/html; charset=utf-8'])
       const host = new URL(server.url).host
-      expect(text).toContain(`<meta name="go-import" content="${host}/bob/open git ${server.url}/bob/open.git">`)
+      expect(text).toContain(
+        `<meta name="go-import" content="${host}/bob/open git ${server.url}/bob/open.git">`,
+      )
     },
   )
 

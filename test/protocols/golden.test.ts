@@ -22,8 +22,8 @@ const FOLDER = fileURLToPath(new URL('golden/', import.meta.url))
 const nameOf = (method: DescMethod) => `${method.parent.name}.${method.name}`
 
 /**
- * What one call of each method answers over REST, in a file for each: a name or a default that changes is seen in
- * review. Run Vitest with `--update` after a change that is meant.
+ * What one call of each method answers over REST, in a file for each: a name or a default that
+ * changes is seen in review. Run Vitest with `--update` after a change that is meant.
  */
 describe('the JSON of', () => {
   let stage: OpenStage
@@ -33,24 +33,23 @@ describe('the JSON of', () => {
   })
   afterAll(() => stage.close())
 
-  it.each([...PREPARATIONS].map(([method, prepare]) => ({ name: nameOf(method), method, prepare })))(
-    '$name',
-    async ({ name, method, prepare }) => {
-      const { rest, body } = await prepare(stage)
-      const [verb = '', path = ''] = rest.split(' ')
-      const { ada, bob } = stage.cast
-      const response = await fetch(stage.url + path, {
-        method: verb,
-        headers: {
-          authorization: (BY_ADMINISTRATORS.includes(method) ? ada : bob).authorization,
-          'content-type': 'application/json',
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
-      const golden = { status: response.status, body: withoutChance(await response.json()) }
-      await expect(`${JSON.stringify(golden, null, 2)}\n`).toMatchFileSnapshot(`golden/${name}.json`)
-    },
-  )
+  it.each(
+    [...PREPARATIONS].map(([method, prepare]) => ({ name: nameOf(method), method, prepare })),
+  )('$name', async ({ name, method, prepare }) => {
+    const { rest, body } = await prepare(stage)
+    const [verb = '', path = ''] = rest.split(' ')
+    const { ada, bob } = stage.cast
+    const response = await fetch(stage.url + path, {
+      method: verb,
+      headers: {
+        authorization: (BY_ADMINISTRATORS.includes(method) ? ada : bob).authorization,
+        'content-type': 'application/json',
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const golden = { status: response.status, body: withoutChance(await response.json()) }
+    await expect(`${JSON.stringify(golden, null, 2)}\n`).toMatchFileSnapshot(`golden/${name}.json`)
+  })
 
   it('is kept for every method, and for no other', () => {
     const expected = [...PREPARATIONS.keys()].map((method) => `${nameOf(method)}.json`)
@@ -81,7 +80,9 @@ const RANDOM_MEMBERS = new Set(['secret', 'otpauthUri', 'token', 'nextPageToken'
 function withoutChance(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => withoutChance(item))
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withoutChance(item, name)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, withoutChance(item, name)]),
+    )
   }
   if (typeof value !== 'string') return value
   if (RANDOM_MEMBERS.has(key)) return `<${key}>`

@@ -19,7 +19,9 @@ afterAll(() => server.stop())
 
 /** What the request changed, and whether the server still stands, is asked after every case. */
 async function expectUnharmed() {
-  const response = await fetch(`${server.url}/api/v1/users/bob`, { headers: { authorization: cast.bob.authorization } })
+  const response = await fetch(`${server.url}/api/v1/users/bob`, {
+    headers: { authorization: cast.bob.authorization },
+  })
   expect(await response.json()).toMatchObject({ displayName: '', description: '' })
   expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
 }
@@ -49,15 +51,30 @@ const REST: readonly BadRequest[] = [
   { name: 'a truncated body', path: USERS, body: '{"displayName":"x', ...malformed },
   { name: 'two values', path: USERS, body: '{}{}', ...malformed },
   { name: 'a body that is no object', path: USERS, body: '[]', ...malformed },
-  { name: 'invalid UTF-8', path: USERS, body: Buffer.from('{"displayName":"\xff"}', 'latin1'), ...malformed },
+  {
+    name: 'invalid UTF-8',
+    path: USERS,
+    body: Buffer.from('{"displayName":"\xff"}', 'latin1'),
+    ...malformed,
+  },
   { name: 'a number for a string', path: USERS, body: '{"displayName":7}', ...malformed },
   { name: 'an object for a string', path: USERS, body: '{"displayName":{}}', ...malformed },
   { name: 'an unknown enum name', path: USERS, body: '{"role":"KING"}', ...malformed },
   { name: 'an enum number that is no number', path: USERS, body: '{"role":1.5}', ...malformed },
   { name: 'a number beyond all', path: USERS, body: '{"role":1e999}', ...malformed },
-  { name: 'a year that does not exist', path: USERS, body: '{"createTime":"12026-13-41T99:00:00Z"}', ...malformed },
+  {
+    name: 'a year that does not exist',
+    path: USERS,
+    body: '{"createTime":"12026-13-41T99:00:00Z"}',
+    ...malformed,
+  },
   { name: 'deep nesting', path: USERS, body: deep(100_000 / 16), ...malformed },
-  { name: 'a member twice', path: USERS, body: '{"displayName":"a","displayName":"b"}', ...malformed },
+  {
+    name: 'a member twice',
+    path: USERS,
+    body: '{"displayName":"a","displayName":"b"}',
+    ...malformed,
+  },
   {
     name: 'a polluting key, which is an unknown field',
     path: USERS,
@@ -95,8 +112,19 @@ const REST: readonly BadRequest[] = [
     status: 415,
     reason: 'MALFORMED_REQUEST',
   },
-  { name: 'gzip that is none', path: USERS, headers: { 'content-encoding': 'gzip' }, body: '{}', ...malformed },
-  { name: 'a body too large', path: USERS, body: `{"displayName":"${'x'.repeat(70_000)}"}`, ...tooLarge },
+  {
+    name: 'gzip that is none',
+    path: USERS,
+    headers: { 'content-encoding': 'gzip' },
+    body: '{}',
+    ...malformed,
+  },
+  {
+    name: 'a body too large',
+    path: USERS,
+    body: `{"displayName":"${'x'.repeat(70_000)}"}`,
+    ...tooLarge,
+  },
   {
     name: 'a body that inflates to too much',
     path: USERS,
@@ -104,13 +132,38 @@ const REST: readonly BadRequest[] = [
     body: bomb,
     ...tooLarge,
   },
-  { name: 'a parameter twice', method: 'GET', path: '/api/v1/users?pageSize=1&pageSize=2', ...malformed },
-  { name: 'a parameter that is no number', method: 'GET', path: '/api/v1/users?pageSize=0x10', ...malformed },
-  { name: 'a number that does not fit', method: 'GET', path: '/api/v1/users?pageSize=2147483648', ...malformed },
-  { name: 'a bad escape in the query', method: 'GET', path: '/api/v1/users?filter=%zz', ...malformed },
+  {
+    name: 'a parameter twice',
+    method: 'GET',
+    path: '/api/v1/users?pageSize=1&pageSize=2',
+    ...malformed,
+  },
+  {
+    name: 'a parameter that is no number',
+    method: 'GET',
+    path: '/api/v1/users?pageSize=0x10',
+    ...malformed,
+  },
+  {
+    name: 'a number that does not fit',
+    method: 'GET',
+    path: '/api/v1/users?pageSize=2147483648',
+    ...malformed,
+  },
+  {
+    name: 'a bad escape in the query',
+    method: 'GET',
+    path: '/api/v1/users?filter=%zz',
+    ...malformed,
+  },
   { name: 'a bad escape in the path', method: 'GET', path: '/api/v1/users/%f', ...malformed },
   { name: 'an escape that is no UTF-8', method: 'GET', path: '/api/v1/users/%ff', ...malformed },
-  { name: 'too many parameters', method: 'GET', path: `/api/v1/users?${'a&'.repeat(2000)}`, ...malformed },
+  {
+    name: 'too many parameters',
+    method: 'GET',
+    path: `/api/v1/users?${'a&'.repeat(2000)}`,
+    ...malformed,
+  },
   {
     name: 'a path that is too long',
     method: 'GET',
@@ -118,8 +171,20 @@ const REST: readonly BadRequest[] = [
     status: 414,
     reason: 'MALFORMED_REQUEST',
   },
-  { name: 'a path that does not exist', method: 'GET', path: '/api/v2/users/bob', status: 404, reason: 'UNKNOWN_PATH' },
-  { name: 'a method that is not served', method: 'PUT', path: USERS, status: 405, reason: 'METHOD_NOT_ALLOWED' },
+  {
+    name: 'a path that does not exist',
+    method: 'GET',
+    path: '/api/v2/users/bob',
+    status: 404,
+    reason: 'UNKNOWN_PATH',
+  },
+  {
+    name: 'a method that is not served',
+    method: 'PUT',
+    path: USERS,
+    status: 405,
+    reason: 'METHOD_NOT_ALLOWED',
+  },
 ]
 
 describe('over REST, the server tells plainly and is unharmed after', () => {
@@ -131,7 +196,9 @@ describe('over REST, the server tells plainly and is unharmed after', () => {
     })
     expect([response.status, await response.json()]).toMatchObject(
       [status, { details: [{ reason }] }].map((want) =>
-        typeof want === 'number' ? want : { details: expect.arrayContaining([expect.objectContaining({ reason })]) },
+        typeof want === 'number'
+          ? want
+          : { details: expect.arrayContaining([expect.objectContaining({ reason })]) },
       ),
     )
     await expectUnharmed()
@@ -140,7 +207,12 @@ describe('over REST, the server tells plainly and is unharmed after', () => {
 
 const CONNECT: readonly Omit<BadRequest, 'method'>[] = [
   { name: 'truncated JSON', path: GET_USER, body: '{"name":', ...malformed },
-  { name: 'invalid UTF-8', path: GET_USER, body: Buffer.from('{"name":"\xff"}', 'latin1'), ...malformed },
+  {
+    name: 'invalid UTF-8',
+    path: GET_USER,
+    body: Buffer.from('{"name":"\xff"}', 'latin1'),
+    ...malformed,
+  },
   { name: 'a wrong type', path: GET_USER, body: '{"name":7}', ...malformed },
   {
     name: 'an unknown enum name',
@@ -188,7 +260,9 @@ describe('over Connect, the server tells plainly and is unharmed after', () => {
       body,
     })
     expect(response.status).toBe(status)
-    const { details } = (await response.json()) as { details: { type: string; debug: { reason: string } }[] }
+    const { details } = (await response.json()) as {
+      details: { type: string; debug: { reason: string } }[]
+    }
     expect(details.find(({ type }) => type === 'google.rpc.ErrorInfo')?.debug.reason).toBe(reason)
     await expectUnharmed()
   })
@@ -210,15 +284,30 @@ const FRAMES: readonly {
   code: number
   reason: string | undefined
 }[] = [
-  { name: 'a frame that announces more than it has', body: frame(0, 100, NAME), code: 3, reason: 'MALFORMED_REQUEST' },
+  {
+    name: 'a frame that announces more than it has',
+    body: frame(0, 100, NAME),
+    code: 3,
+    reason: 'MALFORMED_REQUEST',
+  },
   {
     name: 'a frame cut off in its head',
     body: frame(0, 100, NAME).subarray(0, 3),
     code: 3,
     reason: 'MALFORMED_REQUEST',
   },
-  { name: 'a frame that announces 4 GiB', body: frame(0, 0xffffffff, NAME), code: 8, reason: 'REQUEST_TOO_LARGE' },
-  { name: 'a frame of nonsense', body: frame(0, 3, Buffer.from([10, 200, 1])), code: 3, reason: 'MALFORMED_REQUEST' },
+  {
+    name: 'a frame that announces 4 GiB',
+    body: frame(0, 0xffffffff, NAME),
+    code: 8,
+    reason: 'REQUEST_TOO_LARGE',
+  },
+  {
+    name: 'a frame of nonsense',
+    body: frame(0, 3, Buffer.from([10, 200, 1])),
+    code: 3,
+    reason: 'MALFORMED_REQUEST',
+  },
   {
     name: 'a compressed frame without a coding',
     body: frame(1, NAME.length, NAME),

@@ -33,7 +33,9 @@ interface Case {
   readonly as: As
   readonly call: (oauth: OAuthProvider) => Call
   /** What the answer holds, or how the call is refused. */
-  readonly want: { readonly message: JsonObject } | { readonly code: string; readonly reason: string }
+  readonly want:
+    | { readonly message: JsonObject }
+    | { readonly code: string; readonly reason: string }
 }
 
 const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -60,12 +62,16 @@ const configOf = ({ tokenUrl, userInfoUrl }: OAuthProvider, fields: JsonObject =
 })
 
 const list = () => call(providers.listIdentityProviders, {}, 'GET /api/v1/identity-providers')
-const get = (name: string) => () => call(providers.getIdentityProvider, { name }, `GET /api/v1/${name}`)
+const get = (name: string) => () =>
+  call(providers.getIdentityProvider, { name }, `GET /api/v1/${name}`)
 const create =
   (id: string, fields: JsonObject = {}, config: JsonObject = {}) =>
   (oauth: OAuthProvider) => {
     const json = { type: 'OAUTH2', title: 'Example', config: configOf(oauth, config), ...fields }
-    const input = { identityProvider: fromJson(IdentityProviderSchema, json), identityProviderId: id }
+    const input = {
+      identityProvider: fromJson(IdentityProviderSchema, json),
+      identityProviderId: id,
+    }
     return call(
       providers.createIdentityProvider,
       input,
@@ -74,13 +80,20 @@ const create =
     )
   }
 const patch =
-  (name: string, paths: string[], fields: (oauth: OAuthProvider) => JsonObject) => (oauth: OAuthProvider) => {
+  (name: string, paths: string[], fields: (oauth: OAuthProvider) => JsonObject) =>
+  (oauth: OAuthProvider) => {
     const json = fields(oauth)
     const identityProvider = fromJson(IdentityProviderSchema, { name, ...json })
     const path = `PATCH /api/v1/${name}?updateMask=${paths.join(',')}`
-    return call(providers.updateIdentityProvider, { identityProvider, updateMask: { paths } }, path, json)
+    return call(
+      providers.updateIdentityProvider,
+      { identityProvider, updateMask: { paths } },
+      path,
+      json,
+    )
   }
-const remove = (name: string) => () => call(providers.deleteIdentityProvider, { name }, `DELETE /api/v1/${name}`)
+const remove = (name: string) => () =>
+  call(providers.deleteIdentityProvider, { name }, `DELETE /api/v1/${name}`)
 
 interface Exchange {
   readonly userInfo?: object | string
@@ -115,9 +128,15 @@ const signIn = (exchange: Exchange) => (oauth: OAuthProvider) => {
   )
 }
 const linked = (user: string) => () =>
-  call(users.listLinkedIdentities, { parent: `users/${user}` }, `GET /api/v1/users/${user}/linkedIdentities`)
-const getLinked = (name: string) => () => call(users.getLinkedIdentity, { name }, `GET /api/v1/${name}`)
-const unlink = (name: string) => () => call(users.deleteLinkedIdentity, { name }, `DELETE /api/v1/${name}`)
+  call(
+    users.listLinkedIdentities,
+    { parent: `users/${user}` },
+    `GET /api/v1/users/${user}/linkedIdentities`,
+  )
+const getLinked = (name: string) => () =>
+  call(users.getLinkedIdentity, { name }, `GET /api/v1/${name}`)
+const unlink = (name: string) => () =>
+  call(users.deleteLinkedIdentity, { name }, `DELETE /api/v1/${name}`)
 
 const refused = (code: string, reason: string) => ({ code, reason })
 const invalid = (reason: string) => refused('InvalidArgument', reason)
@@ -125,7 +144,11 @@ const anonymous = refused('Unauthenticated', 'UNAUTHENTICATED')
 const denied = refused('PermissionDenied', 'PERMISSION_DENIED')
 const missing = refused('NotFound', 'IDENTITY_PROVIDER_NOT_FOUND')
 
-const BOBS = { name: 'users/bob/linkedIdentities/example', idpName: NAME, externUid: '9007199254740993' }
+const BOBS = {
+  name: 'users/bob/linkedIdentities/example',
+  idpName: NAME,
+  externUid: '9007199254740993',
+}
 
 /** Each case goes on from the one before. */
 const CASES: readonly Case[] = [
@@ -139,17 +162,42 @@ const CASES: readonly Case[] = [
     call: create('example'),
     want: refused('PermissionDenied', 'SCOPE_MISSING'),
   },
-  { name: 'an administrator makes one', as: 'ada', call: create('example'), want: { message: EXAMPLE } },
+  {
+    name: 'an administrator makes one',
+    as: 'ada',
+    call: create('example'),
+    want: { message: EXAMPLE },
+  },
   {
     name: 'another of the same id',
     as: 'ada',
     call: create('example'),
     want: refused('AlreadyExists', 'IDENTITY_PROVIDER_ID_TAKEN'),
   },
-  { name: 'a bad id', as: 'ada', call: create('ex ample'), want: invalid('INVALID_IDENTITY_PROVIDER_ID') },
-  { name: 'no type', as: 'ada', call: create('x', { type: 'TYPE_UNSPECIFIED' }), want: invalid('INVALID_FIELD') },
-  { name: 'no config', as: 'ada', call: create('x', { config: {} }), want: invalid('INVALID_FIELD') },
-  { name: 'half a config', as: 'ada', call: create('x', {}, { tokenUrl: '' }), want: invalid('INVALID_FIELD') },
+  {
+    name: 'a bad id',
+    as: 'ada',
+    call: create('ex ample'),
+    want: invalid('INVALID_IDENTITY_PROVIDER_ID'),
+  },
+  {
+    name: 'no type',
+    as: 'ada',
+    call: create('x', { type: 'TYPE_UNSPECIFIED' }),
+    want: invalid('INVALID_FIELD'),
+  },
+  {
+    name: 'no config',
+    as: 'ada',
+    call: create('x', { config: {} }),
+    want: invalid('INVALID_FIELD'),
+  },
+  {
+    name: 'half a config',
+    as: 'ada',
+    call: create('x', {}, { tokenUrl: '' }),
+    want: invalid('INVALID_FIELD'),
+  },
   {
     name: 'a filter that is none',
     as: 'ada',
@@ -184,11 +232,26 @@ const CASES: readonly Case[] = [
     call: get(NAME),
     want: refused('PermissionDenied', 'SCOPE_MISSING'),
   },
-  { name: 'one that does not exist', as: 'bob', call: get('identity-providers/nobody'), want: missing },
+  {
+    name: 'one that does not exist',
+    as: 'bob',
+    call: get('identity-providers/nobody'),
+    want: missing,
+  },
   { name: 'in another case', as: 'bob', call: get('identity-providers/EXAMPLE'), want: missing },
-  { name: 'an escaped slash', as: 'bob', call: get('identity-providers/a%2Fb'), want: invalid('INVALID_NAME') },
+  {
+    name: 'an escaped slash',
+    as: 'bob',
+    call: get('identity-providers/a%2Fb'),
+    want: invalid('INVALID_NAME'),
+  },
   // Changing providers
-  { name: 'somebody changes one', as: 'bob', call: patch(NAME, ['title'], () => ({ title: 'X' })), want: denied },
+  {
+    name: 'somebody changes one',
+    as: 'bob',
+    call: patch(NAME, ['title'], () => ({ title: 'X' })),
+    want: denied,
+  },
   {
     name: 'one that does not exist is changed',
     as: 'ada',
@@ -242,8 +305,18 @@ const CASES: readonly Case[] = [
     call: link('carol', { userInfo: { sub: '9007199254740993' } }),
     want: refused('AlreadyExists', 'IDENTITY_TAKEN'),
   },
-  { name: 'for somebody else', as: 'ada', call: link('carol', { userInfo: { sub: 'x' } }), want: denied },
-  { name: 'for nobody', as: 'ada', call: link('eve', {}), want: refused('NotFound', 'USER_NOT_FOUND') },
+  {
+    name: 'for somebody else',
+    as: 'ada',
+    call: link('carol', { userInfo: { sub: 'x' } }),
+    want: denied,
+  },
+  {
+    name: 'for nobody',
+    as: 'ada',
+    call: link('eve', {}),
+    want: refused('NotFound', 'USER_NOT_FOUND'),
+  },
   { name: 'as a stranger', as: 'nobody', call: link('carol', {}), want: anonymous },
   {
     name: 'at no provider',
@@ -251,10 +324,30 @@ const CASES: readonly Case[] = [
     call: link('carol', { idpName: 'identity-providers/nobody' }),
     want: missing,
   },
-  { name: 'at no name', as: 'carol', call: link('carol', { idpName: 'example' }), want: invalid('INVALID_NAME') },
-  { name: 'without a code', as: 'carol', call: link('carol', { code: '' }), want: invalid('INVALID_FIELD') },
-  { name: 'without a way back', as: 'carol', call: link('carol', { redirectUri: '' }), want: invalid('INVALID_FIELD') },
-  { name: 'with a wrong code', as: 'carol', call: link('carol', { code: 'guess' }), want: invalid('BAD_CREDENTIALS') },
+  {
+    name: 'at no name',
+    as: 'carol',
+    call: link('carol', { idpName: 'example' }),
+    want: invalid('INVALID_NAME'),
+  },
+  {
+    name: 'without a code',
+    as: 'carol',
+    call: link('carol', { code: '' }),
+    want: invalid('INVALID_FIELD'),
+  },
+  {
+    name: 'without a way back',
+    as: 'carol',
+    call: link('carol', { redirectUri: '' }),
+    want: invalid('INVALID_FIELD'),
+  },
+  {
+    name: 'with a wrong code',
+    as: 'carol',
+    call: link('carol', { code: 'guess' }),
+    want: invalid('BAD_CREDENTIALS'),
+  },
   {
     name: 'with the code of somebody who keeps the verifier',
     as: 'carol',
@@ -280,8 +373,18 @@ const CASES: readonly Case[] = [
     want: refused('PermissionDenied', 'IDENTITY_REFUSED'),
   },
   // Reading identities
-  { name: 'the owner', as: 'bob', call: linked('bob'), want: { message: { linkedIdentities: [BOBS] } } },
-  { name: 'an administrator', as: 'ada', call: linked('bob'), want: { message: { linkedIdentities: [BOBS] } } },
+  {
+    name: 'the owner',
+    as: 'bob',
+    call: linked('bob'),
+    want: { message: { linkedIdentities: [BOBS] } },
+  },
+  {
+    name: 'an administrator',
+    as: 'ada',
+    call: linked('bob'),
+    want: { message: { linkedIdentities: [BOBS] } },
+  },
   { name: 'nothing came of the refusals', as: 'ada', call: linked('carol'), want: { message: {} } },
   { name: 'others', as: 'carol', call: linked('bob'), want: denied },
   { name: 'strangers', as: 'nobody', call: linked('bob'), want: anonymous },
@@ -304,7 +407,10 @@ const CASES: readonly Case[] = [
     as: 'nobody',
     call: signIn({ userInfo: '{"sub":"9007199254740993"}' }),
     want: {
-      message: { user: expect.objectContaining({ name: 'users/bob' }), accessToken: expect.stringMatching(/^ey/) },
+      message: {
+        user: expect.objectContaining({ name: 'users/bob' }),
+        accessToken: expect.stringMatching(/^ey/),
+      },
     },
   },
   {
@@ -331,8 +437,18 @@ const CASES: readonly Case[] = [
     call: signIn({ code: 'guess' }),
     want: invalid('BAD_CREDENTIALS'),
   },
-  { name: 'sign-in without a code', as: 'nobody', call: signIn({ code: '' }), want: invalid('INVALID_FIELD') },
-  { name: 'sign-in at no name', as: 'nobody', call: signIn({ idpName: 'x' }), want: invalid('INVALID_NAME') },
+  {
+    name: 'sign-in without a code',
+    as: 'nobody',
+    call: signIn({ code: '' }),
+    want: invalid('INVALID_FIELD'),
+  },
+  {
+    name: 'sign-in at no name',
+    as: 'nobody',
+    call: signIn({ idpName: 'x' }),
+    want: invalid('INVALID_NAME'),
+  },
   {
     name: 'sign-in at no provider',
     as: 'nobody',
@@ -374,7 +490,12 @@ const CASES: readonly Case[] = [
   },
   // Deleting providers
   { name: 'somebody deletes a provider', as: 'bob', call: remove(NAME), want: denied },
-  { name: 'an administrator deletes a provider', as: 'ada', call: remove(NAME), want: { message: {} } },
+  {
+    name: 'an administrator deletes a provider',
+    as: 'ada',
+    call: remove(NAME),
+    want: { message: {} },
+  },
   { name: 'once more', as: 'ada', call: remove(NAME), want: missing },
   { name: 'its identities are gone', as: 'ada', call: linked('Eve'), want: { message: {} } },
 ]
@@ -405,7 +526,9 @@ describe.each(PROTOCOLS)('identities over %s', (protocol) => {
   it.each(CASES)('$name ($as)', async ({ as, call: prepare, want }) => {
     const outcome = await invoke(server.url, protocol, prepare(oauth), authorization[as])
     expect(outcome).toEqual(
-      'message' in want ? { message: expect.objectContaining(want.message) } : expect.objectContaining(want),
+      'message' in want
+        ? { message: expect.objectContaining(want.message) }
+        : expect.objectContaining(want),
     )
   })
 
@@ -454,7 +577,11 @@ describe('identities over REST', () => {
       headers: { authorization, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     })
-    return { status: response.status, cookie: response.headers.get('set-cookie'), body: await response.json() }
+    return {
+      status: response.status,
+      cookie: response.headers.get('set-cookie'),
+      body: await response.json(),
+    }
   }
 
   const providerJson = () => ({ type: 'OAUTH2', title: 'Example', config: configOf(oauth) })
@@ -489,11 +616,18 @@ describe('identities over REST', () => {
   })
 
   it('start a session with a refresh cookie', async () => {
-    const ssoCredentials = { idpName: NAME, code: oauth.signIn({ sub: 'Bob' }), redirectUri: REDIRECT_URI }
+    const ssoCredentials = {
+      idpName: NAME,
+      code: oauth.signIn({ sub: 'Bob' }),
+      redirectUri: REDIRECT_URI,
+    }
     const { status, cookie, body } = await send('POST', 'auth/signin', { ssoCredentials })
     expect(status).toBe(200)
     expect(cookie).toMatch(/HttpOnly/)
-    expect(body).toMatchObject({ user: { name: 'users/Bob', role: 'USER' }, accessToken: expect.any(String) })
+    expect(body).toMatchObject({
+      user: { name: 'users/Bob', role: 'USER' },
+      accessToken: expect.any(String),
+    })
   })
 
   it('say which error the provider gave, and no more of what it said', async () => {
@@ -502,7 +636,9 @@ describe('identities over REST', () => {
     expect({ status, cookie }).toEqual({ status: 400, cookie: null })
     expect(body).toMatchObject({
       code: 3,
-      details: [{ reason: 'BAD_CREDENTIALS', metadata: { name: NAME, provider_error: 'invalid_grant' } }],
+      details: [
+        { reason: 'BAD_CREDENTIALS', metadata: { name: NAME, provider_error: 'invalid_grant' } },
+      ],
     })
     expect(JSON.stringify(body)).not.toMatch(/guess|no such code/)
   })

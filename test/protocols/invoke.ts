@@ -1,4 +1,10 @@
-import { type DescMethodUnary, fromJson, type JsonValue, type MessageInitShape, toJson } from '@bufbuild/protobuf'
+import {
+  type DescMethodUnary,
+  fromJson,
+  type JsonValue,
+  type MessageInitShape,
+  toJson,
+} from '@bufbuild/protobuf'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { type RpcProtocol, transportTo } from '../support/server.ts'
@@ -19,7 +25,11 @@ export interface Call<M extends DescMethodUnary = DescMethodUnary> {
 /** What came of it, in a form that does not depend on the protocol. */
 export type Outcome =
   | { readonly message: JsonValue }
-  | { readonly code: string; readonly reason: string | undefined; readonly metadata: Record<string, string> }
+  | {
+      readonly code: string
+      readonly reason: string | undefined
+      readonly metadata: Record<string, string>
+    }
 
 /** Types a call by its method. */
 export function call<M extends DescMethodUnary>(
@@ -29,16 +39,29 @@ export function call<M extends DescMethodUnary>(
   body?: JsonValue,
 ): Call {
   // The table holds calls of many methods, and each is checked here, where it is written.
-  const typed: Call<M> = body === undefined ? { method, input, rest } : { method, input, rest, body }
+  const typed: Call<M> =
+    body === undefined ? { method, input, rest } : { method, input, rest, body }
   return typed as unknown as Call
 }
 
 /** Makes a call by a protocol. */
-export async function invoke(url: string, protocol: Protocol, made: Call, authorization?: string): Promise<Outcome> {
-  return protocol === 'REST' ? invokeRest(url, made, authorization) : invokeRpc(url, protocol, made, authorization)
+export async function invoke(
+  url: string,
+  protocol: Protocol,
+  made: Call,
+  authorization?: string,
+): Promise<Outcome> {
+  return protocol === 'REST'
+    ? invokeRest(url, made, authorization)
+    : invokeRpc(url, protocol, made, authorization)
 }
 
-async function invokeRpc(url: string, protocol: RpcProtocol, made: Call, authorization?: string): Promise<Outcome> {
+async function invokeRpc(
+  url: string,
+  protocol: RpcProtocol,
+  made: Call,
+  authorization?: string,
+): Promise<Outcome> {
   const { method, input } = made
   const client = createClient(method.parent, transportTo(url, protocol, authorization))
   const send = client[method.localName]
@@ -65,8 +88,11 @@ async function invokeRest(url: string, made: Call, authorization?: string): Prom
     ...(made.body !== undefined && { body: JSON.stringify(made.body) }),
   })
   const json = (await response.json()) as JsonValue
-  if (response.ok) return { message: toJson(made.method.output, fromJson(made.method.output, json)) }
+  if (response.ok)
+    return { message: toJson(made.method.output, fromJson(made.method.output, json)) }
   const { code, details } = json as { code: Code; details: Record<string, never>[] }
-  const info = details.find((detail) => detail['@type'] === 'type.googleapis.com/google.rpc.ErrorInfo')
+  const info = details.find(
+    (detail) => detail['@type'] === 'type.googleapis.com/google.rpc.ErrorInfo',
+  )
   return { code: Code[code] ?? '', reason: info?.reason, metadata: info?.metadata ?? {} }
 }

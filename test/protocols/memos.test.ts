@@ -5,33 +5,56 @@ import { type MemoSchema, Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { createToken, inviteCast, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import {
+  createToken,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = MemoService
 const users = UserService.method
 
 /** Who calls: somebody of the cast by session, by token, or nobody. */
-type As = 'nobody' | 'ada' | 'bob' | 'carol' | 'bob: read:memo' | 'bob: public-only' | 'ada: write:memo'
+type As =
+  | 'nobody'
+  | 'ada'
+  | 'bob'
+  | 'carol'
+  | 'bob: read:memo'
+  | 'bob: public-only'
+  | 'ada: write:memo'
 
 interface Case {
   readonly name: string
   readonly as: As
   readonly call: Call
   /** What the answer holds, or how the call is refused. */
-  readonly want: { readonly message: JsonObject } | { readonly code: string; readonly reason: string }
+  readonly want:
+    | { readonly message: JsonObject }
+    | { readonly code: string; readonly reason: string }
 }
 
 type MemoInit = MessageInitShape<typeof MemoSchema>
 
 const query = (parameters: Record<string, string | number>) =>
-  new URLSearchParams(Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]))
+  new URLSearchParams(
+    Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]),
+  )
 const create = (memoId: string, memo: MemoInit, body: JsonObject) =>
   call(method.createMemo, { memo, memoId }, `POST /api/v1/memos?${query({ memoId })}`, body)
-const get = (uid: string) => call(method.getMemo, { name: `memos/${uid}` }, `GET /api/v1/memos/${uid}`)
-const list = (request: { pageSize?: number; pageToken?: string; orderBy?: string; filter?: string } = {}) =>
-  call(method.listMemos, request, `GET /api/v1/memos?${query(request)}`)
-const archived = call(method.listMemos, { state: State.ARCHIVED }, 'GET /api/v1/memos?state=ARCHIVED')
+const get = (uid: string) =>
+  call(method.getMemo, { name: `memos/${uid}` }, `GET /api/v1/memos/${uid}`)
+const list = (
+  request: { pageSize?: number; pageToken?: string; orderBy?: string; filter?: string } = {},
+) => call(method.listMemos, request, `GET /api/v1/memos?${query(request)}`)
+const archived = call(
+  method.listMemos,
+  { state: State.ARCHIVED },
+  'GET /api/v1/memos?state=ARCHIVED',
+)
 const patch = (uid: string, memo: MemoInit, body: JsonObject, paths: string[]) =>
   call(
     method.updateMemo,
@@ -39,7 +62,8 @@ const patch = (uid: string, memo: MemoInit, body: JsonObject, paths: string[]) =
     `PATCH /api/v1/memos/${uid}?updateMask=${paths.join(',')}`,
     body,
   )
-const remove = (uid: string) => call(method.deleteMemo, { name: `memos/${uid}` }, `DELETE /api/v1/memos/${uid}`)
+const remove = (uid: string) =>
+  call(method.deleteMemo, { name: `memos/${uid}` }, `DELETE /api/v1/memos/${uid}`)
 const comment = (uid: string, commentId: string, content = '') =>
   call(
     method.createMemoComment,
@@ -58,7 +82,8 @@ const stats = (user: string) =>
 const allStats = call(users.listAllUserStats, {}, 'GET /api/v1/users:stats')
 
 const refused = (code: string, reason: string) => ({ code, reason })
-const holding = (...uids: string[]) => uids.map((uid) => expect.objectContaining({ name: `memos/${uid}` }))
+const holding = (...uids: string[]) =>
+  uids.map((uid) => expect.objectContaining({ name: `memos/${uid}` }))
 
 const NOT_FOUND = refused('NotFound', 'MEMO_NOT_FOUND')
 const FORBIDDEN = refused('PermissionDenied', 'PERMISSION_DENIED')
@@ -87,19 +112,44 @@ const CASES: readonly Case[] = [
       },
     },
   },
-  { name: 'a protected memo', as: 'carol', call: get('inside'), want: { message: { visibility: 'PROTECTED' } } },
+  {
+    name: 'a protected memo',
+    as: 'carol',
+    call: get('inside'),
+    want: { message: { visibility: 'PROTECTED' } },
+  },
   { name: 'a protected memo, by nobody', as: 'nobody', call: get('inside'), want: ANONYMOUS },
   { name: 'a protected memo', as: 'bob: public-only', call: get('inside'), want: RESTRICTED },
-  { name: 'a private memo of their own', as: 'bob: read:memo', call: get('secret'), want: { message: {} } },
+  {
+    name: 'a private memo of their own',
+    as: 'bob: read:memo',
+    call: get('secret'),
+    want: { message: {} },
+  },
   { name: 'a private memo of another', as: 'carol', call: get('secret'), want: FORBIDDEN },
-  { name: 'a private memo of another, for administrators too', as: 'ada', call: get('secret'), want: FORBIDDEN },
+  {
+    name: 'a private memo of another, for administrators too',
+    as: 'ada',
+    call: get('secret'),
+    want: FORBIDDEN,
+  },
   { name: 'a private memo', as: 'nobody', call: get('secret'), want: ANONYMOUS },
-  { name: 'an archived memo of their own', as: 'bob', call: get('old'), want: { message: { state: 'ARCHIVED' } } },
+  {
+    name: 'an archived memo of their own',
+    as: 'bob',
+    call: get('old'),
+    want: { message: { state: 'ARCHIVED' } },
+  },
   { name: 'an archived memo of another', as: 'ada', call: get('old'), want: NOT_FOUND },
   { name: 'an archived memo', as: 'nobody', call: get('old'), want: NOT_FOUND },
   { name: 'no memo', as: 'nobody', call: get('none'), want: NOT_FOUND },
   { name: 'a name in another case', as: 'nobody', call: get('OPEN'), want: NOT_FOUND },
-  { name: 'a bad name', as: 'nobody', call: get('a_b'), want: refused('InvalidArgument', 'INVALID_NAME') },
+  {
+    name: 'a bad name',
+    as: 'nobody',
+    call: get('a_b'),
+    want: refused('InvalidArgument', 'INVALID_NAME'),
+  },
   {
     name: 'a comment, with what it comments on',
     as: 'nobody',
@@ -120,8 +170,18 @@ const CASES: readonly Case[] = [
     },
   },
   // Lists
-  { name: 'what is public', as: 'nobody', call: list(), want: { message: { memos: holding('open') } } },
-  { name: 'what is public', as: 'bob: public-only', call: list(), want: { message: { memos: holding('open') } } },
+  {
+    name: 'what is public',
+    as: 'nobody',
+    call: list(),
+    want: { message: { memos: holding('open') } },
+  },
+  {
+    name: 'what is public',
+    as: 'bob: public-only',
+    call: list(),
+    want: { message: { memos: holding('open') } },
+  },
   {
     name: 'what is public or protected',
     as: 'ada',
@@ -140,7 +200,12 @@ const CASES: readonly Case[] = [
     call: list({ filter: '"home" in tags && creator == "users/bob"' }),
     want: { message: { memos: holding('open') } },
   },
-  { name: 'what they archived', as: 'bob', call: archived, want: { message: { memos: holding('old') } } },
+  {
+    name: 'what they archived',
+    as: 'bob',
+    call: archived,
+    want: { message: { memos: holding('old') } },
+  },
   { name: 'what others archived', as: 'ada', call: archived, want: { message: {} } },
   { name: 'what somebody archived', as: 'nobody', call: archived, want: { message: {} } },
   {
@@ -167,7 +232,12 @@ const CASES: readonly Case[] = [
     call: list({ pageToken: 'CDIQMg==' }),
     want: refused('InvalidArgument', 'INVALID_PAGE_TOKEN'),
   },
-  { name: 'comments', as: 'nobody', call: comments('open'), want: { message: { memos: holding('reply') } } },
+  {
+    name: 'comments',
+    as: 'nobody',
+    call: comments('open'),
+    want: { message: { memos: holding('reply') } },
+  },
   { name: 'comments on nothing', as: 'nobody', call: comments('none'), want: NOT_FOUND },
   { name: 'comments on a private memo', as: 'carol', call: comments('secret'), want: FORBIDDEN },
   { name: 'comments on a private memo', as: 'nobody', call: comments('secret'), want: ANONYMOUS },
@@ -203,7 +273,12 @@ const CASES: readonly Case[] = [
       },
     },
   },
-  { name: 'statistics of nothing', as: 'nobody', call: stats('carol'), want: { message: { name: 'users/carol' } } },
+  {
+    name: 'statistics of nothing',
+    as: 'nobody',
+    call: stats('carol'),
+    want: { message: { name: 'users/carol' } },
+  },
   {
     name: 'statistics of nobody',
     as: 'nobody',
@@ -214,7 +289,9 @@ const CASES: readonly Case[] = [
     name: 'the statistics of all',
     as: 'ada',
     call: allStats,
-    want: { message: { stats: [expect.objectContaining({ name: 'users/bob', totalMemoCount: 2 })] } },
+    want: {
+      message: { stats: [expect.objectContaining({ name: 'users/bob', totalMemoCount: 2 })] },
+    },
   },
   // Writing
   { name: 'a memo of nobody', as: 'nobody', call: create('new', {}, {}), want: ANONYMOUS },
@@ -224,7 +301,12 @@ const CASES: readonly Case[] = [
     call: create('new', {}, {}),
     want: refused('PermissionDenied', 'SCOPE_MISSING'),
   },
-  { name: 'a memo that would be private', as: 'bob: public-only', call: create('new', {}, {}), want: RESTRICTED },
+  {
+    name: 'a memo that would be private',
+    as: 'bob: public-only',
+    call: create('new', {}, {}),
+    want: RESTRICTED,
+  },
   {
     name: 'no memo at all',
     as: 'bob',
@@ -253,7 +335,14 @@ const CASES: readonly Case[] = [
     name: 'an empty memo',
     as: 'carol',
     call: create('hers', {}, {}),
-    want: { message: { name: 'memos/hers', creator: 'users/carol', visibility: 'PRIVATE', state: 'NORMAL' } },
+    want: {
+      message: {
+        name: 'memos/hers',
+        creator: 'users/carol',
+        visibility: 'PRIVATE',
+        state: 'NORMAL',
+      },
+    },
   },
   {
     name: 'some fields',
@@ -278,16 +367,36 @@ const CASES: readonly Case[] = [
     call: patch('open', {}, {}, ['pinned']),
     want: FORBIDDEN,
   },
-  { name: 'a memo of another', as: 'ada', call: patch('old', {}, {}, ['pinned']), want: { message: {} } },
-  { name: 'an archived memo of another', as: 'carol', call: patch('old', {}, {}, ['nonsense']), want: NOT_FOUND },
-  { name: 'a private memo', as: 'bob: public-only', call: patch('secret', {}, {}, ['pinned']), want: RESTRICTED },
+  {
+    name: 'a memo of another',
+    as: 'ada',
+    call: patch('old', {}, {}, ['pinned']),
+    want: { message: {} },
+  },
+  {
+    name: 'an archived memo of another',
+    as: 'carol',
+    call: patch('old', {}, {}, ['nonsense']),
+    want: NOT_FOUND,
+  },
+  {
+    name: 'a private memo',
+    as: 'bob: public-only',
+    call: patch('secret', {}, {}, ['pinned']),
+    want: RESTRICTED,
+  },
   {
     name: 'an unknown field',
     as: 'bob',
     call: patch('open', {}, {}, ['display_time']),
     want: refused('InvalidArgument', 'UNKNOWN_MASK_PATH'),
   },
-  { name: 'no field', as: 'bob', call: patch('open', {}, {}, []), want: refused('InvalidArgument', 'EMPTY_MASK') },
+  {
+    name: 'no field',
+    as: 'bob',
+    call: patch('open', {}, {}, []),
+    want: refused('InvalidArgument', 'EMPTY_MASK'),
+  },
   {
     name: 'a field without a value',
     as: 'bob',
@@ -301,8 +410,18 @@ const CASES: readonly Case[] = [
     want: { message: {} },
   },
   { name: 'a comment by nobody', as: 'nobody', call: comment('open', 'c'), want: ANONYMOUS },
-  { name: 'a comment on a private memo', as: 'carol', call: comment('secret', 'c'), want: FORBIDDEN },
-  { name: 'a comment on an archived memo', as: 'carol', call: comment('old', 'c'), want: NOT_FOUND },
+  {
+    name: 'a comment on a private memo',
+    as: 'carol',
+    call: comment('secret', 'c'),
+    want: FORBIDDEN,
+  },
+  {
+    name: 'a comment on an archived memo',
+    as: 'carol',
+    call: comment('old', 'c'),
+    want: NOT_FOUND,
+  },
   {
     name: 'a comment on an archived memo of their own',
     as: 'bob',
@@ -329,7 +448,11 @@ const CASES: readonly Case[] = [
   {
     name: 'an account with memos, by force',
     as: 'carol',
-    call: call(users.deleteUser, { name: 'users/carol', force: true }, 'DELETE /api/v1/users/carol?force=true'),
+    call: call(
+      users.deleteUser,
+      { name: 'users/carol', force: true },
+      'DELETE /api/v1/users/carol?force=true',
+    ),
     want: { message: {} },
   },
 ]
@@ -344,9 +467,18 @@ describe.each(PROTOCOLS)('memos by %s', (protocol) => {
     authorization.set('ada', ada.authorization)
     authorization.set('bob', bob.authorization)
     authorization.set('carol', carol.authorization)
-    authorization.set('bob: read:memo', `Bearer ${await createToken(server.url, bob, ['read:memo'])}`)
-    authorization.set('bob: public-only', `Bearer ${await createToken(server.url, bob, ['all', 'public-only'])}`)
-    authorization.set('ada: write:memo', `Bearer ${await createToken(server.url, ada, ['write:memo'])}`)
+    authorization.set(
+      'bob: read:memo',
+      `Bearer ${await createToken(server.url, bob, ['read:memo'])}`,
+    )
+    authorization.set(
+      'bob: public-only',
+      `Bearer ${await createToken(server.url, bob, ['all', 'public-only'])}`,
+    )
+    authorization.set(
+      'ada: write:memo',
+      `Bearer ${await createToken(server.url, ada, ['write:memo'])}`,
+    )
     await stage(server.url, bob.authorization, carol.authorization)
   })
   afterAll(() => server.stop())
@@ -354,14 +486,20 @@ describe.each(PROTOCOLS)('memos by %s', (protocol) => {
   it.each(CASES)('$name ($as)', async ({ as, call: made, want }) => {
     const outcome = await invoke(server.url, protocol, made, authorization.get(as))
     expect(outcome).toEqual(
-      'message' in want ? { message: expect.objectContaining(want.message) } : expect.objectContaining(want),
+      'message' in want
+        ? { message: expect.objectContaining(want.message) }
+        : expect.objectContaining(want),
     )
   })
 
   it('keep a tag that objects mean something else by', async () => {
     // With a space of no width, so that it is no emphasis.
     const content = '#__proto__\u200b #constructor'
-    const made = create('odd', { content, visibility: Visibility.PUBLIC }, { content, visibility: 'PUBLIC' })
+    const made = create(
+      'odd',
+      { content, visibility: Visibility.PUBLIC },
+      { content, visibility: 'PUBLIC' },
+    )
     await invoke(server.url, protocol, made, authorization.get('ada'))
     const outcome = await invoke(server.url, protocol, stats('ada'))
     expect(JSON.stringify(outcome)).toContain('"tagCount":{"__proto__":1,"constructor":1}')
@@ -379,16 +517,28 @@ async function stage(url: string, bob: string, carol: string): Promise<void> {
   }
   await asBob.createMemo({ memo: open, memoId: 'open' })
   await asBob.createMemo({ memo: { visibility: Visibility.PROTECTED }, memoId: 'inside' })
-  await asBob.createMemo({ memo: { visibility: Visibility.PRIVATE, pinned: true }, memoId: 'secret' })
-  await asBob.createMemo({ memo: { visibility: Visibility.PUBLIC, state: State.ARCHIVED }, memoId: 'old' })
+  await asBob.createMemo({
+    memo: { visibility: Visibility.PRIVATE, pinned: true },
+    memoId: 'secret',
+  })
+  await asBob.createMemo({
+    memo: { visibility: Visibility.PUBLIC, state: State.ARCHIVED },
+    memoId: 'old',
+  })
   const asCarol = createClient(MemoService, transportTo(url, 'Connect JSON', carol))
-  await asCarol.createMemoComment({ name: 'memos/open', comment: { content: 'Done' }, commentId: 'reply' })
+  await asCarol.createMemoComment({
+    name: 'memos/open',
+    comment: { content: 'Done' },
+    commentId: 'reply',
+  })
 }
 
 describe('the table of cases', () => {
   it('covers every method', () => {
     const covered = new Set(CASES.map(({ call: made }) => made.method))
     const methods = [...MemoService.methods, users.getUserStats, users.listAllUserStats]
-    expect(methods.filter((one) => !covered.has(one as Call['method'])).map(({ name }) => name)).toEqual([])
+    expect(
+      methods.filter((one) => !covered.has(one as Call['method'])).map(({ name }) => name),
+    ).toEqual([])
   })
 })

@@ -1,5 +1,9 @@
 import { Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -24,7 +28,10 @@ const TRANSPORTS: readonly (readonly [string, () => Transport])[] = [
   ['gRPC', () => createGrpcTransport({ baseUrl: server.url })],
   ['gRPC-Web', () => createGrpcWebTransport({ baseUrl: server.url, httpVersion: '2' })],
   ['Connect JSON', () => createConnectTransport({ baseUrl: server.url, httpVersion: '2' })],
-  ['Connect binary', () => createConnectTransport({ baseUrl: server.url, httpVersion: '2', useBinaryFormat: true })],
+  [
+    'Connect binary',
+    () => createConnectTransport({ baseUrl: server.url, httpVersion: '2', useBinaryFormat: true }),
+  ],
 ]
 
 const failureOf = async (call: Promise<unknown>) => {
@@ -36,7 +43,10 @@ const failureOf = async (call: Promise<unknown>) => {
   return error
 }
 
-/** All refusals of too large a message say by which setting the operator may allow it, and for programs why. */
+/**
+ * All refusals of too large a message say by which setting the operator may allow it, and for
+ * programs why.
+ */
 function expectTooLarge(error: ConnectError): void {
   expect(error.code).toBe(Code.ResourceExhausted)
   expect(error.rawMessage).toContain(`--max-message-bytes ${MAX_MESSAGE_BYTES}`)
@@ -66,5 +76,8 @@ it('is refused in terms of the setting, over REST', async () => {
     body: JSON.stringify({ username: LARGE }),
   })
   const { message } = (await response.json()) as { message: string }
-  expect([response.status, message]).toEqual([413, expect.stringContaining(`--max-message-bytes ${MAX_MESSAGE_BYTES}`)])
+  expect([response.status, message]).toEqual([
+    413,
+    expect.stringContaining(`--max-message-bytes ${MAX_MESSAGE_BYTES}`),
+  ])
 })

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
-import { createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createToken,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = AuthService
@@ -17,13 +23,18 @@ interface Case {
   readonly as: As
   readonly call: Call
   /** What the answer is, or how the call is refused. */
-  readonly want: { readonly message: JsonObject } | { readonly code: string; readonly reason: string }
+  readonly want:
+    | { readonly message: JsonObject }
+    | { readonly code: string; readonly reason: string }
 }
 
 const ask = (subject: { username?: string; email?: string }) =>
   call(method.requestPasswordReset, subject, 'POST /api/v1/auth/password:requestReset', subject)
 const reset = (token: string, newPassword: string) =>
-  call(method.resetPassword, { token, newPassword }, 'POST /api/v1/auth/password:reset', { token, newPassword })
+  call(method.resetPassword, { token, newPassword }, 'POST /api/v1/auth/password:reset', {
+    token,
+    newPassword,
+  })
 const make = (user: string) =>
   call(
     method.createPasswordResetToken,
@@ -33,20 +44,47 @@ const make = (user: string) =>
   )
 
 const refused = (code: string, reason: string) => ({ code, reason })
-const made = { message: { token: expect.stringMatching(/^[\w-]{43}$/), expireTime: expect.any(String) } }
+const made = {
+  message: { token: expect.stringMatching(/^[\w-]{43}$/), expireTime: expect.any(String) },
+}
 
 const CASES: readonly Case[] = [
-  { name: 'asking by username', as: 'nobody', call: ask({ username: 'carol' }), want: { message: {} } },
-  { name: 'asking by address', as: 'nobody', call: ask({ email: 'carol@example.org' }), want: { message: {} } },
-  { name: 'asking for nobody', as: 'nobody', call: ask({ username: 'nobody' }), want: { message: {} } },
-  { name: 'asking for an archived account', as: 'nobody', call: ask({ username: 'dan' }), want: { message: {} } },
+  {
+    name: 'asking by username',
+    as: 'nobody',
+    call: ask({ username: 'carol' }),
+    want: { message: {} },
+  },
+  {
+    name: 'asking by address',
+    as: 'nobody',
+    call: ask({ email: 'carol@example.org' }),
+    want: { message: {} },
+  },
+  {
+    name: 'asking for nobody',
+    as: 'nobody',
+    call: ask({ username: 'nobody' }),
+    want: { message: {} },
+  },
+  {
+    name: 'asking for an archived account',
+    as: 'nobody',
+    call: ask({ username: 'dan' }),
+    want: { message: {} },
+  },
   {
     name: 'credentials that are wrong are not in the way of asking',
     as: 'garbage',
     call: ask({ username: 'carol' }),
     want: { message: {} },
   },
-  { name: 'asking for what', as: 'nobody', call: ask({}), want: refused('InvalidArgument', 'INVALID_FIELD') },
+  {
+    name: 'asking for what',
+    as: 'nobody',
+    call: ask({}),
+    want: refused('InvalidArgument', 'INVALID_FIELD'),
+  },
   {
     name: 'asking for one or the other',
     as: 'nobody',
@@ -92,7 +130,12 @@ const CASES: readonly Case[] = [
     call: make('dan'),
     want: refused('PermissionDenied', 'ACCOUNT_ARCHIVED'),
   },
-  { name: 'for nobody', as: 'ada', call: make('nobody'), want: refused('NotFound', 'USER_NOT_FOUND') },
+  {
+    name: 'for nobody',
+    as: 'ada',
+    call: make('nobody'),
+    want: refused('NotFound', 'USER_NOT_FOUND'),
+  },
   {
     name: 'for something else',
     as: 'ada',
@@ -135,8 +178,14 @@ describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
     const { ada, bob } = await inviteCast(server.url)
     authorization.set('ada', ada.authorization)
     authorization.set('bob', bob.authorization)
-    authorization.set('ada: write:admin', `Bearer ${await createToken(server.url, ada, ['write:admin'])}`)
-    authorization.set('ada: write:user', `Bearer ${await createToken(server.url, ada, ['write:user'])}`)
+    authorization.set(
+      'ada: write:admin',
+      `Bearer ${await createToken(server.url, ada, ['write:admin'])}`,
+    )
+    authorization.set(
+      'ada: write:user',
+      `Bearer ${await createToken(server.url, ada, ['write:user'])}`,
+    )
     authorization.set('garbage', 'Bearer nonsense')
   })
   afterAll(async () => {
@@ -144,7 +193,8 @@ describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
     await rm(mailDir, { recursive: true })
   })
 
-  const send = (made: Call, as: As): Promise<Outcome> => invoke(server.url, protocol, made, authorization.get(as))
+  const send = (made: Call, as: As): Promise<Outcome> =>
+    invoke(server.url, protocol, made, authorization.get(as))
 
   it.each(CASES)('$name ($as)', async ({ as, call: sent, want }) => {
     expect(await send(sent, as)).toEqual('message' in want ? want : expect.objectContaining(want))
@@ -156,7 +206,9 @@ describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
     const answer = await send(make('carol'), 'ada')
     const { token } = ('message' in answer ? answer.message : {}) as { token: string }
     for (const weak of ['', 'short', 'x'.repeat(257)]) {
-      expect(await send(reset(token, weak), 'nobody')).toMatchObject(refused('InvalidArgument', 'WEAK_PASSWORD'))
+      expect(await send(reset(token, weak), 'nobody')).toMatchObject(
+        refused('InvalidArgument', 'WEAK_PASSWORD'),
+      )
     }
     expect(await send(reset(token, 'another horse'), 'garbage')).toEqual({ message: {} })
     const again = await send(reset(token, 'third horse'), 'nobody')

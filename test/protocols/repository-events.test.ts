@@ -19,7 +19,8 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     server = await startTestServer()
     cast = await inviteCast(server.url)
     rest = restAt(server.url)
-    for (const name of ['garden', 'field']) await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+    for (const name of ['garden', 'field'])
+      await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   })
   afterEach(() => {
     for (const watcher of watchers.splice(0)) watcher.leave()
@@ -29,13 +30,20 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
   type More = { repo?: string; cursor?: string; types?: RepositoryEvent_Type[] }
   const watch = (who: keyof Cast | 'nobody', more: More = {}) => {
     const authorization = who === 'nobody' ? undefined : cast[who].authorization
-    const watcher = watchRepository(server.url, protocol, authorization, { owner: 'bob', repo: 'garden', ...more })
+    const watcher = watchRepository(server.url, protocol, authorization, {
+      owner: 'bob',
+      repo: 'garden',
+      ...more,
+    })
     watchers.push(watcher)
     return watcher
   }
   const edit = (changes: object) => rest(cast.bob, 'PATCH', '/repos/bob/garden', changes)
   const branch = (name: string) =>
-    rest(cast.bob, 'POST', '/repos/bob/garden/branches', { new_branch_name: name, old_ref_name: 'main' })
+    rest(cast.bob, 'POST', '/repos/bob/garden/branches', {
+      new_branch_name: name,
+      old_ref_name: 'main',
+    })
 
   it('begin with a cursor, come as they happen, and go on behind a cursor', async () => {
     const first = watch('carol')
@@ -43,11 +51,20 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     await branch('a')
     await branch('b')
     const { cursor, event } = await first.next()
-    expect(event).toMatchObject({ type: REFS_UPDATED, actor: { login: 'bob' }, subject: { case: 'refs' } })
-    expect(event?.subject.value).toMatchObject({ count: 1, refs: [{ ref: 'refs/heads/a', oldId: '' }] })
+    expect(event).toMatchObject({
+      type: REFS_UPDATED,
+      actor: { login: 'bob' },
+      subject: { case: 'refs' },
+    })
+    expect(event?.subject.value).toMatchObject({
+      count: 1,
+      refs: [{ ref: 'refs/heads/a', oldId: '' }],
+    })
     const second = watch('carol', { cursor })
     expect(await second.next()).toMatchObject({ cursor })
-    expect((await second.next()).event?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/b' }] })
+    expect((await second.next()).event?.subject.value).toMatchObject({
+      refs: [{ ref: 'refs/heads/b' }],
+    })
   })
 
   it('are those of the types that were asked for', async () => {
@@ -56,15 +73,22 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     await branch('c')
     await edit({ description: 'green' })
     const { event } = await watcher.next()
-    expect(event).toMatchObject({ type: REPOSITORY_EDITED, subject: { value: { owner: 'bob', name: 'garden' } } })
+    expect(event).toMatchObject({
+      type: REPOSITORY_EDITED,
+      subject: { value: { owner: 'bob', name: 'garden' } },
+    })
   })
 
   it('are refused with the status of their reason before the first answer', async () => {
-    await expect(watch('bob', { cursor: 'nonsense' }).next()).rejects.toMatchObject({ code: Code.InvalidArgument })
+    await expect(watch('bob', { cursor: 'nonsense' }).next()).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    })
     const { cursor } = await watch('bob').next()
     const ofAnother = watch('bob', { repo: 'field', cursor }).next()
     await expect(ofAnother).rejects.toMatchObject({ code: Code.InvalidArgument })
-    await expect(watch('bob', { repo: 'none' }).next()).rejects.toMatchObject({ code: Code.NotFound })
+    await expect(watch('bob', { repo: 'none' }).next()).rejects.toMatchObject({
+      code: Code.NotFound,
+    })
   })
 
   it('are for so many who are not signed in from one place, and for others beside them', async () => {
@@ -89,7 +113,9 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
   it('end when the server stops, which waits for none of them', async () => {
     const watcher = watch('bob')
     await watcher.next()
-    const ended = expect(watcher.next()).rejects.toMatchObject({ rawMessage: 'the server is stopping' })
+    const ended = expect(watcher.next()).rejects.toMatchObject({
+      rawMessage: 'the server is stopping',
+    })
     const closing = server.close(60_000)
     await ended
     await closing

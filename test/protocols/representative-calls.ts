@@ -23,7 +23,10 @@ export interface Stage {
   nextId(): string
 }
 
-/** Makes what a call needs, and the call itself. What it makes belongs to bob; each call gets its own. */
+/**
+ * Makes what a call needs, and the call itself. What it makes belongs to bob; each call gets its
+ * own.
+ */
 export type Preparation = (stage: Stage) => Promise<Call>
 
 const BOB = 'users/bob'
@@ -50,7 +53,10 @@ async function newMemo(stage: Stage, visibility: Visibility): Promise<string> {
 }
 
 async function newWebhook(stage: Stage): Promise<string> {
-  const { name } = await usersAs(stage, 'bob').createUserWebhook({ parent: BOB, webhook: { url: stage.webhookUrl } })
+  const { name } = await usersAs(stage, 'bob').createUserWebhook({
+    parent: BOB,
+    webhook: { url: stage.webhookUrl },
+  })
   return name
 }
 
@@ -67,7 +73,10 @@ async function newNotification(stage: Stage): Promise<string> {
     comment: { content: 'I did, yesterday' },
     commentId: stage.nextId(),
   })
-  const { notifications } = await usersAs(stage, 'bob').listUserNotifications({ parent: BOB, pageSize: 1 })
+  const { notifications } = await usersAs(stage, 'bob').listUserNotifications({
+    parent: BOB,
+    pageSize: 1,
+  })
   return notifications[0]?.name ?? ''
 }
 
@@ -80,7 +89,8 @@ async function newUser(stage: Stage): Promise<string> {
 
 async function newLinkedIdentity(stage: Stage): Promise<string> {
   const { linkedIdentities } = await usersAs(stage, 'bob').listLinkedIdentities({ parent: BOB })
-  for (const { name } of linkedIdentities) await usersAs(stage, 'bob').deleteLinkedIdentity({ name })
+  for (const { name } of linkedIdentities)
+    await usersAs(stage, 'bob').deleteLinkedIdentity({ name })
   const { name } = await usersAs(stage, 'bob').createLinkedIdentity(linkOf(stage))
   return name
 }
@@ -131,12 +141,16 @@ const get = <M extends DescMethod & { methodKind: 'unary' }>(
 ): Call => call(method, input, `GET /api/v1/${path}`)
 
 /**
- * A representative call of every unary method, on what belongs to bob or, where only administrators have something, on
- * the instance. What it does succeeds for whoever may do it.
+ * A representative call of every unary method, on what belongs to bob or, where only administrators
+ * have something, on the instance. What it does succeeds for whoever may do it.
  */
 export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMethod, Preparation>([
   // Accounts
-  [users.listUsers, async () => get(users.listUsers, { filter: 'username == "bob"' }, "users?filter=username=='bob'")],
+  [
+    users.listUsers,
+    async () =>
+      get(users.listUsers, { filter: 'username == "bob"' }, "users?filter=username=='bob'"),
+  ],
   [
     users.batchGetUsers,
     async () =>
@@ -157,7 +171,10 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     async () =>
       call(
         users.updateUser,
-        { user: { name: BOB, description: 'Grows tomatoes' }, updateMask: { paths: ['description'] } },
+        {
+          user: { name: BOB, description: 'Grows tomatoes' },
+          updateMask: { paths: ['description'] },
+        },
         `PATCH /api/v1/${BOB}?updateMask=description`,
         { description: 'Grows tomatoes' },
       ),
@@ -178,10 +195,14 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     },
   ],
   // Settings
-  [users.listUserSettings, async () => get(users.listUserSettings, { parent: BOB }, `${BOB}/settings`)],
+  [
+    users.listUserSettings,
+    async () => get(users.listUserSettings, { parent: BOB }, `${BOB}/settings`),
+  ],
   [
     users.getUserSetting,
-    async () => get(users.getUserSetting, { name: `${BOB}/settings/GENERAL` }, `${BOB}/settings/GENERAL`),
+    async () =>
+      get(users.getUserSetting, { name: `${BOB}/settings/GENERAL` }, `${BOB}/settings/GENERAL`),
   ],
   [
     users.updateUserSetting,
@@ -212,7 +233,12 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     async (stage) => {
       await usersAs(stage, 'bob').deleteLinkedIdentity({ name: await newLinkedIdentity(stage) })
       const { parent, ...body } = linkOf(stage)
-      return call(users.createLinkedIdentity, { parent, ...body }, `POST /api/v1/${BOB}/linkedIdentities`, body)
+      return call(
+        users.createLinkedIdentity,
+        { parent, ...body },
+        `POST /api/v1/${BOB}/linkedIdentities`,
+        body,
+      )
     },
   ],
   [
@@ -238,7 +264,11 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
         description: 'laptop',
         scopes: ['read:memo'],
       })
-      return get(users.listPersonalAccessTokens, { parent: BOB, pageSize: 1 }, `${BOB}/personalAccessTokens?pageSize=1`)
+      return get(
+        users.listPersonalAccessTokens,
+        { parent: BOB, pageSize: 1 },
+        `${BOB}/personalAccessTokens?pageSize=1`,
+      )
     },
   ],
   [
@@ -269,7 +299,12 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     users.createUserWebhook,
     async (stage) => {
       const webhook = { url: stage.webhookUrl, displayName: 'Chat' }
-      return call(users.createUserWebhook, { parent: BOB, webhook }, `POST /api/v1/${BOB}/webhooks`, webhook)
+      return call(
+        users.createUserWebhook,
+        { parent: BOB, webhook },
+        `POST /api/v1/${BOB}/webhooks`,
+        webhook,
+      )
     },
   ],
   [
@@ -309,7 +344,12 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     users.redeliverUserWebhookDelivery,
     async (stage) => {
       const name = await newDelivery(stage)
-      return call(users.redeliverUserWebhookDelivery, { name }, `POST /api/v1/${name}:redeliver`, {})
+      return call(
+        users.redeliverUserWebhookDelivery,
+        { name },
+        `POST /api/v1/${name}:redeliver`,
+        {},
+      )
     },
   ],
   [
@@ -324,7 +364,11 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     users.listUserNotifications,
     async (stage) => {
       await newNotification(stage)
-      return get(users.listUserNotifications, { parent: BOB, pageSize: 1 }, `${BOB}/notifications?pageSize=1`)
+      return get(
+        users.listUserNotifications,
+        { parent: BOB, pageSize: 1 },
+        `${BOB}/notifications?pageSize=1`,
+      )
     },
   ],
   [
@@ -333,7 +377,10 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
       const name = await newNotification(stage)
       return call(
         users.updateUserNotification,
-        { notification: { name, status: UserNotification_Status.ARCHIVED }, updateMask: { paths: ['status'] } },
+        {
+          notification: { name, status: UserNotification_Status.ARCHIVED },
+          updateMask: { paths: ['status'] },
+        },
         `PATCH /api/v1/${name}?updateMask=status`,
         { status: 'ARCHIVED' },
       )
@@ -360,15 +407,23 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
   [
     auth.requestPasswordReset,
     async () =>
-      call(auth.requestPasswordReset, { username: 'bob' }, 'POST /api/v1/auth/password:requestReset', {
-        username: 'bob',
-      }),
+      call(
+        auth.requestPasswordReset,
+        { username: 'bob' },
+        'POST /api/v1/auth/password:requestReset',
+        {
+          username: 'bob',
+        },
+      ),
   ],
   [
     auth.resetPassword,
     async (stage) => {
       const name = await newUser(stage)
-      const client = createClient(AuthService, transportTo(stage.url, 'Connect JSON', stage.cast.ada.authorization))
+      const client = createClient(
+        AuthService,
+        transportTo(stage.url, 'Connect JSON', stage.cast.ada.authorization),
+      )
       const { token } = await client.createPasswordResetToken({ name })
       const body = { token, newPassword: 'a new battery' }
       return call(auth.resetPassword, body, 'POST /api/v1/auth/password:reset', body)
@@ -378,11 +433,19 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     auth.createPasswordResetToken,
     async (stage) => {
       const name = await newUser(stage)
-      return call(auth.createPasswordResetToken, { name }, `POST /api/v1/${name}:createPasswordResetToken`, {})
+      return call(
+        auth.createPasswordResetToken,
+        { name },
+        `POST /api/v1/${name}:createPasswordResetToken`,
+        {},
+      )
     },
   ],
   // Identity providers
-  [providers.listIdentityProviders, async () => get(providers.listIdentityProviders, {}, 'identity-providers')],
+  [
+    providers.listIdentityProviders,
+    async () => get(providers.listIdentityProviders, {}, 'identity-providers'),
+  ],
   [
     providers.getIdentityProvider,
     async (stage) => {
@@ -475,12 +538,19 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     memos.listMemoComments,
     async (stage) => {
       const name = await newMemo(stage, Visibility.PRIVATE)
-      await memosAs(stage, 'bob').createMemoComment({ name, comment: { content: 'Done' }, commentId: stage.nextId() })
+      await memosAs(stage, 'bob').createMemoComment({
+        name,
+        comment: { content: 'Done' },
+        commentId: stage.nextId(),
+      })
       return get(memos.listMemoComments, { name }, `${name}/comments`)
     },
   ],
   // Two-factor
-  [twoFactor.getTwoFactor, async () => get(twoFactor.getTwoFactor, { name: `${BOB}/twoFactor` }, `${BOB}/twoFactor`)],
+  [
+    twoFactor.getTwoFactor,
+    async () => get(twoFactor.getTwoFactor, { name: `${BOB}/twoFactor` }, `${BOB}/twoFactor`),
+  ],
   [
     twoFactor.enrollTwoFactor,
     async () =>
@@ -500,8 +570,13 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
   ).map(([method, verb]): [DescMethod, Preparation] => [
     method,
     async () =>
-      call(method, { name: `${BOB}/twoFactor`, passcode: '000000' }, `POST /api/v1/${BOB}/twoFactor:${verb}`, {
-        passcode: '000000',
-      }),
+      call(
+        method,
+        { name: `${BOB}/twoFactor`, passcode: '000000' },
+        `POST /api/v1/${BOB}/twoFactor:${verb}`,
+        {
+          passcode: '000000',
+        },
+      ),
   ]),
 ])

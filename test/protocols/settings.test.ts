@@ -1,7 +1,13 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { type Cast, createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  type Cast,
+  createToken,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
@@ -13,7 +19,9 @@ interface Case {
   readonly as: As
   readonly call: Call
   /** What the answer is, or how the call is refused. */
-  readonly want: { readonly message: JsonObject } | { readonly code: string; readonly reason: string }
+  readonly want:
+    | { readonly message: JsonObject }
+    | { readonly code: string; readonly reason: string }
 }
 
 const list = (user: string, query: { pageSize?: number; pageToken?: string } = {}) => {
@@ -30,12 +38,19 @@ const get = (user: string, key: string) => {
   const name = `users/${user}/settings/${key}`
   return call(method.getUserSetting, { name }, `GET /api/v1/${name}`)
 }
-const patch = (key: string, generalSetting: Record<string, string> | undefined, paths: string[]) => {
+const patch = (
+  key: string,
+  generalSetting: Record<string, string> | undefined,
+  paths: string[],
+) => {
   const name = `users/bob/settings/${key}`
   return call(
     method.updateUserSetting,
     {
-      setting: { name, ...(generalSetting && { value: { case: 'generalSetting', value: generalSetting } }) },
+      setting: {
+        name,
+        ...(generalSetting && { value: { case: 'generalSetting', value: generalSetting } }),
+      },
       updateMask: { paths },
     },
     `PATCH /api/v1/${name}?updateMask=${paths.join(',')}`,
@@ -47,15 +62,28 @@ const refused = (code: string, reason: string) => ({ code, reason })
 const invalid = (reason: string) => refused('InvalidArgument', reason)
 const denied = refused('PermissionDenied', 'PERMISSION_DENIED')
 
-const general = (fields: Record<string, string>) => ({ name: 'users/bob/settings/GENERAL', generalSetting: fields })
+const general = (fields: Record<string, string>) => ({
+  name: 'users/bob/settings/GENERAL',
+  generalSetting: fields,
+})
 const DEFAULTS = general({ locale: 'en', memoVisibility: 'PRIVATE' })
 const WEBHOOKS = { name: 'users/bob/settings/WEBHOOKS', webhooksSetting: {} }
 
 /** Each case goes on from the one before. */
 const CASES: readonly Case[] = [
   // Who
-  { name: 'the owner, who never wrote any', as: 'bob', call: get('bob', 'GENERAL'), want: { message: DEFAULTS } },
-  { name: 'by his name in another case', as: 'bob', call: get('BOB', 'GENERAL'), want: { message: DEFAULTS } },
+  {
+    name: 'the owner, who never wrote any',
+    as: 'bob',
+    call: get('bob', 'GENERAL'),
+    want: { message: DEFAULTS },
+  },
+  {
+    name: 'by his name in another case',
+    as: 'bob',
+    call: get('BOB', 'GENERAL'),
+    want: { message: DEFAULTS },
+  },
   { name: 'webhooks', as: 'bob', call: get('bob', 'WEBHOOKS'), want: { message: WEBHOOKS } },
   { name: 'an administrator', as: 'ada', call: get('bob', 'GENERAL'), want: denied },
   { name: 'an administrator lists', as: 'ada', call: list('bob'), want: denied },
@@ -65,7 +93,12 @@ const CASES: readonly Case[] = [
     call: get('bob', 'GENERAL'),
     want: refused('Unauthenticated', 'UNAUTHENTICATED'),
   },
-  { name: 'of nobody', as: 'bob', call: get('nobody', 'GENERAL'), want: refused('NotFound', 'USER_NOT_FOUND') },
+  {
+    name: 'of nobody',
+    as: 'bob',
+    call: get('nobody', 'GENERAL'),
+    want: refused('NotFound', 'USER_NOT_FOUND'),
+  },
   {
     name: 'a token that may read',
     as: 'bob: read:user',
@@ -85,14 +118,24 @@ const CASES: readonly Case[] = [
     want: refused('PermissionDenied', 'PUBLIC_ONLY_TOKEN'),
   },
   // Keys
-  { name: 'a key in lower case', as: 'bob', call: get('bob', 'general'), want: invalid('INVALID_NAME') },
+  {
+    name: 'a key in lower case',
+    as: 'bob',
+    call: get('bob', 'general'),
+    want: invalid('INVALID_NAME'),
+  },
   {
     name: 'a key that clients of later versions know',
     as: 'bob',
     call: get('bob', 'TAGS'),
     want: invalid('INVALID_NAME'),
   },
-  { name: 'the key that is none', as: 'bob', call: get('bob', 'KEY_UNSPECIFIED'), want: invalid('INVALID_NAME') },
+  {
+    name: 'the key that is none',
+    as: 'bob',
+    call: get('bob', 'KEY_UNSPECIFIED'),
+    want: invalid('INVALID_NAME'),
+  },
   {
     name: 'webhooks, which have methods of their own',
     as: 'bob',
@@ -118,7 +161,12 @@ const CASES: readonly Case[] = [
     call: list('bob', { pageSize: 2 }),
     want: { message: { settings: [DEFAULTS, WEBHOOKS], totalSize: 2 } },
   },
-  { name: 'a negative page size', as: 'bob', call: list('bob', { pageSize: -1 }), want: invalid('INVALID_PAGE_SIZE') },
+  {
+    name: 'a negative page size',
+    as: 'bob',
+    call: list('bob', { pageSize: -1 }),
+    want: invalid('INVALID_PAGE_SIZE'),
+  },
   {
     name: 'a page token out of thin air',
     as: 'bob',
@@ -176,20 +224,33 @@ const CASES: readonly Case[] = [
     as: 'bob',
     call: call(
       method.updateUserSetting,
-      { setting: { name: 'users/bob/settings/GENERAL', value: { case: 'generalSetting', value: {} } } },
+      {
+        setting: {
+          name: 'users/bob/settings/GENERAL',
+          value: { case: 'generalSetting', value: {} },
+        },
+      },
       'PATCH /api/v1/users/bob/settings/GENERAL?updateMask=',
       { generalSetting: {} },
     ),
     want: invalid('EMPTY_MASK'),
   },
-  { name: 'no setting', as: 'bob', call: patch('GENERAL', undefined, ['locale']), want: invalid('INVALID_FIELD') },
+  {
+    name: 'no setting',
+    as: 'bob',
+    call: patch('GENERAL', undefined, ['locale']),
+    want: invalid('INVALID_FIELD'),
+  },
   {
     name: 'the setting of the other key',
     as: 'bob',
     call: call(
       method.updateUserSetting,
       {
-        setting: { name: 'users/bob/settings/GENERAL', value: { case: 'webhooksSetting', value: {} } },
+        setting: {
+          name: 'users/bob/settings/GENERAL',
+          value: { case: 'webhooksSetting', value: {} },
+        },
         updateMask: { paths: ['locale'] },
       },
       'PATCH /api/v1/users/bob/settings/GENERAL?updateMask=locale',
@@ -239,14 +300,26 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
   })
 
   it('pages from GENERAL to WEBHOOKS, with a token that is good nowhere else', async () => {
-    const first = await invoke(server.url, protocol, list('bob', { pageSize: 1 }), authorization.bob)
+    const first = await invoke(
+      server.url,
+      protocol,
+      list('bob', { pageSize: 1 }),
+      authorization.bob,
+    )
     const pageToken = 'message' in first ? String((first.message as JsonObject).nextPageToken) : ''
-    expect(await invoke(server.url, protocol, list('bob', { pageSize: 1, pageToken }), authorization.bob)).toEqual({
+    expect(
+      await invoke(
+        server.url,
+        protocol,
+        list('bob', { pageSize: 1, pageToken }),
+        authorization.bob,
+      ),
+    ).toEqual({
       message: { settings: [WEBHOOKS], totalSize: 2 },
     })
-    expect(await invoke(server.url, protocol, list('ada', { pageToken }), authorization.ada)).toMatchObject(
-      invalid('INVALID_PAGE_TOKEN'),
-    )
+    expect(
+      await invoke(server.url, protocol, list('ada', { pageToken }), authorization.ada),
+    ).toMatchObject(invalid('INVALID_PAGE_TOKEN'))
   })
 })
 
@@ -283,12 +356,17 @@ describe('settings over REST', () => {
   })
 
   it('take the members of the body for the mask', async () => {
-    const body = { name: 'users/bob/settings/GENERAL', generalSetting: { theme: 'dark', memoVisibility: 'PROTECTED' } }
+    const body = {
+      name: 'users/bob/settings/GENERAL',
+      generalSetting: { theme: 'dark', memoVisibility: 'PROTECTED' },
+    }
     expect(await send('/GENERAL', body)).toMatchObject({
       status: 200,
       body: { generalSetting: { locale: 'en', memoVisibility: 'PROTECTED', theme: 'dark' } },
     })
-    expect(await send('/GENERAL', { generalSetting: { general_setting: 1 } })).toMatchObject({ status: 400 })
+    expect(await send('/GENERAL', { generalSetting: { general_setting: 1 } })).toMatchObject({
+      status: 400,
+    })
     expect(await send('/GENERAL', {})).toMatchObject({ status: 400 })
   })
 })

@@ -44,8 +44,15 @@ export async function openStage(clock?: Clock): Promise<OpenStage> {
   }
 }
 
-async function addIdentityProvider(url: string, authorization: string, outside: string): Promise<string> {
-  const client = createClient(IdentityProviderService, transportTo(url, 'Connect JSON', authorization))
+async function addIdentityProvider(
+  url: string,
+  authorization: string,
+  outside: string,
+): Promise<string> {
+  const client = createClient(
+    IdentityProviderService,
+    transportTo(url, 'Connect JSON', authorization),
+  )
   const { name } = await client.createIdentityProvider({
     identityProviderId: 'example',
     identityProvider: {
@@ -67,13 +74,18 @@ async function addIdentityProvider(url: string, authorization: string, outside: 
   return name
 }
 
-/** A webhook receiver, and an identity provider to which a code is an access token and the person's identifier. */
+/**
+ * A webhook receiver, and an identity provider to which a code is an access token and the person's
+ * identifier.
+ */
 const answer: RequestListener = async (request, response) => {
   let body = ''
   for await (const chunk of request) body += chunk
   response.setHeader('content-type', 'application/json')
   if (request.url === '/token') {
-    response.end(JSON.stringify({ access_token: new URLSearchParams(body).get('code'), token_type: 'Bearer' }))
+    response.end(
+      JSON.stringify({ access_token: new URLSearchParams(body).get('code'), token_type: 'Bearer' }),
+    )
   } else if (request.url === '/userinfo') {
     response.end(JSON.stringify({ sub: request.headers.authorization?.replace('Bearer ', '') }))
   }

@@ -20,8 +20,13 @@ const headersOf = (cast: Cast) => ({ authorization: cast.bob.authorization })
 describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) => {
   it('is refused for an enum name that there is not, which stands for no default', async () => {
     const uid = crypto.randomUUID()
-    const create = JSON.stringify({ memo: { content: 'secret', visibility: 'PRIVAT' }, memoId: uid })
-    expect(await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(cast))).toMatchObject(MALFORMED)
+    const create = JSON.stringify({
+      memo: { content: 'secret', visibility: 'PRIVAT' },
+      memoId: uid,
+    })
+    expect(await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(cast))).toMatchObject(
+      MALFORMED,
+    )
     const answer = await fetch(`${server.url}/api/v1/memos/${uid}`, { headers: headersOf(cast) })
     expect(answer.status).toBe(404)
 
@@ -31,27 +36,47 @@ describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) =
       message: { name: `memos/${uid}`, visibility: 'PRIVATE' },
     })
     const update = (value: string) =>
-      JSON.stringify({ memo: { name: `memos/${uid}`, visibility: value }, updateMask: 'visibility' })
-    expect(await call(server.url, `${MEMOS}/UpdateMemo`, update('PUBLIK'), headersOf(cast))).toMatchObject(MALFORMED)
-    expect(await call(server.url, `${MEMOS}/UpdateMemo`, update('PROTECTED'), headersOf(cast))).toMatchObject({
+      JSON.stringify({
+        memo: { name: `memos/${uid}`, visibility: value },
+        updateMask: 'visibility',
+      })
+    expect(
+      await call(server.url, `${MEMOS}/UpdateMemo`, update('PUBLIK'), headersOf(cast)),
+    ).toMatchObject(MALFORMED)
+    expect(
+      await call(server.url, `${MEMOS}/UpdateMemo`, update('PROTECTED'), headersOf(cast)),
+    ).toMatchObject({
       message: { visibility: 'PROTECTED' },
     })
   })
 
-  it.each(['createTime,content', 'create_time,content'])('takes the mask %s', async (updateMask) => {
-    const uid = crypto.randomUUID()
-    const create = JSON.stringify({ memo: { content: 'then' }, memoId: uid })
-    await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(cast))
-    const memo = { name: `memos/${uid}`, content: 'now', createTime: '2026-05-01T00:00:00Z' }
-    const outcome = await call(server.url, `${MEMOS}/UpdateMemo`, JSON.stringify({ memo, updateMask }), headersOf(cast))
-    expect(outcome).toMatchObject({ code: 0, message: memo })
-  })
+  it.each(['createTime,content', 'create_time,content'])(
+    'takes the mask %s',
+    async (updateMask) => {
+      const uid = crypto.randomUUID()
+      const create = JSON.stringify({ memo: { content: 'then' }, memoId: uid })
+      await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(cast))
+      const memo = { name: `memos/${uid}`, content: 'now', createTime: '2026-05-01T00:00:00Z' }
+      const outcome = await call(
+        server.url,
+        `${MEMOS}/UpdateMemo`,
+        JSON.stringify({ memo, updateMask }),
+        headersOf(cast),
+      )
+      expect(outcome).toMatchObject({ code: 0, message: memo })
+    },
+  )
 })
 
 describe.each([...UNARY_JSON_FORMS, ...QUERY_JSON_FORMS])('a read in JSON over %s', (_, call) => {
   it('is answered, by any spelling of a mask', async () => {
     for (const readMask of ['displayName,name', 'display_name,name']) {
-      const outcome = await call(server.url, GET_USER, JSON.stringify({ name: 'users/bob', readMask }), headersOf(cast))
+      const outcome = await call(
+        server.url,
+        GET_USER,
+        JSON.stringify({ name: 'users/bob', readMask }),
+        headersOf(cast),
+      )
       expect(outcome).toMatchObject({ code: 0, message: { name: 'users/bob' } })
       expect(outcome.message).not.toHaveProperty('username')
     }
@@ -70,14 +95,20 @@ describe.each([...UNARY_JSON_FORMS, ...QUERY_JSON_FORMS])('a read in JSON over %
     // As a URL would be for HTTP itself, unless it is compressed.
     const blanks = ' '.repeat(_.startsWith('Connect GET') && !_.endsWith('compressed') ? 0 : 70_000)
     const outcome = await call(server.url, `${MEMOS}/ListMemos`, `{${blanks}}`)
-    expect(outcome).toMatchObject(blanks === '' ? { code: 0 } : { code: 8, reason: 'REQUEST_TOO_LARGE' })
+    expect(outcome).toMatchObject(
+      blanks === '' ? { code: 0 } : { code: 8, reason: 'REQUEST_TOO_LARGE' },
+    )
   })
 })
 
 describe.each([...STREAM_JSON_FORMS])('a stream in JSON over %s', (_, call) => {
   it('is refused for an enum name that there is not', async () => {
     const json = JSON.stringify({ owner: 'bob', repo: 'site', types: ['PUSH', 'NO_SUCH_TYPE'] })
-    const outcome = await call(server.url, '/branchline.v1.RepositoryEventService/WatchRepository', json)
+    const outcome = await call(
+      server.url,
+      '/branchline.v1.RepositoryEventService/WatchRepository',
+      json,
+    )
     expect(outcome).toMatchObject(MALFORMED)
   })
 

@@ -4,7 +4,13 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { type TestClock, testClock } from '../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../support/passcodes.ts'
-import { createToken, inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createToken,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = TwoFactorService
@@ -25,11 +31,17 @@ interface Case {
   readonly as: As
   readonly call: (bob: Belongings) => Call
   /** What the answer holds, or how the call is refused. */
-  readonly want: { readonly message: JsonObject } | { readonly code: string; readonly reason: string }
+  readonly want:
+    | { readonly message: JsonObject }
+    | { readonly code: string; readonly reason: string }
 }
 
 const get = (user: string) => () =>
-  call(method.getTwoFactor, { name: `users/${user}/twoFactor` }, `GET /api/v1/users/${user}/twoFactor`)
+  call(
+    method.getTwoFactor,
+    { name: `users/${user}/twoFactor` },
+    `GET /api/v1/users/${user}/twoFactor`,
+  )
 const enroll =
   (user: string, password = PASSWORD) =>
   () =>
@@ -42,7 +54,9 @@ const enroll =
 const confirm = (code: (bob: Belongings) => string) => (bob: Belongings) => {
   const passcode = code(bob)
   const name = 'users/bob/twoFactor'
-  return call(method.confirmTwoFactor, { name, passcode }, `POST /api/v1/${name}:confirm`, { passcode })
+  return call(method.confirmTwoFactor, { name, passcode }, `POST /api/v1/${name}:confirm`, {
+    passcode,
+  })
 }
 const disable = (fields: (bob: Belongings) => Record<string, string>) => (bob: Belongings) => {
   const [name, proof] = ['users/bob/twoFactor', fields(bob)]
@@ -75,7 +89,12 @@ const nothing = () => ({})
 const refused = (code: string, reason: string) => ({ code, reason })
 const invalid = refused('Unauthenticated', 'TWO_FACTOR_INVALID')
 const denied = refused('PermissionDenied', 'PERMISSION_DENIED')
-const signedIn = { message: { user: expect.objectContaining({ name: 'users/bob' }), accessToken: expect.any(String) } }
+const signedIn = {
+  message: {
+    user: expect.objectContaining({ name: 'users/bob' }),
+    accessToken: expect.any(String),
+  },
+}
 const tenCodes = { recoveryCodes: Array.from({ length: 10 }, () => expect.any(String)) }
 
 /** Each case goes on from the one before. */
@@ -85,14 +104,24 @@ const CASES: readonly Case[] = [
   { name: 'by his name in another case', as: 'bob', call: get('BOB'), want: { message: OFF } },
   { name: 'an administrator sees it', as: 'ada', call: get('bob'), want: { message: OFF } },
   { name: 'others do not', as: 'carol', call: get('bob'), want: denied },
-  { name: 'nor strangers', as: 'nobody', call: get('bob'), want: refused('Unauthenticated', 'UNAUTHENTICATED') },
+  {
+    name: 'nor strangers',
+    as: 'nobody',
+    call: get('bob'),
+    want: refused('Unauthenticated', 'UNAUTHENTICATED'),
+  },
   {
     name: 'nor a token of the owner',
     as: 'bob: all',
     call: get('bob'),
     want: refused('PermissionDenied', 'SESSION_REQUIRED'),
   },
-  { name: 'of nobody', as: 'ada', call: get('nobody'), want: refused('NotFound', 'USER_NOT_FOUND') },
+  {
+    name: 'of nobody',
+    as: 'ada',
+    call: get('nobody'),
+    want: refused('NotFound', 'USER_NOT_FOUND'),
+  },
   {
     name: 'an escaped slash in the name',
     as: 'ada',
@@ -143,13 +172,22 @@ const CASES: readonly Case[] = [
     call: enroll('bob'),
     want: {
       message: {
-        twoFactor: { name: 'users/bob/twoFactor', state: 'PENDING', createTime: expect.any(String) },
+        twoFactor: {
+          name: 'users/bob/twoFactor',
+          state: 'PENDING',
+          createTime: expect.any(String),
+        },
         secret: expect.stringMatching(/^[A-Z2-7]{32}$/),
         otpauthUri: expect.stringMatching(/^otpauth:\/\/totp\/Branchline:bob\?/),
       },
     },
   },
-  { name: 'signing in as before while it waits', as: 'nobody', call: signIn(nothing), want: signedIn },
+  {
+    name: 'signing in as before while it waits',
+    as: 'nobody',
+    call: signIn(nothing),
+    want: signedIn,
+  },
   { name: 'confirming with a wrong passcode', as: 'bob', call: confirm(wrong), want: invalid },
   { name: 'confirming with none', as: 'bob', call: confirm(() => ''), want: invalid },
   { name: 'an administrator confirms for nobody', as: 'ada', call: confirm(current), want: denied },
@@ -190,9 +228,24 @@ const CASES: readonly Case[] = [
     call: signIn(nothing),
     want: refused('Unauthenticated', 'TWO_FACTOR_REQUIRED'),
   },
-  { name: 'with a wrong one', as: 'nobody', call: signIn((bob) => ({ passcode: wrong(bob) })), want: invalid },
-  { name: 'with a right one', as: 'nobody', call: signIn((bob) => ({ passcode: next(bob) })), want: signedIn },
-  { name: 'with the same again', as: 'nobody', call: signIn((bob) => ({ passcode: current(bob) })), want: invalid },
+  {
+    name: 'with a wrong one',
+    as: 'nobody',
+    call: signIn((bob) => ({ passcode: wrong(bob) })),
+    want: invalid,
+  },
+  {
+    name: 'with a right one',
+    as: 'nobody',
+    call: signIn((bob) => ({ passcode: next(bob) })),
+    want: signedIn,
+  },
+  {
+    name: 'with the same again',
+    as: 'nobody',
+    call: signIn((bob) => ({ passcode: current(bob) })),
+    want: invalid,
+  },
   {
     name: 'with blanks between its digits',
     as: 'nobody',
@@ -219,7 +272,12 @@ const CASES: readonly Case[] = [
   },
   // New codes
   { name: 'new codes for a used passcode', as: 'bob', call: regenerate(current), want: invalid },
-  { name: 'an administrator makes codes for nobody else', as: 'ada', call: regenerate(next), want: denied },
+  {
+    name: 'an administrator makes codes for nobody else',
+    as: 'ada',
+    call: regenerate(next),
+    want: denied,
+  },
   { name: 'new codes', as: 'bob', call: regenerate(next), want: { message: tenCodes } },
   // Turning it off
   {
@@ -228,7 +286,12 @@ const CASES: readonly Case[] = [
     call: disable((bob) => ({ password: 'wrong horse', passcode: next(bob) })),
     want: refused('Unauthenticated', 'BAD_CREDENTIALS'),
   },
-  { name: 'without a code', as: 'bob', call: disable(() => ({ password: PASSWORD })), want: invalid },
+  {
+    name: 'without a code',
+    as: 'bob',
+    call: disable(() => ({ password: PASSWORD })),
+    want: invalid,
+  },
   { name: 'as somebody else', as: 'carol', call: disable(nothing), want: denied },
   {
     name: 'with the password and the code that the wrong password did not use up',
@@ -248,7 +311,8 @@ describe.each(PROTOCOLS)('a second factor by %s', (protocol) => {
   beforeAll(async () => {
     server = await startTestServer({ clock: bob.clock })
     const cast = await inviteCast(server.url)
-    for (const who of ['ada', 'bob', 'carol'] as const) authorization.set(who, cast[who].authorization)
+    for (const who of ['ada', 'bob', 'carol'] as const)
+      authorization.set(who, cast[who].authorization)
     authorization.set('bob: all', `Bearer ${await createToken(server.url, cast.bob, ['all'])}`)
   })
   afterAll(() => server.stop())
@@ -256,7 +320,9 @@ describe.each(PROTOCOLS)('a second factor by %s', (protocol) => {
   it.each(CASES)('$name ($as)', async ({ as, call: prepare, want }) => {
     const outcome = await invoke(server.url, protocol, prepare(bob), authorization.get(as))
     expect(outcome).toEqual(
-      'message' in want ? { message: expect.objectContaining(want.message) } : expect.objectContaining(want),
+      'message' in want
+        ? { message: expect.objectContaining(want.message) }
+        : expect.objectContaining(want),
     )
     if ('message' in outcome) Object.assign(bob, outcome.message)
   })
@@ -265,8 +331,13 @@ describe.each(PROTOCOLS)('a second factor by %s', (protocol) => {
 describe('the table of cases', () => {
   it('covers every method of the service', () => {
     const covered = new Set<DescMethod>(
-      CASES.map(({ call: prepare }) => prepare({ clock: testClock(), secret: 'AAAA', recoveryCodes: [] }).method),
+      CASES.map(
+        ({ call: prepare }) =>
+          prepare({ clock: testClock(), secret: 'AAAA', recoveryCodes: [] }).method,
+      ),
     )
-    expect(TwoFactorService.methods.filter((one) => !covered.has(one)).map(({ name }) => name)).toEqual([])
+    expect(
+      TwoFactorService.methods.filter((one) => !covered.has(one)).map(({ name }) => name),
+    ).toEqual([])
   })
 })

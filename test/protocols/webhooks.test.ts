@@ -6,7 +6,14 @@ import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Actor, type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../support/server.ts'
 import { call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
@@ -37,7 +44,10 @@ const restMemo = async (name: string, { authorization }: Actor) =>
 describe('the webhooks of an account', () => {
   it('are told of what happens to its memos, by whomever, in a form that a library verifies', async () => {
     const { ada, bob, carol } = cast
-    const { name: webhook } = await usersAs(bob).createUserWebhook({ parent: PARENT, webhook: { url: receiver.url } })
+    const { name: webhook } = await usersAs(bob).createUserWebhook({
+      parent: PARENT,
+      webhook: { url: receiver.url },
+    })
     const { signingSecret } = await usersAs(bob).getUserWebhookSigningSecret({ name: webhook })
     const told = async () => {
       const { headers, body } = await receiver.next()
@@ -49,14 +59,27 @@ describe('the webhooks of an account', () => {
       }
     }
 
-    const { name } = await memosAs(bob).createMemo({ memo: { content: 'one #tag', visibility: Visibility.PUBLIC } })
+    const { name } = await memosAs(bob).createMemo({
+      memo: { content: 'one #tag', visibility: Visibility.PUBLIC },
+    })
     const created = await told()
-    expect(created).toMatchObject({ type: 'memo.created', activityType: 'memos.memo.created', creator: PARENT })
+    expect(created).toMatchObject({
+      type: 'memo.created',
+      activityType: 'memos.memo.created',
+      creator: PARENT,
+    })
     // What REST shows may hold fields that proto3 JSON leaves out, and nothing else than is sent.
     expect(await restMemo(name, bob)).toMatchObject(created.memo)
 
-    await memosAs(ada).updateMemo({ memo: { name, content: 'two' }, updateMask: { paths: ['content'] } })
-    expect(await told()).toMatchObject({ type: 'memo.updated', creator: PARENT, memo: { name, content: 'two' } })
+    await memosAs(ada).updateMemo({
+      memo: { name, content: 'two' },
+      updateMask: { paths: ['content'] },
+    })
+    expect(await told()).toMatchObject({
+      type: 'memo.updated',
+      creator: PARENT,
+      memo: { name, content: 'two' },
+    })
 
     const comment = await memosAs(carol).createMemoComment({ name, comment: { content: 'well' } })
     const commented = await told()
@@ -83,7 +106,10 @@ describe('the webhooks of an account', () => {
 
   it('are told nothing of a change that is refused', async () => {
     const { bob, carol } = cast
-    const { name: webhook } = await usersAs(bob).createUserWebhook({ parent: PARENT, webhook: { url: receiver.url } })
+    const { name: webhook } = await usersAs(bob).createUserWebhook({
+      parent: PARENT,
+      webhook: { url: receiver.url },
+    })
     const memo = { memoId: 'taken', memo: { content: 'x' } }
     await memosAs(carol).createMemo(memo)
     await expect(memosAs(bob).createMemo(memo)).rejects.toThrow()
@@ -98,8 +124,18 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     ['no URL', {}, 'INVALID_WEBHOOK_URL', {}],
     ['another scheme', { url: 'file:///etc/passwd' }, 'INVALID_WEBHOOK_URL', {}],
     ['a private address', { url: 'http://10.1.2.3/' }, 'BLOCKED_ADDRESS', { host: '10.1.2.3' }],
-    ['metadata of a cloud', { url: 'http://[::ffff:a9fe:a9fe]/' }, 'BLOCKED_ADDRESS', { host: '[::ffff:a9fe:a9fe]' }],
-    ['a bad secret', { url: 'http://127.0.0.1/', signingSecret: 'whsec_AA==' }, 'INVALID_SIGNING_SECRET', {}],
+    [
+      'metadata of a cloud',
+      { url: 'http://[::ffff:a9fe:a9fe]/' },
+      'BLOCKED_ADDRESS',
+      { host: '[::ffff:a9fe:a9fe]' },
+    ],
+    [
+      'a bad secret',
+      { url: 'http://127.0.0.1/', signingSecret: 'whsec_AA==' },
+      'INVALID_SIGNING_SECRET',
+      {},
+    ],
   ])('refuses %s', async (_, webhook, reason, metadata) => {
     const made = call(
       method.createUserWebhook,
@@ -118,7 +154,12 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const webhook = { url: receiver.url, displayName: 'old' }
     const { name } = await usersAs(cast.bob).createUserWebhook({ parent: PARENT, webhook })
     const changes = { displayName: 'new' }
-    const update = call(method.updateUserWebhook, { webhook: { name, ...changes } }, `PATCH /api/v1/${name}`, changes)
+    const update = call(
+      method.updateUserWebhook,
+      { webhook: { name, ...changes } },
+      `PATCH /api/v1/${name}`,
+      changes,
+    )
     expect(await invoke(server.url, protocol, update, cast.bob.authorization)).toMatchObject({
       message: { name, url: receiver.url, displayName: 'new' },
     })

@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { callUnary } from '../clients/grpc-client.ts'
-import { inviteCast, RPC_PROTOCOLS, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import {
+  inviteCast,
+  RPC_PROTOCOLS,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../support/server.ts'
 
 let server: TestServer
 
@@ -83,7 +89,9 @@ describe('guesses over Git', () => {
     let last: Response | undefined
     for (let i = 0; i < 40 && last?.status !== 429; i++) {
       const authorization = `Basic ${Buffer.from(`carol:guess ${i}`).toString('base64')}`
-      last = await fetch(`${server.url}/bob/site.git/info/refs?service=git-upload-pack`, { headers: { authorization } })
+      last = await fetch(`${server.url}/bob/site.git/info/refs?service=git-upload-pack`, {
+        headers: { authorization },
+      })
       await last.text()
     }
     expect(last?.status).toBe(429)

@@ -5,27 +5,46 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addonKey, cacheFolder, publish, restore } from '../../scripts/setup/addon-cache.mjs'
 
 describe('addonKey', () => {
-  const parts = { name: 'nodegit', version: '0.28.0', abi: '115', platform: 'linux', arch: 'x64', libc: 'glibc' }
+  const parts = {
+    name: 'nodegit',
+    version: '0.28.0',
+    abi: '115',
+    platform: 'linux',
+    arch: 'x64',
+    libc: 'glibc',
+  }
 
   it('names the package, its version and the platform', () => {
     expect(addonKey(parts)).toBe('nodegit-0.28.0-abi115-linux-x64-glibc')
   })
 
-  it.each([{ version: '0.28.1' }, { abi: '127' }, { platform: 'darwin' }, { arch: 'arm64' }, { libc: 'musl' }])(
-    'is another one for $version$abi$platform$arch$libc',
-    (change) => {
-      expect(addonKey({ ...parts, ...change })).not.toBe(addonKey(parts))
-    },
-  )
+  it.each([
+    { version: '0.28.1' },
+    { abi: '127' },
+    { platform: 'darwin' },
+    { arch: 'arm64' },
+    { libc: 'musl' },
+  ])('is another one for $version$abi$platform$arch$libc', (change) => {
+    expect(addonKey({ ...parts, ...change })).not.toBe(addonKey(parts))
+  })
 })
 
 describe('cacheFolder', () => {
   it.each([
     { env: { HOME: '/home/alice' }, folder: '/home/alice/.cache/branchline/addons' },
-    { env: { HOME: '/home/alice', XDG_CACHE_HOME: '/var/cache/alice' }, folder: '/var/cache/alice/branchline/addons' },
+    {
+      env: { HOME: '/home/alice', XDG_CACHE_HOME: '/var/cache/alice' },
+      folder: '/var/cache/alice/branchline/addons',
+    },
     // Two rows that the XDG Base Directory Specification asks to be treated as unset.
-    { env: { HOME: '/home/alice', XDG_CACHE_HOME: '' }, folder: '/home/alice/.cache/branchline/addons' },
-    { env: { HOME: '/home/alice', XDG_CACHE_HOME: 'cache' }, folder: '/home/alice/.cache/branchline/addons' },
+    {
+      env: { HOME: '/home/alice', XDG_CACHE_HOME: '' },
+      folder: '/home/alice/.cache/branchline/addons',
+    },
+    {
+      env: { HOME: '/home/alice', XDG_CACHE_HOME: 'cache' },
+      folder: '/home/alice/.cache/branchline/addons',
+    },
   ])('is $folder for $env', ({ env, folder }) => {
     expect(cacheFolder(env)).toBe(folder)
   })

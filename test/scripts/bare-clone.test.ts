@@ -7,7 +7,8 @@ import { withFolder } from '../support/process.ts'
 
 it('Buf says in a clone without packages what is missing', () =>
   withFolder(async (clone) => {
-    for (const name of ['buf.yaml', 'proto']) cpSync(join(ROOT, name), join(clone, name), { recursive: true })
+    for (const name of ['buf.yaml', 'proto'])
+      cpSync(join(ROOT, name), join(clone, name), { recursive: true })
     const buf = join(ROOT, 'node_modules', '.bin', 'buf')
     const { status, stderr } = spawnSync(buf, ['build'], { cwd: clone, encoding: 'utf8' })
     expect(status).not.toBe(0)

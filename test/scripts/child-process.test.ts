@@ -8,7 +8,10 @@ const module = new URL('../../scripts/setup/child-process.mjs', import.meta.url)
 
 describe('run', () => {
   it('joins both outputs and gives nothing to read', async () => {
-    expect(await run('sh', ['-c', 'echo out; echo err >&2; cat'])).toEqual({ code: 0, output: 'out\nerr\n' })
+    expect(await run('sh', ['-c', 'echo out; echo err >&2; cat'])).toEqual({
+      code: 0,
+      output: 'out\nerr\n',
+    })
   })
 
   it.each([
@@ -20,7 +23,10 @@ describe('run', () => {
   })
 
   it('hands arguments over as they are', async () => {
-    expect(await run('printf', ['%s|', 'a b', '$HOME', "'"])).toEqual({ code: 0, output: "a b|$HOME|'|" })
+    expect(await run('printf', ['%s|', 'a b', '$HOME', "'"])).toEqual({
+      code: 0,
+      output: "a b|$HOME|'|",
+    })
   })
 
   it('finds the binaries of the project', async () => {
@@ -42,12 +48,22 @@ describe('a command whose parent ends', () => {
   const holder = `require('node:net').connect(+process.argv[1], '127.0.0.1').resume()`
   const runner = `import(process.argv[1]).then(({ run }) => run('sh', ['-c', '"$0" -e "$1" "$2"; true', ...process.argv.slice(2)]))`
 
-  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('by %s ends too, with its children', async (signal) => {
-    const parent = spawn(process.execPath, ['-e', runner, module, process.execPath, holder, String(port)])
-    const [connection] = await once(server, 'connection')
-    connection.resume().on('error', () => {})
-    parent.kill(signal)
-    const [[, endedBy]] = await Promise.all([once(parent, 'exit'), once(connection, 'close')])
-    expect(endedBy).toBe(signal)
-  })
+  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
+    'by %s ends too, with its children',
+    async (signal) => {
+      const parent = spawn(process.execPath, [
+        '-e',
+        runner,
+        module,
+        process.execPath,
+        holder,
+        String(port),
+      ])
+      const [connection] = await once(server, 'connection')
+      connection.resume().on('error', () => {})
+      parent.kill(signal)
+      const [[, endedBy]] = await Promise.all([once(parent, 'exit'), once(connection, 'close')])
+      expect(endedBy).toBe(signal)
+    },
+  )
 })

@@ -25,7 +25,11 @@ describe('the differences between two folders', () => {
     ['none when they hold the same files', () => {}, []],
     ['a file that changed', () => write('found/v1/b.ts', 'B'), ['out of date: v1/b.ts']],
     ['a file that is not there', () => write('wanted/c.ts', 'c'), ['missing: c.ts']],
-    ['a file that nothing generates any more', () => write('found/v1/c.ts', 'c'), ['left over: v1/c.ts']],
+    [
+      'a file that nothing generates any more',
+      () => write('found/v1/c.ts', 'c'),
+      ['left over: v1/c.ts'],
+    ],
   ])('are %s', (_, change, lines) => {
     change()
     expect(differences(join(folder, 'wanted'), join(folder, 'found'))).toEqual(lines)

@@ -6,7 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { run } from '../../scripts/setup/child-process.mjs'
 import { withLock } from '../../scripts/setup/lock.mjs'
 
-/** Takes the lock in argv[1], then makes and removes the folder argv[2] some times: two at once would trip over each other's folder. */
+/**
+ * Takes the lock in argv[1], then makes and removes the folder argv[2] some times: two at once
+ * would trip over each other's folder.
+ */
 const visitor = `
 const { mkdirSync, rmdirSync } = require('node:fs')
 const [, module, lock, folder] = process.argv
@@ -57,7 +60,9 @@ describe('withLock', () => {
 
   it('waits for a process that is alive, and names it', async () => {
     writeFileSync(lock, String(process.ppid))
-    await expect(withLock(lock, refuseToWait, async () => 'result')).rejects.toThrow(`waits for ${process.ppid}`)
+    await expect(withLock(lock, refuseToWait, async () => 'result')).rejects.toThrow(
+      `waits for ${process.ppid}`,
+    )
   })
 
   it.each([

@@ -2,9 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { fingerprint } from '../../scripts/setup/npm-packages.mjs'
 
 describe('the fingerprint of installed packages', () => {
-  const manifest = { scripts: { test: 'a' }, dependencies: { pino: '1.0.0' }, overrides: { nan: '2.0.0' } }
-  const sources = { lock: '{}', manifest: JSON.stringify(manifest), nodeVersion: 'v20.20.2', platform: 'linux-x64' }
-  const withManifest = (change: object) => ({ ...sources, manifest: JSON.stringify({ ...manifest, ...change }) })
+  const manifest = {
+    scripts: { test: 'a' },
+    dependencies: { pino: '1.0.0' },
+    overrides: { nan: '2.0.0' },
+  }
+  const sources = {
+    lock: '{}',
+    manifest: JSON.stringify(manifest),
+    nodeVersion: 'v20.20.2',
+    platform: 'linux-x64',
+  }
+  const withManifest = (change: object) => ({
+    ...sources,
+    manifest: JSON.stringify({ ...manifest, ...change }),
+  })
 
   it.each([
     ['the lock file', { ...sources, lock: '{ "lockfileVersion": 3 }' }],

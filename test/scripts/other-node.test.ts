@@ -17,11 +17,16 @@ const runScript = (args: readonly string[], env: Record<string, string> = {}) =>
 }
 
 describe('the tests on another Node', () => {
-  it.each([[[]], [['18']], [['24.19.0']], [['__proto__']]])('ask for a version that they know, given %j', (args) => {
-    const { status, stderr } = runScript(args)
-    expect(status).toBe(1)
-    expect(stderr).toBe('FAIL Say on which Node to test, 22 or 24, such as `npm run test:node -- 22`.\n')
-  })
+  it.each([[[]], [['18']], [['24.19.0']], [['__proto__']]])(
+    'ask for a version that they know, given %j',
+    (args) => {
+      const { status, stderr } = runScript(args)
+      expect(status).toBe(1)
+      expect(stderr).toBe(
+        'FAIL Say on which Node to test, 22 or 24, such as `npm run test:node -- 22`.\n',
+      )
+    },
+  )
 
   it('say that Python is missing', () =>
     withFolder(async (folder) => {
@@ -30,7 +35,9 @@ describe('the tests on another Node', () => {
       for (const name of ['sh', 'cat']) symlinkSync(join('/bin', name), join(programs, name))
       const { status, stderr } = runScript(['24'], { XDG_CACHE_HOME: folder, PATH: programs })
       expect(status).toBe(1)
-      expect(stderr).toMatch(/FAIL .* comes by pip, .*: install python3 and python3-pip, then try again\.\n$/)
+      expect(stderr).toMatch(
+        /FAIL .* comes by pip, .*: install python3 and python3-pip, then try again\.\n$/,
+      )
       expect(existsSync(join(folder, 'branchline', 'nodes'))).toBe(false)
     }))
 
@@ -68,7 +75,9 @@ describe('a copy of a clone', () => {
     }))
 
   it('has a folder of its own for each clone and each version', () => {
-    const folders = ['/a', '/b'].flatMap((clone) => ['22.20.0', '24.19.0'].map((version) => copyFolder(version, clone)))
+    const folders = ['/a', '/b'].flatMap((clone) =>
+      ['22.20.0', '24.19.0'].map((version) => copyFolder(version, clone)),
+    )
     expect(new Set(folders).size).toBe(4)
   })
 })

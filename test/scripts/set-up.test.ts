@@ -27,8 +27,13 @@ describe('a version of Node', () => {
   })
 
   it('that package.json declares as the oldest of its line is tested, and the one before it is not', () => {
-    const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-    const oldest = [...engines.node.matchAll(/(\d+)\.(\d+)/g)].map(([, major, minor]) => [Number(major), Number(minor)])
+    const { engines } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    )
+    const oldest = [...engines.node.matchAll(/(\d+)\.(\d+)/g)].map(([, major, minor]) => [
+      Number(major),
+      Number(minor),
+    ])
     expect(oldest).toHaveLength(2)
     for (const [major = 0, minor = 0] of oldest) {
       expect(judgeNode(`v${major}.${minor}.0`)).toEqual({})

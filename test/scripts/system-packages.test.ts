@@ -28,7 +28,9 @@ describe('the plan for missing system packages', () => {
 
   it('is to stop with one command for all of them as anyone else on Debian', () => {
     const plan = planPackages({ required, optional, hasApt: true, isRoot: false })
-    expect(plan).toEqual({ stop: expect.stringContaining(aptCommand(['make', 'libssl-dev', 'chromium'])) })
+    expect(plan).toEqual({
+      stop: expect.stringContaining(aptCommand(['make', 'libssl-dev', 'chromium'])),
+    })
   })
 
   it('is to go on as anyone else on Debian when tests alone need them, with the command for them', () => {
@@ -50,7 +52,8 @@ describe('the plan for missing system packages', () => {
 describe('npm test as another user than root, on a Debian without the packages of tests', () => {
   it('prints the command and goes on', () =>
     withFolder(async (folder) => {
-      // The path has what is needed to ask, and nothing else: not even the packages that this machine has.
+      // The path has what is needed to ask, and nothing else: not even the packages that this
+      // machine has.
       for (const name of ['sh', 'cat']) symlinkSync(join('/bin', name), join(folder, name))
       writeFileSync(join(folder, 'apt-get'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
       const module = new URL('../../scripts/setup/system-packages.mjs', import.meta.url).href
@@ -59,11 +62,17 @@ describe('npm test as another user than root, on a Debian without the packages o
         const { ensureSystemPackages, testPackages } = await import('${module}')
         const optional = testPackages.filter(({ command }) => command !== undefined)
         console.log(await ensureSystemPackages({ required: [], optional }, console.log))`
-      const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-        encoding: 'utf8',
-        env: { PATH: folder },
-      })
-      const names = testPackages.filter(({ command }) => command !== undefined).map(({ name }) => name)
+      const { status, stdout } = spawnSync(
+        process.execPath,
+        ['--input-type=module', '-e', script],
+        {
+          encoding: 'utf8',
+          env: { PATH: folder },
+        },
+      )
+      const names = testPackages
+        .filter(({ command }) => command !== undefined)
+        .map(({ name }) => name)
       expect(status).toBe(0)
       expect(stdout).toContain(`  ${aptCommand(names)}\n`)
       expect(stdout).toContain(`not here: ${names.join(', ')}\n`)
@@ -76,11 +85,15 @@ describe('what tests are skipped without', () => {
 
   it('is what npm test installs', () => {
     const folder = fileURLToPath(new URL('..', import.meta.url))
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'))
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.test.ts'),
+    )
     const programs = files.flatMap((name) =>
       [...readFileSync(join(folder, name), 'utf8').matchAll(asked)].map(([, program]) => program),
     )
     expect(new Set(programs)).toEqual(new Set(['chromium', 'curl', 'gpg', 'ssh-keygen']))
-    expect(testPackages.map(({ command }) => command)).toEqual(expect.arrayContaining([...new Set(programs), 'bwrap']))
+    expect(testPackages.map(({ command }) => command)).toEqual(
+      expect.arrayContaining([...new Set(programs), 'bwrap']),
+    )
   })
 })

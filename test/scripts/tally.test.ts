@@ -4,7 +4,10 @@ import { addTallies, summaryLine, tallyVitest } from '../../scripts/checks/tally
 const folder = '/clone'
 
 function file(name: string, status: string, tests: Record<string, string>, message = '') {
-  const assertionResults = Object.entries(tests).map(([fullName, state]) => ({ fullName, status: state }))
+  const assertionResults = Object.entries(tests).map(([fullName, state]) => ({
+    fullName,
+    status: state,
+  }))
   return { name: `${folder}/test/${name}`, status, message, assertionResults }
 }
 
@@ -15,7 +18,9 @@ function tally(code: number | null, ...testResults: object[]) {
 describe('the tally of a Vitest run', () => {
   it('counts each test once', () => {
     const states = { ' a b': 'passed', ' a c': 'failed', ' a d': 'skipped', ' a e': 'todo' }
-    expect(tally(1, file('a.test.ts', 'failed', states), file('b.test.ts', 'passed', { x: 'passed' }))).toEqual({
+    expect(
+      tally(1, file('a.test.ts', 'failed', states), file('b.test.ts', 'passed', { x: 'passed' })),
+    ).toEqual({
       passed: 2,
       failures: ['test/a.test.ts > a c'],
       skipped: 2,
@@ -23,15 +28,39 @@ describe('the tally of a Vitest run', () => {
   })
 
   it.each([
-    ['a file that does not load', tally(1, file('a.test.ts', 'failed', {}, 'no such module')), 'no such module'],
+    [
+      'a file that does not load',
+      tally(1, file('a.test.ts', 'failed', {}, 'no such module')),
+      'no such module',
+    ],
     // A hook before all tests of a group throws: Vitest skips the tests and fails the file.
-    ['a hook that throws', tally(1, file('a.test.ts', 'failed', { x: 'skipped' })), 'test/a.test.ts'],
-    ['a test that never ended', tally(1, file('a.test.ts', 'passed', { x: 'pending' })), 'x (did not end)'],
-    ['an error outside of every test', tally(1, file('a.test.ts', 'passed', { x: 'passed' })), 'exit code 1'],
-    ['an end by a signal', tally(null, file('a.test.ts', 'passed', { x: 'passed' })), 'exit code null'],
+    [
+      'a hook that throws',
+      tally(1, file('a.test.ts', 'failed', { x: 'skipped' })),
+      'test/a.test.ts',
+    ],
+    [
+      'a test that never ended',
+      tally(1, file('a.test.ts', 'passed', { x: 'pending' })),
+      'x (did not end)',
+    ],
+    [
+      'an error outside of every test',
+      tally(1, file('a.test.ts', 'passed', { x: 'passed' })),
+      'exit code 1',
+    ],
+    [
+      'an end by a signal',
+      tally(null, file('a.test.ts', 'passed', { x: 'passed' })),
+      'exit code null',
+    ],
     ['a report without tests', tally(0), 'without a report'],
     ['no report', tallyVitest({ report: undefined, code: 0, folder }), 'without a report'],
-    ['a report that is cut short', tallyVitest({ report: '{"testResults":[{', code: 1, folder }), 'without a report'],
+    [
+      'a report that is cut short',
+      tallyVitest({ report: '{"testResults":[{', code: 1, folder }),
+      'without a report',
+    ],
   ])('counts %s as one failure', (_, { failures }, failure) => {
     expect(failures).toEqual([expect.stringContaining(failure)])
   })

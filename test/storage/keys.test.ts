@@ -14,7 +14,11 @@ import {
 } from '../../src/storage/accounts/public-keys.ts'
 import { type Db, openDatabase } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
-import { findDeployKey, hasDeployKeyTitle, listDeployKeys } from '../../src/storage/repos/deploy-keys.ts'
+import {
+  findDeployKey,
+  hasDeployKeyTitle,
+  listDeployKeys,
+} from '../../src/storage/repos/deploy-keys.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db
@@ -33,7 +37,8 @@ describe('keys', () => {
       await findKeyByFingerprint(watched, 'SHA256:x')
       await hasPublicKeyTitle(watched, 1, 'work')
     })
-    const byFingerprint = 'SEARCH public_keys USING INDEX sqlite_autoindex_public_keys_1 (fingerprint=?)'
+    const byFingerprint =
+      'SEARCH public_keys USING INDEX sqlite_autoindex_public_keys_1 (fingerprint=?)'
     expect(plans).toEqual([
       ['SEARCH public_keys USING INDEX public_keys_of_user (user_id=?)'],
       ['SEARCH public_keys USING COVERING INDEX public_keys_of_user (user_id=?)'],
@@ -81,7 +86,9 @@ describe('keys', () => {
     })
     expect(plans).toEqual([
       ['SEARCH public_keys USING INDEX sqlite_autoindex_public_keys_1 (fingerprint=?)'],
-      expect.arrayContaining(['SEARCH part USING INDEX gpg_keys_by_key_id (user_id=? AND key_id=?)']),
+      expect.arrayContaining([
+        'SEARCH part USING INDEX gpg_keys_by_key_id (user_id=? AND key_id=?)',
+      ]),
     ])
     expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
   })

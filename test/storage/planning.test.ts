@@ -62,8 +62,12 @@ describe('labels', () => {
       transaction(db, (tx) => insertLabel(tx, of, label))
     const { id } = await insert(owner())
     expect(await findLabel(db, acme, id)).toBeUndefined()
-    await expect(insert({ repository_id: null, organization_id: null })).rejects.toThrow('labels_owner')
-    await expect(insert({ repository_id: repositoryId, organization_id: 1 })).rejects.toThrow('labels_owner')
+    await expect(insert({ repository_id: null, organization_id: null })).rejects.toThrow(
+      'labels_owner',
+    )
+    await expect(insert({ repository_id: repositoryId, organization_id: 1 })).rejects.toThrow(
+      'labels_owner',
+    )
   })
 
   it('go with their repository', async () => {
@@ -130,9 +134,17 @@ describe('statuses of a commit', () => {
 
   it('are read in the order of an index', async () => {
     const plans = await plansOf(db, (watched) =>
-      listCommitStatuses(watched, commitOf('1'), { state: undefined, order: 'newest first' }, 0, 30),
+      listCommitStatuses(
+        watched,
+        commitOf('1'),
+        { state: undefined, order: 'newest first' },
+        0,
+        30,
+      ),
     )
-    expect(plans).toEqual([['SEARCH commit_statuses USING PRIMARY KEY (repository_id=? AND commit_id=?)']])
+    expect(plans).toEqual([
+      ['SEARCH commit_statuses USING PRIMARY KEY (repository_id=? AND commit_id=?)'],
+    ])
   })
 
   it('cost as much as there are contexts when they are combined, however many came before', async () => {
@@ -141,7 +153,8 @@ describe('statuses of a commit', () => {
       await listLatestCommitStatuses(watched, commitOf('1'), 0, 30)
     })
     const contexts = 'SEARCH contexts USING PRIMARY KEY (repository_id=? AND commit_id=?)'
-    const status = 'SEARCH commit_statuses USING PRIMARY KEY (repository_id=? AND commit_id=? AND number=?)'
+    const status =
+      'SEARCH commit_statuses USING PRIMARY KEY (repository_id=? AND commit_id=? AND number=?)'
     expect(plans).toEqual([
       [contexts, 'USE TEMP B-TREE FOR GROUP BY'],
       [contexts, status, 'USE TEMP B-TREE FOR ORDER BY'],
@@ -150,7 +163,8 @@ describe('statuses of a commit', () => {
 
   it('are numbered by commit, and the newest of a context is its latest', async () => {
     await transaction(db, async (tx) => {
-      for (const state of ['failure', 'success'] as const) await insertCommitStatus(tx, status('2', 'ci', state))
+      for (const state of ['failure', 'success'] as const)
+        await insertCommitStatus(tx, status('2', 'ci', state))
       await insertCommitStatus(tx, status('2', 'lint'))
       await insertCommitStatus(tx, status('3', 'ci', 'failure'))
     })
@@ -166,10 +180,17 @@ describe('statuses of a commit', () => {
 
   it('are forgotten when they are old, unless they are the latest of their context', async () => {
     await transaction(db, async (tx) => {
-      for (const context of ['rare', 'ci', 'ci', 'ci']) await insertCommitStatus(tx, status('4', context))
+      for (const context of ['rare', 'ci', 'ci', 'ci'])
+        await insertCommitStatus(tx, status('4', context))
       await deleteOldCommitStatuses(tx, commitOf('4'), 2)
     })
-    const left = await listCommitStatuses(db, commitOf('4'), { state: undefined, order: 'oldest first' }, 0, 30)
+    const left = await listCommitStatuses(
+      db,
+      commitOf('4'),
+      { state: undefined, order: 'oldest first' },
+      0,
+      30,
+    )
     expect(left.map(({ number, context }) => [number, context])).toEqual([
       [1, 'rare'],
       [3, 'ci'],

@@ -69,7 +69,10 @@ export async function testApp(
   await migrate(db)
   const log = overrides.log ?? pino({ level: 'silent' })
   const keys = await loadInstanceKeys(db, clock)
-  const outbound = createOutbound({ allowedHosts: parseAllowedHosts('127.0.0.1'), ownAddresses: () => [] })
+  const outbound = createOutbound({
+    allowedHosts: parseAllowedHosts('127.0.0.1'),
+    ownAddresses: () => [],
+  })
   return {
     db,
     // Nothing is there: tests that need repositories bring their own.
@@ -118,7 +121,11 @@ export function testClock(): TestClock {
 export const PASSWORD = 'correct horse'
 
 /** Stores an account, an active one of role USER unless `fields` says otherwise. */
-export async function addUser(app: App, username: string, fields: Partial<NewUser> = {}): Promise<User> {
+export async function addUser(
+  app: App,
+  username: string,
+  fields: Partial<NewUser> = {},
+): Promise<User> {
   const now = Math.floor(app.clock.now() / 1000)
   const password_hash = await app.passwords.hash(PASSWORD)
   return transaction(app.db, async (tx) => {

@@ -3,8 +3,8 @@ import { type Actor, type Cast, createToken } from './server.ts'
 /**
  * Who makes a call, by a name for tables of cases.
  *
- * @param name `nobody`, one of the cast, a scope for bob by a token with that scope, or `public-only` for bob by a token with all
- *   scopes that sees public data only.
+ * @param name `nobody`, one of the cast, a scope for bob by a token with that scope, or
+ *   `public-only` for bob by a token with all scopes that sees public data only.
  */
 export async function callerNamed(
   url: string,

@@ -4,10 +4,21 @@ import type { Caller, SignedIn } from '../../src/domain/core/access.ts'
 import { Scopes } from '../../src/domain/core/scopes.ts'
 import { claimNames, type User } from '../../src/storage/accounts/users.ts'
 import type { Tx } from '../../src/storage/database/database.ts'
-import { insertOrganization, type NewOrganization } from '../../src/storage/organizations/organizations.ts'
+import {
+  insertOrganization,
+  type NewOrganization,
+} from '../../src/storage/organizations/organizations.ts'
 import type { TeamsTable } from '../../src/storage/organizations/teams.ts'
-import { insertPullRequest, type NewPullRequest, type PullRequest } from '../../src/storage/pulls/pull-requests.ts'
-import { insertRepository, type NewRepository, type Repository } from '../../src/storage/repos/repositories.ts'
+import {
+  insertPullRequest,
+  type NewPullRequest,
+  type PullRequest,
+} from '../../src/storage/pulls/pull-requests.ts'
+import {
+  insertRepository,
+  type NewRepository,
+  type Repository,
+} from '../../src/storage/repos/repositories.ts'
 import { LOCAL_PEER } from './app.ts'
 
 /** Somebody who is not signed in. */
@@ -15,18 +26,29 @@ export const ANYBODY: Caller = { kind: 'anonymous', peer: LOCAL_PEER }
 
 /** A user in a session. */
 export function session(user: User): SignedIn {
-  return { kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'session', sessionId: 'a session' } }
+  return {
+    kind: 'user',
+    peer: LOCAL_PEER,
+    user,
+    credential: { kind: 'session', sessionId: 'a session' },
+  }
 }
 
 /** A user by a token. */
 export function token(user: User, ...scopes: string[]): SignedIn {
-  return { ...session(user), credential: { kind: 'token', uuid: 'a token', scopes: Scopes.parse(scopes) } }
+  return {
+    ...session(user),
+    credential: { kind: 'token', uuid: 'a token', scopes: Scopes.parse(scopes) },
+  }
 }
 
 const TIMES = { create_time: 0, update_time: 0 }
 
 /** Stores an organisation, by way of rows, and returns its number. */
-export async function addOrganization(tx: Tx, organization: Partial<NewOrganization> & { name: string }) {
+export async function addOrganization(
+  tx: Tx,
+  organization: Partial<NewOrganization> & { name: string },
+) {
   const name_key = organization.name.toLowerCase()
   const { id } = await insertOrganization(tx, {
     name_key,
@@ -45,7 +67,9 @@ export async function addOrganization(tx: Tx, organization: Partial<NewOrganizat
 }
 
 /** What tests say of a team; its units are an object here. */
-export type TeamFields = Partial<Omit<Insertable<TeamsTable>, 'units'>> & { readonly units?: Record<string, string> }
+export type TeamFields = Partial<Omit<Insertable<TeamsTable>, 'units'>> & {
+  readonly units?: Record<string, string>
+}
 
 /** Stores a team of an organisation, by way of rows. */
 export async function addTeam(
@@ -103,7 +127,10 @@ export async function addRepository(
   return tx.selectFrom('repositories').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 }
 
-/** Stores a pull request, by way of rows: its head is a branch of the same repository that nobody else has, and need not be there. */
+/**
+ * Stores a pull request, by way of rows: its head is a branch of the same repository that nobody
+ * else has, and need not be there.
+ */
 export function addPull(
   tx: Tx,
   pull: Partial<NewPullRequest> & Pick<NewPullRequest, 'repository_id'>,

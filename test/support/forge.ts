@@ -24,7 +24,10 @@ export interface Forge {
   readonly rest: SendRest
   readonly ask: AskRest
   /** A service by gRPC, as somebody or as nobody. */
-  grpc<Service extends DescService>(service: Service, who?: Pick<Actor, 'authorization'>): Client<Service>
+  grpc<Service extends DescService>(
+    service: Service,
+    who?: Pick<Actor, 'authorization'>,
+  ): Client<Service>
   /** Makes sure that what is in the repositories is whole. */
   checkObjects(): Promise<void>
   stop(): Promise<void>
@@ -45,10 +48,19 @@ export async function openForge(options: TestServerOptions = {}): Promise<Forge>
     client,
     rest,
     ask: askBy(rest),
-    grpc: (service, who) => createClient(service, transportTo(server.url, 'gRPC', who?.authorization)),
+    grpc: (service, who) =>
+      createClient(service, transportTo(server.url, 'gRPC', who?.authorization)),
     async checkObjects() {
       for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
-        await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict', '--no-dangling')
+        await client.git(
+          '.',
+          '-C',
+          repositoryPath(server.app.git, id),
+          'fsck',
+          '--full',
+          '--strict',
+          '--no-dangling',
+        )
       }
     },
     async stop() {
@@ -76,5 +88,10 @@ export async function refusalOf(made: Promise<unknown>) {
     ),
   )
   const [info] = error.findDetails(ErrorInfoSchema)
-  return { code: Code[error.code], message: error.rawMessage, reason: info?.reason, metadata: info?.metadata }
+  return {
+    code: Code[error.code],
+    message: error.rawMessage,
+    reason: info?.reason,
+    metadata: info?.metadata,
+  }
 }

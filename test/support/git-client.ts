@@ -11,7 +11,8 @@ export interface GitClient {
   /** Where clones go. */
   readonly home: string
   /**
-   * Runs git in a folder below the home, or in the home itself with `.`, and returns what it printed.
+   * Runs git in a folder below the home, or in the home itself with `.`, and returns what it
+   * printed.
    *
    * @throws with what it printed on stderr when it fails.
    */
@@ -38,7 +39,10 @@ export async function openGitClient(name = 'Bob'): Promise<GitClient> {
     LC_ALL: 'C',
   }
   const git = async (folder: string, ...args: string[]) => {
-    const { stdout } = await run('git', ['-C', join(home, folder), ...args], { env, maxBuffer: 64 * 1024 * 1024 })
+    const { stdout } = await run('git', ['-C', join(home, folder), ...args], {
+      env,
+      maxBuffer: 64 * 1024 * 1024,
+    })
     return stdout.trimEnd()
   }
   return {

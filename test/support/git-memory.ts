@@ -28,7 +28,11 @@ export function watchGitMemory(): MemoryWatch {
     peakTotal = Math.max(peakTotal, total)
   }
   const timer = setInterval(sample, SAMPLE_INTERVAL_MS)
-  return { peakBytes: () => peak, peakTotalBytes: () => peakTotal, stop: () => clearInterval(timer) }
+  return {
+    peakBytes: () => peak,
+    peakTotalBytes: () => peakTotal,
+    stop: () => clearInterval(timer),
+  }
 }
 
 function descendantsOf(pid: number): number[] {

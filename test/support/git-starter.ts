@@ -10,7 +10,9 @@ const PATIENCE = { timeout: 20_000, interval: 5 }
 export const eventually = <T>(check: () => T): Promise<T> => vi.waitFor(check, PATIENCE)
 
 /** Starts what starts gits for this process, and waits until it does. */
-export async function readyGitStarter(warn: (message: string) => void = () => {}): Promise<GitStarter> {
+export async function readyGitStarter(
+  warn: (message: string) => void = () => {},
+): Promise<GitStarter> {
   const starter = startGitStarter(GIT_STARTER, warn)
   await eventually(() => {
     if (starter.readyLines < 64) throw new Error('not ready')
@@ -29,7 +31,10 @@ export async function testGitStarter(warn?: (message: string) => void): Promise<
 export function childrenOf(pid: number): number[] {
   const tasks = readdirSync(`/proc/${pid}/task`)
   return tasks.flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number),
   )
 }
 

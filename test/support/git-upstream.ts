@@ -11,7 +11,10 @@ import { createGunzip } from 'node:zlib'
 export interface GitUpstream {
   /** URL of the repository. */
   readonly url: string
-  /** What was asked, `METHOD path`, with the value of the Authorization header behind it if there was one. */
+  /**
+   * What was asked, `METHOD path`, with the value of the Authorization header behind it if there
+   * was one.
+   */
   readonly asked: readonly string[]
   /** Answers requests in its own way from now on; returns whether it did. */
   intercept: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
@@ -39,7 +42,11 @@ export async function startGitUpstream(): Promise<GitUpstream> {
   const repository = join(folder, 'engine.git')
   execFileSync('git', ['init', '-q', '--bare', '-b', 'main', repository], { env: ENVIRONMENT })
   const git = (...args: string[]) =>
-    execFileSync('git', ['-C', repository, ...args], { env: ENVIRONMENT, encoding: 'utf8', stdio: 'pipe' }).trimEnd()
+    execFileSync('git', ['-C', repository, ...args], {
+      env: ENVIRONMENT,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trimEnd()
   const asked: string[] = []
   const server = createServer((request, response) => {
     const { authorization } = request.headers
@@ -73,7 +80,11 @@ export async function startGitUpstream(): Promise<GitUpstream> {
 }
 
 /** The half of the smart protocol that clients fetch from (gitprotocol-http(5)). */
-export function serve(repository: string, request: IncomingMessage, response: ServerResponse): void {
+export function serve(
+  repository: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const isAdvertisement = request.url?.endsWith('/info/refs?service=git-upload-pack')
   if (!isAdvertisement && !request.url?.endsWith('/git-upload-pack')) {
     response.writeHead(404).end()

@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process'
 
-/** A file of a tree: its content, or mode and content, or mode and the id of an object; null removes it. */
+/**
+ * A file of a tree: its content, or mode and content, or mode and the id of an object; null removes
+ * it.
+ */
 export type ScriptedFile =
   | string
   | Buffer
@@ -53,7 +56,8 @@ function fileLine(path: string, file: ScriptedFile): string | Buffer {
   const quoted = JSON.stringify(path).replaceAll('\xff', '\\377')
   if (file === null) return `D ${quoted}\n`
   if (typeof file === 'object' && 'id' in file) return `M ${file.mode} ${file.id} ${quoted}\n`
-  const [mode, content] = typeof file === 'object' && 'mode' in file ? [file.mode, file.content] : ['100644', file]
+  const [mode, content] =
+    typeof file === 'object' && 'mode' in file ? [file.mode, file.content] : ['100644', file]
   return Buffer.concat([Buffer.from(`M ${mode} inline ${quoted}\n`), data(content)])
 }
 

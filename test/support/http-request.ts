@@ -19,19 +19,37 @@ export interface HttpCall {
 }
 
 /** Sends a request over HTTP/1.1, on a connection of its own. */
-export function sendHttp1(url: string, { method = 'GET', headers = {}, body, from }: HttpCall): Promise<HttpAnswer> {
+export function sendHttp1(
+  url: string,
+  { method = 'GET', headers = {}, body, from }: HttpCall,
+): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false, ...(from !== undefined && { localAddress: from }) })
+    const sent = request(url, {
+      method,
+      headers,
+      agent: false,
+      ...(from !== undefined && { localAddress: from }),
+    })
     sent.on('error', reject)
     sent.on('response', async (response) => {
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: await text(response) })
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: await text(response),
+      })
     })
     sent.end(body)
   })
 }
 
-/** Sends a request over HTTP/2 in clear text, on a connection of its own; pseudo-headers may be given. */
-export async function sendHttp2(url: string, { method = 'GET', headers = {}, body }: HttpCall): Promise<HttpAnswer> {
+/**
+ * Sends a request over HTTP/2 in clear text, on a connection of its own; pseudo-headers may be
+ * given.
+ */
+export async function sendHttp2(
+  url: string,
+  { method = 'GET', headers = {}, body }: HttpCall,
+): Promise<HttpAnswer> {
   const { origin, pathname, search } = new URL(url)
   const session = connect(origin)
   try {

@@ -35,10 +35,17 @@ export const UNARY_JSON_FORMS: ReadonlyMap<string, JsonForm> = new Map([
 /** Those of calls without side effects besides. */
 export const QUERY_JSON_FORMS: ReadonlyMap<string, JsonForm> = new Map([
   ['Connect GET', connectGet((json) => ({ message: json }))],
-  ['Connect GET in base64', connectGet((json) => ({ message: Buffer.from(json).toString('base64url'), base64: '1' }))],
+  [
+    'Connect GET in base64',
+    connectGet((json) => ({ message: Buffer.from(json).toString('base64url'), base64: '1' })),
+  ],
   [
     'Connect GET, compressed',
-    connectGet((json) => ({ message: gzipSync(json).toString('base64url'), base64: '1', compression: 'gzip' })),
+    connectGet((json) => ({
+      message: gzipSync(json).toString('base64url'),
+      base64: '1',
+      compression: 'gzip',
+    })),
   ],
 ])
 
@@ -91,7 +98,10 @@ const CONNECT_CODES = [
 
 interface ConnectError {
   readonly code: string
-  readonly details?: readonly { type: string; debug?: { reason: string; metadata?: Record<string, string> } }[]
+  readonly details?: readonly {
+    type: string
+    debug?: { reason: string; metadata?: Record<string, string> }
+  }[]
 }
 
 function connectOutcome(error: ConnectError | undefined, message: unknown): JsonOutcome {
@@ -102,7 +112,12 @@ function connectOutcome(error: ConnectError | undefined, message: unknown): Json
 
 const CONNECT_VERSION = { 'connect-protocol-version': '1' }
 
-async function connectPost(url: string, rpcPath: string, json: string, headers = {}): Promise<JsonOutcome> {
+async function connectPost(
+  url: string,
+  rpcPath: string,
+  json: string,
+  headers = {},
+): Promise<JsonOutcome> {
   const init = {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...CONNECT_VERSION, ...headers },
@@ -122,7 +137,12 @@ function connectGet(queryOf: (json: string) => Record<string, string>): JsonForm
   }
 }
 
-async function connectStream(url: string, rpcPath: string, json: string, headers = {}): Promise<JsonOutcome> {
+async function connectStream(
+  url: string,
+  rpcPath: string,
+  json: string,
+  headers = {},
+): Promise<JsonOutcome> {
   const init = {
     method: 'POST',
     headers: { 'content-type': 'application/connect+json', ...CONNECT_VERSION, ...headers },
@@ -135,7 +155,10 @@ async function connectStream(url: string, rpcPath: string, json: string, headers
 }
 
 function grpcOutcome(status: unknown, details: unknown, frames: { text: string }[]): JsonOutcome {
-  const [any] = typeof details === 'string' ? fromBinary(StatusSchema, Buffer.from(details, 'base64')).details : []
+  const [any] =
+    typeof details === 'string'
+      ? fromBinary(StatusSchema, Buffer.from(details, 'base64')).details
+      : []
   const info = any && anyUnpack(any, ErrorInfoSchema)
   const [first] = frames
   return {
@@ -146,7 +169,12 @@ function grpcOutcome(status: unknown, details: unknown, frames: { text: string }
   }
 }
 
-async function grpcWeb(url: string, rpcPath: string, json: string, headers = {}): Promise<JsonOutcome> {
+async function grpcWeb(
+  url: string,
+  rpcPath: string,
+  json: string,
+  headers = {},
+): Promise<JsonOutcome> {
   const init = {
     method: 'POST',
     headers: { 'content-type': 'application/grpc-web+json', ...headers },
@@ -155,7 +183,11 @@ async function grpcWeb(url: string, rpcPath: string, json: string, headers = {})
   const frames = framesOf(Buffer.from(await (await fetch(url + rpcPath, init)).arrayBuffer()))
   const trailers = frames.at(-1)?.text ?? ''
   const trailer = (name: string) => new RegExp(`^${name}: *(\\S+)`, 'm').exec(trailers)?.[1]
-  return grpcOutcome(trailer('grpc-status'), trailer('grpc-status-details-bin'), frames.slice(0, -1))
+  return grpcOutcome(
+    trailer('grpc-status'),
+    trailer('grpc-status-details-bin'),
+    frames.slice(0, -1),
+  )
 }
 
 function grpc(compressed: boolean): JsonForm {
@@ -182,7 +214,11 @@ function grpc(compressed: boolean): JsonForm {
         stream.on('data', (chunk: Buffer) => chunks.push(chunk))
         stream.on('error', reject).on('close', resolve).end(frame(json, compressed))
       })
-      return grpcOutcome(trailers['grpc-status'], trailers['grpc-status-details-bin'], framesOf(Buffer.concat(chunks)))
+      return grpcOutcome(
+        trailers['grpc-status'],
+        trailers['grpc-status-details-bin'],
+        framesOf(Buffer.concat(chunks)),
+      )
     } finally {
       session.destroy()
     }

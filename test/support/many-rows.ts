@@ -6,9 +6,15 @@ const numbersTo = (count: number) =>
   sql`with recursive numbers(i) as (select 1 union all select i + 1 from numbers where i < ${count})`
 
 /**
- * Stores public memos past the rules, a second apart, each with three tags of its creator's hundred: `tag0` to `tag99`.
+ * Stores public memos past the rules, a second apart, each with three tags of its creator's
+ * hundred: `tag0` to `tag99`.
  */
-export async function storeManyMemos(db: Db, creatorId: number, count: number, content: string): Promise<void> {
+export async function storeManyMemos(
+  db: Db,
+  creatorId: number,
+  count: number,
+  content: string,
+): Promise<void> {
   await sql`${numbersTo(count)}
     insert into memos (uid, creator_id, state, visibility, pinned, has_link, has_code, has_task_list,
       has_incomplete_tasks, create_time, update_time, title, snippet, content)

@@ -45,7 +45,10 @@ export function codeOf(page: string): string[] {
   return [...withoutBlocks(page).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text)
 }
 
-/** The anchors of the headings of a page, as GitHub makes them: lower case, without punctuation, blanks as hyphens. */
+/**
+ * The anchors of the headings of a page, as GitHub makes them: lower case, without punctuation,
+ * blanks as hyphens.
+ */
 export function anchorsOf(page: string): Set<string> {
   const headings = [...withoutBlocks(page).matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => text)
   return new Set(

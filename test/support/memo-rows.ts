@@ -7,8 +7,8 @@ import type { Memo } from '../../src/storage/memos/memos.ts'
 let made = 0
 
 /**
- * Stores a memo past the rules, for tests of what reads memos. A comment gets the visibility of its root, as the rules
- * would give it.
+ * Stores a memo past the rules, for tests of what reads memos. A comment gets the visibility of its
+ * root, as the rules would give it.
  *
  * @param parent the memo that it comments on.
  */
@@ -43,6 +43,9 @@ export async function storeMemo(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  const { root_creator_id, root_state } = parent?.memo ?? { root_creator_id: creator.id, root_state: memo.state }
+  const { root_creator_id, root_state } = parent?.memo ?? {
+    root_creator_id: creator.id,
+    root_state: memo.state,
+  }
   return { memo: { ...memo, root_creator_id, root_state }, creator, tags: [], parent: parent?.memo }
 }

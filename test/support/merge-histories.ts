@@ -26,7 +26,8 @@ const NAMES = ['a', 'b', 'c.txt', 'd.txt', 'README', 'readme'] as const
 
 const text = (lines: readonly string[], end = '\n') => lines.map((line) => line + end).join('')
 
-const isText = (file: ScriptedFile | undefined): file is string => typeof file === 'string' && !file.includes('\0')
+const isText = (file: ScriptedFile | undefined): file is string =>
+  typeof file === 'string' && !file.includes('\0')
 
 /** Puts a file where it may be: what is in the way, above or below, is gone. */
 function put(tree: Tree, path: string, file: Exclude<ScriptedFile, null>): void {
@@ -50,7 +51,10 @@ function changeText(tree: Tree, path: string, change: (lines: string[]) => strin
   tree.set(path, text(change(file.split(end).slice(0, -1)), end))
 }
 
-/** None about line ends but that one: with them and files of the other kind, a work tree is full of changes from the beginning. */
+/**
+ * None about line ends but that one: with them and files of the other kind, a work tree is full of
+ * changes from the beginning.
+ */
 const ATTRIBUTES = [
   '*.txt merge=union',
   '* -merge',
@@ -59,7 +63,10 @@ const ATTRIBUTES = [
   'a merge=nobody-knows',
 ] as const
 
-/** What is needed to make a change, drawn at once, so that the same change can be made on another branch. */
+/**
+ * What is needed to make a change, drawn at once, so that the same change can be made on another
+ * branch.
+ */
 interface Draw {
   readonly path: string
   readonly other: string
@@ -77,7 +84,11 @@ const CHANGES: Readonly<Record<string, (tree: Tree, draw: Draw) => void>> = {
     changeText(tree, path, (lines) => (lines.length > 4 ? lines.toSpliced(line % 4, 2) : lines)),
   crlf(tree, { path }) {
     const file = tree.get(path)
-    if (isText(file)) tree.set(path, file.includes('\r') ? file.replaceAll('\r', '') : file.replaceAll('\n', '\r\n'))
+    if (isText(file))
+      tree.set(
+        path,
+        file.includes('\r') ? file.replaceAll('\r', '') : file.replaceAll('\n', '\r\n'),
+      )
   },
   add: (tree, { other, choice }) =>
     put(tree, other, text(Array.from({ length: LINES }, (_, n) => `${n < 9 ? n : choice}`))),
@@ -96,25 +107,49 @@ const CHANGES: Readonly<Record<string, (tree: Tree, draw: Draw) => void>> = {
   mode(tree, { path }) {
     const file = tree.get(path)
     if (isText(file)) tree.set(path, { mode: '100755', content: file })
-    else if (typeof file === 'object' && 'content' in file && file.mode === '100755') tree.set(path, file.content)
+    else if (typeof file === 'object' && 'content' in file && file.mode === '100755')
+      tree.set(path, file.content)
   },
   link: (tree, { path, line, choice }) =>
-    put(tree, choice === 0 ? path : `link-${choice}`, { mode: '120000', content: `target ${line % 2}` }),
+    put(tree, choice === 0 ? path : `link-${choice}`, {
+      mode: '120000',
+      content: `target ${line % 2}`,
+    }),
   submodule: (tree, { other, line, choice }) =>
-    put(tree, choice === 0 ? other : 'module', { mode: '160000', id: `${1 + (line % 4)}`.repeat(40) }),
+    put(tree, choice === 0 ? other : 'module', {
+      mode: '160000',
+      id: `${1 + (line % 4)}`.repeat(40),
+    }),
   binary: (tree, { line, choice }) => put(tree, `image-${choice}`, `\0${'x'.repeat(40)}\0${line}`),
   'file to folder': (tree, { path, choice }) => put(tree, `${path}/inner`, `${choice}\n`),
   attributes: (tree, { line, choice }) =>
-    put(tree, choice === 0 ? 'src/.gitattributes' : '.gitattributes', `${ATTRIBUTES[line % ATTRIBUTES.length]}\n`),
+    put(
+      tree,
+      choice === 0 ? 'src/.gitattributes' : '.gitattributes',
+      `${ATTRIBUTES[line % ATTRIBUTES.length]}\n`,
+    ),
   nothing() {},
 }
 
 /** Text is what most people change. */
-const USUAL_CHANGES = ['line', 'line', 'line', 'ends', 'cut', 'add', 'move', 'move and change', 'remove']
+const USUAL_CHANGES = [
+  'line',
+  'line',
+  'line',
+  'ends',
+  'cut',
+  'add',
+  'move',
+  'move and change',
+  'remove',
+]
 
 const MESSAGES: readonly Pick<ScriptedCommit, 'message' | 'encoding'>[] = [
   { message: 'Change' },
-  { message: 'Change\n\nFor a reason.\n# Not a comment\n\n\nSigned-off-by: Ada <ada@example.org>\n\n' },
+  {
+    message:
+      'Change\n\nFor a reason.\n# Not a comment\n\n\nSigned-off-by: Ada <ada@example.org>\n\n',
+  },
   { message: '\n \nBlank lines in front\n' },
   { message: '' },
   { message: '\n\n' },
@@ -166,7 +201,9 @@ class Writer {
       random.below(3) === 0
         ? (MESSAGES[random.below(MESSAGES.length)] ?? { message: '' })
         : { message: `Commit ${this.commits.length}\n` }
-    const gone = [...branch.tree.keys()].filter((path) => !tree.has(path)).map((path) => [path, null] as const)
+    const gone = [...branch.tree.keys()]
+      .filter((path) => !tree.has(path))
+      .map((path) => [path, null] as const)
     const there = [...tree].filter(([path, file]) => branch.tree.get(path) !== file)
     this.commits.push({
       on: branch.ref,
@@ -218,7 +255,9 @@ export function mergeHistory(random: Random, name: string): MergeHistory {
   writer.commit(base, firstTree(random))
   writer.grow(base, random.below(2))
   const isRelated = random.below(20) > 0
-  const head = isRelated ? writer.fork(base, ref('head')) : { ...base, ref: ref('head'), tree: new Map() }
+  const head = isRelated
+    ? writer.fork(base, ref('head'))
+    : { ...base, ref: ref('head'), tree: new Map() }
   if (!isRelated) writer.commit(head, firstTree(random))
   writer.grow(base, random.below(4))
   writer.grow(head, random.below(4), base.edits)
@@ -241,13 +280,20 @@ export function mergeHistory(random: Random, name: string): MergeHistory {
 }
 
 function firstTree(random: Random): Tree {
-  const paths = random.shuffle(FOLDERS.flatMap((folder) => NAMES.map((name) => folder + name))).slice(0, 7)
-  const files = paths.map((path) => [path, text(Array.from({ length: LINES }, (_, n) => `${path} ${n}`))] as const)
+  const paths = random
+    .shuffle(FOLDERS.flatMap((folder) => NAMES.map((name) => folder + name)))
+    .slice(0, 7)
+  const files = paths.map(
+    (path) => [path, text(Array.from({ length: LINES }, (_, n) => `${path} ${n}`))] as const,
+  )
   const rare = [
     ['module', { mode: '160000', id: '1'.repeat(40) }],
     ['link-1', { mode: '120000', content: 'target 0' }],
     ['image-1', '\0binary\0'],
     ['.gitattributes', `${random.pick(ATTRIBUTES)}\n`],
   ] as const
-  return new Map<string, Exclude<ScriptedFile, null>>([...files, ...rare.filter(() => random.below(4) === 0)])
+  return new Map<string, Exclude<ScriptedFile, null>>([
+    ...files,
+    ...rare.filter(() => random.below(4) === 0),
+  ])
 }

@@ -3,7 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** This instance, as every provider of the tests knows it. Both need encoding on their way into a header. */
+/**
+ * This instance, as every provider of the tests knows it. Both need encoding on their way into a
+ * header.
+ */
 export const CLIENT_ID = 'branchline: tests'
 export const CLIENT_SECRET = 'open sesame & 100%'
 
@@ -42,14 +45,18 @@ export interface OAuthProvider {
 
 /** Starts a provider on a free port of this machine. */
 export async function startOAuthProvider(): Promise<OAuthProvider> {
-  const codes = new Map<string, { readonly userInfo: string; readonly codeChallenge: string | undefined }>()
+  const codes = new Map<
+    string,
+    { readonly userInfo: string; readonly codeChallenge: string | undefined }
+  >()
   const tokens = new Map<string, string>()
   const tokenRequests: TokenRequest[] = []
   const userInfoRequests: IncomingMessage['headers'][] = []
   let counter = 0
 
   function answerTokenRequest({ headers, form }: TokenRequest): [status: number, body: object] {
-    if (!isKnownClient(provider.takes, headers.authorization, form)) return [401, { error: 'invalid_client' }]
+    if (!isKnownClient(provider.takes, headers.authorization, form))
+      return [401, { error: 'invalid_client' }]
     const code = form.get('code') ?? ''
     const grant = codes.get(code)
     codes.delete(code)
@@ -57,8 +64,10 @@ export async function startOAuthProvider(): Promise<OAuthProvider> {
       grant !== undefined &&
       form.get('grant_type') === 'authorization_code' &&
       form.get('redirect_uri') === REDIRECT_URI &&
-      (grant.codeChallenge === undefined || grant.codeChallenge === challengeOf(form.get('code_verifier') ?? ''))
-    if (!isGood) return [400, { error: 'invalid_grant', error_description: `no such code: ${code}` }]
+      (grant.codeChallenge === undefined ||
+        grant.codeChallenge === challengeOf(form.get('code_verifier') ?? ''))
+    if (!isGood)
+      return [400, { error: 'invalid_grant', error_description: `no such code: ${code}` }]
     const access_token = `token-${++counter}`
     tokens.set(access_token, grant.userInfo)
     return [200, { access_token, token_type: 'bearer' }]
@@ -119,7 +128,11 @@ export function answerJson(response: ServerResponse, status: number, body: objec
   response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-function isKnownClient(takes: OAuthProvider['takes'], authorization: string | undefined, form: URLSearchParams) {
+function isKnownClient(
+  takes: OAuthProvider['takes'],
+  authorization: string | undefined,
+  form: URLSearchParams,
+) {
   const encoded = /^Basic (.+)$/.exec(authorization ?? '')?.[1] ?? ''
   const basic = Buffer.from(encoded, 'base64').toString().split(':').map(formDecode)
   const inForm = [form.get('client_id'), form.get('client_secret')]

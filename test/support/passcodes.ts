@@ -1,5 +1,8 @@
 import { Secret, TOTP } from 'otpauth'
-import { confirmTwoFactor, enrollTwoFactor } from '../../src/domain/accounts/credentials/two-factor.ts'
+import {
+  confirmTwoFactor,
+  enrollTwoFactor,
+} from '../../src/domain/accounts/credentials/two-factor.ts'
 import type { User } from '../../src/domain/accounts/users/users.ts'
 import type { Clock } from '../../src/domain/app.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
@@ -21,7 +24,9 @@ export function passcodeAt(secret: string, clock: Clock, stepsAhead = 0): string
 /** A passcode that is not good at any step near. */
 export function wrongPasscode(secret: string, clock: Clock): string {
   const good = new Set([-2, -1, 0, 1, 2].map((steps) => passcodeAt(secret, clock, steps)))
-  const wrong = ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !good.has(code))
+  const wrong = ['000000', '111111', '222222', '333333', '444444', '555555'].find(
+    (code) => !good.has(code),
+  )
   if (wrong === undefined) throw new Error('five passcodes cannot be six')
   return wrong
 }

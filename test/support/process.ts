@@ -52,10 +52,14 @@ export async function serveProcess(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  })
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    },
+  )
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code))
   })
@@ -83,14 +87,19 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** Runs until somebody ends it, with a word among its arguments by which it is found from outside of a sandbox, too. */
+/**
+ * Runs until somebody ends it, with a word among its arguments by which it is found from outside of
+ * a sandbox, too.
+ */
 export const waitingScript = (mark: string) => `exec sh -c 'while :; do sleep 0.1; done' ${mark}`
 
 /** Resolves when a process with a word among its arguments is there, or is gone. */
 export async function processWith(word: string, state: 'there' | 'gone') {
   for (;;) {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-    const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+    const commands = await Promise.all(
+      pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+    )
     const isThere = commands.some((command) => command.split('\0').includes(word))
     if (isThere === (state === 'there')) return
     await new Promise((resolve) => setTimeout(resolve, 10))

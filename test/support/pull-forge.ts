@@ -3,7 +3,15 @@ import { expect } from 'vitest'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { askBy, refusalOf as refused } from './forge.ts'
 import { restAt } from './rest.ts'
-import { type Actor, type Cast, inviteCast, PASSWORD, signIn, type TestServer, transportTo } from './server.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  signIn,
+  type TestServer,
+  transportTo,
+} from './server.ts'
 
 /** The cast, and eve, who has nothing to do with anybody. */
 export type PullCast = Cast & { readonly eve: Actor }
@@ -11,7 +19,12 @@ export type PullCast = Cast & { readonly eve: Actor }
 /** Makes the cast of stories about pull requests. */
 export async function invitePullCast(url: string): Promise<PullCast> {
   const cast = await inviteCast(url)
-  const eve = { username: 'eve', email: 'eve@example.org', password: PASSWORD, must_change_password: false }
+  const eve = {
+    username: 'eve',
+    email: 'eve@example.org',
+    password: PASSWORD,
+    must_change_password: false,
+  }
   expect((await restAt(url)(cast.ada, 'POST', '/admin/users', eve)).status).toBe(201)
   return { ...cast, eve: await signIn(url, 'eve') }
 }
@@ -35,7 +48,13 @@ export function pullForge(server: TestServer) {
       return { id: id as number, path: `/repos/${full_name}` }
     },
     /** Makes a branch with a new file, or one more commit on it; returns the commit. */
-    async change(who: Actor, path: string, branch: string, base = 'main', file = `${branch}.txt`): Promise<string> {
+    async change(
+      who: Actor,
+      path: string,
+      branch: string,
+      base = 'main',
+      file = `${branch}.txt`,
+    ): Promise<string> {
       const { status } = await rest(who, 'GET', `${path}/branches/${branch}`)
       const place = status === 200 ? { branch } : { branch: base, new_branch: branch }
       const content = Buffer.from(`one\nof ${branch}\n`).toString('base64')

@@ -1,7 +1,10 @@
 import { fromJson, type JsonObject } from '@bufbuild/protobuf'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { expect } from 'vitest'
-import { MergePullRequestRequestSchema, PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import {
+  MergePullRequestRequestSchema,
+  PullMergeService,
+} from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { restAt } from './rest.ts'
 import { type Actor, type TestServer, transportTo } from './server.ts'
@@ -17,15 +20,21 @@ export interface Refused {
   readonly reason: string | undefined
 }
 
-/** Merges of pull requests, which are named by the paths of their own: `/repos/bob/engine/pulls/1`. */
+/**
+ * Merges of pull requests, which are named by the paths of their own: `/repos/bob/engine/pulls/1`.
+ */
 export function pullMerges({ url }: Pick<TestServer, 'url'>) {
   const rest = restAt(url)
-  const grpcAs = (who: Who) => createClient(PullMergeService, transportTo(url, 'gRPC', who?.authorization))
-  const merge = (who: Who, pull: string, body: JsonObject = {}) => rest(who, 'POST', `${pull}/merge`, body)
+  const grpcAs = (who: Who) =>
+    createClient(PullMergeService, transportTo(url, 'gRPC', who?.authorization))
+  const merge = (who: Who, pull: string, body: JsonObject = {}) =>
+    rest(who, 'POST', `${pull}/merge`, body)
   /** The same over gRPC. */
   const mergeByGrpc = (who: Who, pull: string, body: JsonObject = {}) => {
     const [, , owner = '', repo = '', , index = ''] = pull.split('/')
-    return grpcAs(who).mergePullRequest(fromJson(MergePullRequestRequestSchema, { ...body, owner, repo, index }))
+    return grpcAs(who).mergePullRequest(
+      fromJson(MergePullRequestRequestSchema, { ...body, owner, repo, index }),
+    )
   }
   return {
     grpcAs,

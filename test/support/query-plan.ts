@@ -1,8 +1,14 @@
 import { CompiledQuery } from 'kysely'
 import type { Db } from '../../src/storage/database/database.ts'
 
-/** How SQLite goes about each query of some work, step by step. The database has to be one in memory. */
-export async function plansOf(db: Db, work: (watched: Db) => Promise<unknown>): Promise<string[][]> {
+/**
+ * How SQLite goes about each query of some work, step by step. The database has to be one in
+ * memory.
+ */
+export async function plansOf(
+  db: Db,
+  work: (watched: Db) => Promise<unknown>,
+): Promise<string[][]> {
   const queries: Pick<CompiledQuery, 'sql' | 'parameters'>[] = []
   const built = new Map<unknown, CompiledQuery>()
   const watched = db.withPlugin({
@@ -26,7 +32,9 @@ export async function plansOf(db: Db, work: (watched: Db) => Promise<unknown>): 
   const plans: string[][] = []
   for (const { sql, parameters } of queries) {
     const explain = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters])
-    plans.push((await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail))
+    plans.push(
+      (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail),
+    )
   }
   return plans
 }

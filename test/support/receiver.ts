@@ -1,5 +1,10 @@
 import { EventEmitter, once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -30,7 +35,8 @@ export interface Receiver {
  * @param tls speaks TLS with this certificate.
  */
 export async function startReceiver(
-  answer: (response: ServerResponse, request: Received) => void = (response) => response.writeHead(204).end(),
+  answer: (response: ServerResponse, request: Received) => void = (response) =>
+    response.writeHead(204).end(),
   port = 0,
   tls?: { cert: Buffer; key: Buffer },
 ): Promise<Receiver> {

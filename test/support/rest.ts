@@ -4,7 +4,7 @@ import type { Actor } from './server.ts'
 export interface RestAnswer {
   readonly status: number
   /** Parsed; `{}` when there was none. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it at will, and fail when something is not there.
+  // biome-ignore lint/suspicious/noExplicitAny: a test fails when a field is missing
   readonly body: any
   readonly headers: Headers
 }
@@ -23,10 +23,17 @@ export function restAt(url: string): SendRest {
     const response = await fetch(`${url}/api/v1${path}`, {
       method,
       redirect: 'manual',
-      headers: { 'content-type': 'application/json', ...(who && { authorization: who.authorization }) },
+      headers: {
+        'content-type': 'application/json',
+        ...(who && { authorization: who.authorization }),
+      },
       ...(body && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers }
+    return {
+      status: response.status,
+      body: text === '' ? {} : JSON.parse(text),
+      headers: response.headers,
+    }
   }
 }

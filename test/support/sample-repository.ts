@@ -18,10 +18,16 @@ export interface Sample extends GitClient {
 }
 
 /**
- * Makes `bob/{name}` with a history that bob pushes: `main` has first, second, third and odds, and `feature/x` has strange behind
- * third. `v1` is an annotated tag of second, `light` another name of first, `signed` the branch of a signed commit behind odds.
+ * Makes `bob/{name}` with a history that bob pushes: `main` has first, second, third and odds, and
+ * `feature/x` has strange behind third. `v1` is an annotated tag of second, `light` another name of
+ * first, `signed` the branch of a signed commit behind odds.
  */
-export async function pushSample(url: string, bob: Actor, name: string, settings: object = {}): Promise<Sample> {
+export async function pushSample(
+  url: string,
+  bob: Actor,
+  name: string,
+  settings: object = {},
+): Promise<Sample> {
   const response = await fetch(`${url}/api/v1/user/repos`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: bob.authorization },
@@ -31,7 +37,8 @@ export async function pushSample(url: string, bob: Actor, name: string, settings
   const client = await openGitClient()
   const folder = join(client.home, name)
   await client.git('.', 'init', '-q', '-b', 'main', name)
-  const gitmodules = '[submodule "m"]\n\tpath = vendor/module\n\turl = "https://example.org/m.git"\n'
+  const gitmodules =
+    '[submodule "m"]\n\tpath = vendor/module\n\turl = "https://example.org/m.git"\n'
   importHistory(folder, [
     {
       author: BOB,
@@ -76,7 +83,9 @@ export async function pushSample(url: string, bob: Actor, name: string, settings
 
 /** Stores a commit that carries a signature. */
 function signCommit(folder: string, parent: string): string {
-  const tree = execFileSync('git', ['-C', folder, 'rev-parse', `${parent}^{tree}`], { encoding: 'utf8' }).trim()
+  const tree = execFileSync('git', ['-C', folder, 'rev-parse', `${parent}^{tree}`], {
+    encoding: 'utf8',
+  }).trim()
   const person = 'Bob <bob@example.org> 1770000100 +0100'
   const input = `tree ${tree}\nparent ${parent}\nauthor ${person}\ncommitter ${person}\ngpgsig ${SIGNATURE.replaceAll('\n', '\n ')}\n\nsigned\n`
   return execFileSync('git', ['-C', folder, 'hash-object', '-t', 'commit', '-w', '--stdin'], {

@@ -3,7 +3,11 @@ import { BlockList } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Interceptor, type Transport } from '@connectrpc/connect'
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -28,7 +32,10 @@ export interface TestServerOptions extends Partial<Omit<Config, 'settings'>> {
   readonly clock?: Clock
 }
 
-/** Starts the real server on a free port and a new data folder, or on `options.data`, which then stays. */
+/**
+ * Starts the real server on a free port and a new data folder, or on `options.data`, which then
+ * stays.
+ */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { settings, clock, ...config } = options
   const data = config.data ?? (await mkdtemp(join(tmpdir(), 'branchline-')))
@@ -123,7 +130,10 @@ export interface Actor {
   readonly authorization: string
 }
 
-/** Who appears in the tests: ada administers, bob and carol are users, and dan's account is archived. */
+/**
+ * Who appears in the tests: ada administers, bob and carol are users, and dan's account is
+ * archived.
+ */
 export interface Cast {
   readonly ada: Actor
   readonly bob: Actor
@@ -133,20 +143,34 @@ export interface Cast {
 /** Makes the cast through the public API. */
 export async function inviteCast(url: string): Promise<Cast> {
   const anonymous = createClient(UserService, transportTo(url, 'Connect JSON'))
-  await anonymous.createUser({ user: { username: 'ada', password: PASSWORD, email: 'ada@example.org' } })
+  await anonymous.createUser({
+    user: { username: 'ada', password: PASSWORD, email: 'ada@example.org' },
+  })
   const ada = await signIn(url, 'ada')
   const asAda = createClient(UserService, transportTo(url, 'Connect JSON', ada.authorization))
   for (const username of ['bob', 'carol', 'dan']) {
-    const user = { username, password: PASSWORD, email: `${username}@example.org`, role: User_Role.USER }
+    const user = {
+      username,
+      password: PASSWORD,
+      email: `${username}@example.org`,
+      role: User_Role.USER,
+    }
     await asAda.createUser({ user })
   }
   const [bob, carol] = [await signIn(url, 'bob'), await signIn(url, 'carol')]
-  await asAda.updateUser({ user: { name: 'users/dan', state: 2 }, updateMask: { paths: ['state'] } })
+  await asAda.updateUser({
+    user: { name: 'users/dan', state: 2 },
+    updateMask: { paths: ['state'] },
+  })
   return { ada, bob, carol }
 }
 
 /** Signs in by password. */
-export async function signIn(url: string, username: string, password: string = PASSWORD): Promise<Actor> {
+export async function signIn(
+  url: string,
+  username: string,
+  password: string = PASSWORD,
+): Promise<Actor> {
   const client = createClient(AuthService, transportTo(url, 'Connect JSON'))
   const { accessToken } = await client.signIn({
     credentials: { case: 'passwordCredentials', value: { username, password } },
@@ -157,6 +181,9 @@ export async function signIn(url: string, username: string, password: string = P
 /** Makes a personal access token and returns its text. */
 export async function createToken(url: string, owner: Actor, scopes: string[]): Promise<string> {
   const client = createClient(UserService, transportTo(url, 'Connect JSON', owner.authorization))
-  const { token } = await client.createPersonalAccessToken({ parent: `users/${owner.username}`, scopes })
+  const { token } = await client.createPersonalAccessToken({
+    parent: `users/${owner.username}`,
+    scopes,
+  })
   return token
 }

@@ -1,5 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import http2, { type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2'
+import http2, {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type IncomingHttpHeaders,
+} from 'node:http2'
 
 /** Resident memory of a process, in MiB (`VmRSS` of proc_pid_status(5)). */
 export async function residentMib(pid: number | undefined): Promise<number> {
@@ -7,7 +11,10 @@ export async function residentMib(pid: number | undefined): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }
 
-/** An HTTP/2 connection that reads no byte of any answer's content: its window is closed from the start. */
+/**
+ * An HTTP/2 connection that reads no byte of any answer's content: its window is closed from the
+ * start.
+ */
 export interface SlowConnection {
   /** Asks, and waits for the headers of the answer, which flow control does not hold back. */
   ask(headers: Record<string, string>, body?: Uint8Array): Promise<IncomingHttpHeaders>

@@ -48,25 +48,43 @@ export function newSshSigner(type: SshKeyType): SshSigner {
   const isOnDevice = type.startsWith('sk-')
   const { privateKey, publicKey } = pairOf(type)
   const application = Buffer.from('ssh:')
-  const blob = writeStrings([Buffer.from(type), ...numbersOf(type, publicKey), ...(isOnDevice ? [application] : [])])
+  const blob = writeStrings([
+    Buffer.from(type),
+    ...numbersOf(type, publicKey),
+    ...(isOnDevice ? [application] : []),
+  ])
   return {
     blob,
     line: `${type} ${blob.toString('base64')}`,
     sign(text, how = {}) {
-      const { namespace = 'git', reserved = '', hashAlgorithm = 'sha512', magic = 'SSHSIG', version = 1 } = how
+      const {
+        namespace = 'git',
+        reserved = '',
+        hashAlgorithm = 'sha512',
+        magic = 'SSHSIG',
+        version = 1,
+      } = how
       const scheme = how.scheme ?? (type === 'ssh-rsa' ? 'rsa-sha2-512' : type)
       const head = [namespace, reserved, hashAlgorithm].map((part) => Buffer.from(part))
       const digest = createHash(hashAlgorithm).update(text).digest()
       let statement = Buffer.concat([Buffer.from('SSHSIG'), writeStrings([...head, digest])])
       const device = deviceBytes(how.flags ?? 1, how.counter ?? 7)
       if (isOnDevice) statement = Buffer.concat([sha256(application), device, sha256(statement)])
-      const value = signWith(privateKey, statement, how.digest ?? (scheme === 'rsa-sha2-256' ? 'sha256' : 'sha512'))
-      const sent = isOnDevice ? deviceBytes(how.flags ?? 1, how.sentCounter ?? how.counter ?? 7) : Buffer.alloc(0)
+      const value = signWith(
+        privateKey,
+        statement,
+        how.digest ?? (scheme === 'rsa-sha2-256' ? 'sha256' : 'sha512'),
+      )
+      const sent = isOnDevice
+        ? deviceBytes(how.flags ?? 1, how.sentCounter ?? how.counter ?? 7)
+        : Buffer.alloc(0)
       const signature = Buffer.concat([writeStrings([Buffer.from(scheme), value]), sent])
       const versionBytes = Buffer.alloc(4)
       versionBytes.writeUInt32BE(version)
       const strings = writeStrings([how.blob ?? blob, ...head, signature])
-      return armor(Buffer.concat([Buffer.from(magic), versionBytes, strings, how.rest ?? Buffer.alloc(0)]))
+      return armor(
+        Buffer.concat([Buffer.from(magic), versionBytes, strings, how.rest ?? Buffer.alloc(0)]),
+      )
     },
   }
 }
@@ -77,7 +95,10 @@ export function armor(bytes: Buffer): string {
   return `-----BEGIN SSH SIGNATURE-----\n${lines}-----END SSH SIGNATURE-----\n`
 }
 
-function pairOf(type: SshKeyType): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+function pairOf(type: SshKeyType): {
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+} {
   if (type === 'ssh-rsa') return generateKeyPairSync('rsa', { modulusLength: 2048 })
   if (type.includes('ed25519')) return generateKeyPairSync('ed25519')
   return generateKeyPairSync('ec', { namedCurve: `P-${/nistp(\d+)/.exec(type)?.[1]}` })
@@ -97,7 +118,11 @@ function numbersOf(type: SshKeyType, publicKey: KeyObject): Buffer[] {
 function signWith(key: KeyObject, statement: Buffer, rsaDigest: string): Buffer {
   if (key.asymmetricKeyType === 'ed25519') return sign(null, statement, key)
   if (key.asymmetricKeyType === 'rsa') return sign(rsaDigest, statement, key)
-  const digests: Record<string, string> = { prime256v1: 'sha256', secp384r1: 'sha384', secp521r1: 'sha512' }
+  const digests: Record<string, string> = {
+    prime256v1: 'sha256',
+    secp384r1: 'sha384',
+    secp521r1: 'sha512',
+  }
   const digest = digests[key.asymmetricKeyDetails?.namedCurve ?? ''] ?? ''
   const pair = sign(digest, statement, { key, dsaEncoding: 'ieee-p1363' })
   const half = pair.length / 2

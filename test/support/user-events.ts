@@ -2,7 +2,10 @@ import type { App } from '../../src/domain/app.ts'
 import { recordUserEvent, type UserEventType } from '../../src/domain/memos/user-events.ts'
 import { transaction } from '../../src/storage/database/database.ts'
 
-/** Makes events of one account in one transaction, as a change of each resource would, and gives the signal. */
+/**
+ * Makes events of one account in one transaction, as a change of each resource would, and gives the
+ * signal.
+ */
 export async function makeEvents(
   app: App,
   userId: number,

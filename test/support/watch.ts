@@ -51,7 +51,10 @@ export function watchEvents(
   return open(target, EventService.method.watchEvents, request)
 }
 
-/** Opens a stream of the events of a repository, for nobody in particular if there is no authorization. */
+/**
+ * Opens a stream of the events of a repository, for nobody in particular if there is no
+ * authorization.
+ */
 export function watchRepository(
   url: string,
   protocol: WatchProtocol,
@@ -63,7 +66,12 @@ export function watchRepository(
     cursor,
     types.map((type) => RepositoryEvent_Type[type] ?? String(type)),
   )
-  const target = { url, protocol, authorization, path: `/repos/${owner}/${repo}/events:watch?${query}` }
+  const target = {
+    url,
+    protocol,
+    authorization,
+    path: `/repos/${owner}/${repo}/events:watch?${query}`,
+  }
   return open(target, RepositoryEventService.method.watchRepository, request)
 }
 
@@ -168,7 +176,9 @@ async function* overGrpcJs<I extends DescMessage, O extends DescMessage>(
   request: MessageInitShape<I>,
   signal: AbortSignal,
 ): AsyncGenerator<MessageShape<O>> {
-  const client = new Client(new URL(url).host, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 })
+  const client = new Client(new URL(url).host, credentials.createInsecure(), {
+    'grpc.use_local_subchannel_pool': 1,
+  })
   const metadata = authorization === undefined ? undefined : authorized(authorization)
   const stream = callStream(client, method, request, {}, metadata)
   signal.addEventListener('abort', () => stream.cancel())

@@ -9,7 +9,10 @@ import { connectRaw } from './listener/raw-client.ts'
 
 const MAX_MESSAGE_BYTES = 128 * 1024
 
-/** Of a body that is too large in every protocol, and too large to be taken for the sake of the connection. */
+/**
+ * Of a body that is too large in every protocol, and too large to be taken for the sake of the
+ * connection.
+ */
 const OVERSIZED_BYTES = 2 * 1024 * 1024
 const SIGN_IN = '/branchline.v1.AuthService/SignIn'
 
@@ -21,7 +24,9 @@ afterAll(() => server.stop())
 
 /** Connections that the server has open, by its own count. */
 async function openConnections(): Promise<number> {
-  const metrics = await (await fetch(`${server.url}/metrics`, { headers: { connection: 'close' } })).text()
+  const metrics = await (
+    await fetch(`${server.url}/metrics`, { headers: { connection: 'close' } })
+  ).text()
   return Number(/^branchline_connections (\d+)$/m.exec(metrics)?.[1])
 }
 
@@ -39,7 +44,13 @@ function framed(bytes: number): Buffer {
 
 /** Requests that are answered before they have arrived, and what the client has to see. */
 const EARLY = [
-  ['Connect JSON', SIGN_IN, 'application/json', json(OVERSIZED_BYTES), /^HTTP\/1.1 429 .*REQUEST_TOO_LARGE/s],
+  [
+    'Connect JSON',
+    SIGN_IN,
+    'application/json',
+    json(OVERSIZED_BYTES),
+    /^HTTP\/1.1 429 .*REQUEST_TOO_LARGE/s,
+  ],
   [
     'Connect binary',
     SIGN_IN,
@@ -47,10 +58,34 @@ const EARLY = [
     Buffer.alloc(OVERSIZED_BYTES),
     /^HTTP\/1.1 429 .*REQUEST_TOO_LARGE/s,
   ],
-  ['gRPC-Web', SIGN_IN, 'application/grpc-web+proto', framed(OVERSIZED_BYTES), /^HTTP\/1.1 200 .*grpc-status: 8/s],
-  ['REST', '/api/v1/auth/signin', 'application/json', json(OVERSIZED_BYTES), /^HTTP\/1.1 413 .*REQUEST_TOO_LARGE/is],
-  ['an unknown path', '/nothing/here', 'application/json', json(OVERSIZED_BYTES), /^HTTP\/1.1 404 /],
-  ['a page of the operator', '/healthz', 'application/json', json(OVERSIZED_BYTES), /^HTTP\/1.1 40[45] /],
+  [
+    'gRPC-Web',
+    SIGN_IN,
+    'application/grpc-web+proto',
+    framed(OVERSIZED_BYTES),
+    /^HTTP\/1.1 200 .*grpc-status: 8/s,
+  ],
+  [
+    'REST',
+    '/api/v1/auth/signin',
+    'application/json',
+    json(OVERSIZED_BYTES),
+    /^HTTP\/1.1 413 .*REQUEST_TOO_LARGE/is,
+  ],
+  [
+    'an unknown path',
+    '/nothing/here',
+    'application/json',
+    json(OVERSIZED_BYTES),
+    /^HTTP\/1.1 404 /,
+  ],
+  [
+    'a page of the operator',
+    '/healthz',
+    'application/json',
+    json(OVERSIZED_BYTES),
+    /^HTTP\/1.1 40[45] /,
+  ],
   [
     'Git',
     '/ada/repo.git/git-receive-pack',
@@ -66,7 +101,11 @@ function headOf(path: string, contentType: string, length: number | undefined): 
 }
 
 function chunked(body: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')])
+  return Buffer.concat([
+    Buffer.from(`${body.length.toString(16)}\r\n`),
+    body,
+    Buffer.from('\r\n0\r\n\r\n'),
+  ])
 }
 
 describe('a response that ends before its request, on HTTP/1.1', () => {
@@ -75,7 +114,10 @@ describe('a response that ends before its request, on HTTP/1.1', () => {
       '%s: is seen in full, and the connection is usable or closed',
       async (how) => {
         const isChunked = how === 'in chunks'
-        const client = await connectRaw(server.url, headOf(path, contentType, isChunked ? undefined : body.length))
+        const client = await connectRaw(
+          server.url,
+          headOf(path, contentType, isChunked ? undefined : body.length),
+        )
         client.socket.write(isChunked ? chunked(body) : body)
         await Promise.race([client.until('\r\n\r\n'), client.closed])
         if (!/^connection: close/im.test(client.received())) {
@@ -112,7 +154,10 @@ describe('a response that ends before its request, on HTTP/1.1', () => {
   })
 })
 
-/** A session whose client has room for everything that its streams want to send: node's own limit would reset them with code 11. */
+/**
+ * A session whose client has room for everything that its streams want to send: node's own limit
+ * would reset them with code 11.
+ */
 function connectHttp2(): ClientHttp2Session {
   return http2.connect(server.url, { maxSessionMemory: 1000 })
 }
@@ -123,9 +168,22 @@ interface Answer {
   readonly rstCode: number | undefined
 }
 
-/** Begins a request that never ends, and returns the answer: its status, headers, content and trailers, when its stream is closed. */
-async function begin(session: ClientHttp2Session, path: string, contentType: string, body: Buffer): Promise<Answer> {
-  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': contentType, te: 'trailers' })
+/**
+ * Begins a request that never ends, and returns the answer: its status, headers, content and
+ * trailers, when its stream is closed.
+ */
+async function begin(
+  session: ClientHttp2Session,
+  path: string,
+  contentType: string,
+  body: Buffer,
+): Promise<Answer> {
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': path,
+    'content-type': contentType,
+    te: 'trailers',
+  })
   let text = ''
   const add = (headers: http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader) => {
     if (headers[':status'] !== undefined) text += `HTTP/1.1 ${headers[':status']} \n`
@@ -200,8 +258,13 @@ describe('oversized messages', () => {
     const call = (bytes: number) =>
       new Promise<number | undefined>((resolve) => {
         const identity = (message: Buffer) => message
-        client.makeUnaryRequest(SIGN_IN, identity, identity, Buffer.alloc(bytes), new Metadata(), (error) =>
-          resolve(error?.code),
+        client.makeUnaryRequest(
+          SIGN_IN,
+          identity,
+          identity,
+          Buffer.alloc(bytes),
+          new Metadata(),
+          (error) => resolve(error?.code),
         )
       })
     for (let i = 0; i < 50; i++) {

@@ -44,7 +44,9 @@ describe('Health.Check', () => {
   })
 
   it('does not know services that are not here', async () => {
-    await expect(server.client.check({ service: unknown })).rejects.toMatchObject({ code: Code.NotFound })
+    await expect(server.client.check({ service: unknown })).rejects.toMatchObject({
+      code: Code.NotFound,
+    })
   })
 })
 
@@ -67,7 +69,8 @@ describe('Health.Watch', () => {
       () => 'answered',
       () => 'ended by the server',
     )
-    // A watch that had ended would have said so before this call, which comes after it on the same connection.
+    // A watch that had ended would have said so before this call, which comes after it on the same
+    // connection.
     await server.client.check({})
     expect(await Promise.race([later, Promise.resolve('open')])).toBe('open')
     await server.stop()

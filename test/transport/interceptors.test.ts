@@ -1,4 +1,10 @@
-import { Code, ConnectError, createClient, createRouterTransport, type ServiceImpl } from '@connectrpc/connect'
+import {
+  Code,
+  ConnectError,
+  createClient,
+  createRouterTransport,
+  type ServiceImpl,
+} from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.ts'
@@ -34,7 +40,9 @@ describe('what a handler throws', () => {
     const error = await errorOf(client.check({}))
     expect(error?.code).toBe(Code.ResourceExhausted)
     expect(error?.metadata.get('retry-after')).toBe('41')
-    expect(error?.findDetails(ErrorInfoSchema)).toMatchObject([{ reason: 'RATE_LIMITED', domain: 'branchline' }])
+    expect(error?.findDetails(ErrorInfoSchema)).toMatchObject([
+      { reason: 'RATE_LIMITED', domain: 'branchline' },
+    ])
     expect(logged).toMatchObject([{ level: 'info', code: 'ResourceExhausted' }])
   })
 
@@ -45,8 +53,14 @@ describe('what a handler throws', () => {
       },
     })
     const error = await errorOf(client.check({}))
-    expect([error?.code, error?.rawMessage, error?.details]).toEqual([Code.Internal, 'internal error', []])
-    expect(logged).toMatchObject([{ level: 'error', code: 'Internal', err: { message: 'disk /var/lib is full' } }])
+    expect([error?.code, error?.rawMessage, error?.details]).toEqual([
+      Code.Internal,
+      'internal error',
+      [],
+    ])
+    expect(logged).toMatchObject([
+      { level: 'error', code: 'Internal', err: { message: 'disk /var/lib is full' } },
+    ])
   })
 
   it('is counted and logged when it comes in the middle of a stream', async () => {
@@ -62,7 +76,9 @@ describe('what a handler throws', () => {
     })()
     expect((await errorOf(reading))?.code).toBe(Code.PermissionDenied)
     expect(received).toEqual([Status.SERVING])
-    expect(logged).toMatchObject([{ method: 'grpc.health.v1.Health/Watch', code: 'PermissionDenied' }])
+    expect(logged).toMatchObject([
+      { method: 'grpc.health.v1.Health/Watch', code: 'PermissionDenied' },
+    ])
     expect(await metrics.print()).toContain(
       'branchline_calls_total{method="grpc.health.v1.Health/Watch",code="PermissionDenied"} 1',
     )

@@ -10,7 +10,14 @@ import { Outgoing } from '../../src/transport/listener/outgoing.ts'
 import { http2Preface } from '../../src/transport/listener/preface.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { useListeners } from './listener/fixture.ts'
-import { connectRaw, endHeaders, endStream, frame, frameType, getRequestHeaders } from './listener/raw-client.ts'
+import {
+  connectRaw,
+  endHeaders,
+  endStream,
+  frame,
+  frameType,
+  getRequestHeaders,
+} from './listener/raw-client.ts'
 
 const { maxAbandonedBurst } = defaultListenerLimits
 const cancel = Buffer.from([0, 0, 0, http2.constants.NGHTTP2_CANCEL])
@@ -24,7 +31,10 @@ function rapidReset(count: number): Buffer {
   return Buffer.concat([http2Preface, frame(frameType.settings, 0, 0), ...streams.flat()])
 }
 
-/** Sends bytes on a new connection, and says whether the server spoke before it closed the connection. */
+/**
+ * Sends bytes on a new connection, and says whether the server spoke before it closed the
+ * connection.
+ */
 async function attack(url: string, bytes: Buffer): Promise<'heard' | 'refused'> {
   const client = await connectRaw(url)
   client.socket.end(bytes)
@@ -106,7 +116,9 @@ describe('the credit of a peer', () => {
   ])('is no matter for a proxy that speaks for many: %s', (remoteAddress, peer) => {
     const uncountedAddresses = new net.BlockList()
     uncountedAddresses.addAddress('192.0.2.1')
-    const socket = Object.defineProperty(new net.Socket(), 'remoteAddress', { value: remoteAddress })
+    const socket = Object.defineProperty(new net.Socket(), 'remoteAddress', {
+      value: remoteAddress,
+    })
     const limits = { ...defaultListenerLimits, uncountedAddresses }
     const accounts = { credits: new PeerCredits(1, 1), outgoing: new Outgoing(limits).open() }
     expect(new Connection(socket, limits, accounts).peer).toBe(peer)

@@ -29,10 +29,15 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>
+type Question = NonNullable<
+  MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']
+>
 
 /** Asks over one stream, and returns the answers in the order of the questions. */
-async function ask(questions: readonly Question[], version: typeof ServerReflection | typeof ServerReflectionAlpha) {
+async function ask(
+  questions: readonly Question[],
+  version: typeof ServerReflection | typeof ServerReflectionAlpha,
+) {
   const requests = (async function* () {
     for (const messageRequest of questions) yield { host: 'a.example', messageRequest }
   })()
@@ -54,7 +59,9 @@ async function askOne(
 async function filesFor(question: Question) {
   const answer = await askOne(question)
   if (answer?.case !== 'fileDescriptorResponse') return undefined
-  return answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
+  return answer.value.fileDescriptorProto.map((bytes) =>
+    fromBinary(FileDescriptorProtoSchema, bytes),
+  )
 }
 
 /** The order of a descriptor set: every file after what it imports. */
@@ -74,7 +81,9 @@ describe.each([
 ])('reflection %s', (_, version) => {
   it('lists the services of the server, itself included', async () => {
     const answer = await askOne({ case: 'listServices', value: '' }, version)
-    expect(answer?.case === 'listServicesResponse' && answer.value.service.map(({ name }) => name)).toEqual([
+    expect(
+      answer?.case === 'listServicesResponse' && answer.value.service.map(({ name }) => name),
+    ).toEqual([
       'branchline.v1.AuthService',
       'branchline.v1.UserService',
       'grpc.health.v1.Health',
@@ -94,22 +103,32 @@ describe.each([
         originalRequest: { host: 'a.example', messageRequest: questions[0] },
         messageResponse: { case: 'errorResponse', value: { errorCode: Code.NotFound } },
       },
-      { originalRequest: { messageRequest: questions[1] }, messageResponse: { case: 'allExtensionNumbersResponse' } },
+      {
+        originalRequest: { messageRequest: questions[1] },
+        messageResponse: { case: 'allExtensionNumbersResponse' },
+      },
     ])
   })
 })
 
 describe('files', () => {
   it('come with all their imports, from which a client can build the schema with its options', async () => {
-    const files = (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
+    const files =
+      (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
     expect(files[0]?.name).toBe(UserService.file.proto.name)
-    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: importsFirst(files) }))
+    const registry = createFileRegistry(
+      create(FileDescriptorSetSchema, { file: importsFirst(files) }),
+    )
     const updateUser = registry.getService(UserService.typeName)?.method.updateUser
-    expect(updateUser && getOption(updateUser, access)).toMatchObject({ owner: 'user.name', scope: 'write:user' })
+    expect(updateUser && getOption(updateUser, access)).toMatchObject({
+      owner: 'user.name',
+      scope: 'write:user',
+    })
   })
 
   it('are those of compilers, with what generators of code ask for, descriptor.proto too', async () => {
-    const files = (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
+    const files =
+      (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
     const google = files.filter(({ name }) => name.startsWith('google/'))
     expect(google.map(({ name }) => name)).toContain('google/protobuf/descriptor.proto')
     for (const { name, options } of google) {
@@ -160,7 +179,9 @@ describe('extension numbers', () => {
   })
 
   it('may be none', async () => {
-    expect(await askOne({ case: 'allExtensionNumbersOfType', value: 'branchline.v1.User' })).toMatchObject({
+    expect(
+      await askOne({ case: 'allExtensionNumbersOfType', value: 'branchline.v1.User' }),
+    ).toMatchObject({
       value: { extensionNumber: [] },
     })
   })
@@ -172,12 +193,21 @@ describe('what is not there', () => {
     { case: 'fileContainingSymbol', value: 'branchline.v1' },
     { case: 'fileContainingSymbol', value: 'branchline.v1.State.ARCHIVED' },
     { case: 'fileContainingSymbol', value: '__proto__' },
-    { case: 'fileContainingExtension', value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 1 } },
-    { case: 'fileContainingExtension', value: { containingType: 'no.Such', extensionNumber: 51824 } },
+    {
+      case: 'fileContainingExtension',
+      value: { containingType: 'google.protobuf.MethodOptions', extensionNumber: 1 },
+    },
+    {
+      case: 'fileContainingExtension',
+      value: { containingType: 'no.Such', extensionNumber: 51824 },
+    },
     { case: 'allExtensionNumbersOfType', value: 'no.Such' },
   ]
   it.each(notFound)('is an error: $case $value', async (question) => {
-    expect(await askOne(question)).toMatchObject({ case: 'errorResponse', value: { errorCode: Code.NotFound } })
+    expect(await askOne(question)).toMatchObject({
+      case: 'errorResponse',
+      value: { errorCode: Code.NotFound },
+    })
   })
 
   it('is an error of the client when the question is missing', async () => {
@@ -202,7 +232,13 @@ describe('buf curl', () => {
   })
 
   it('calls a method without knowing the schema', async () => {
-    const answer = await curl('--protocol', 'grpc', '-d', '{}', `${server.url}/grpc.health.v1.Health/Check`)
+    const answer = await curl(
+      '--protocol',
+      'grpc',
+      '-d',
+      '{}',
+      `${server.url}/grpc.health.v1.Health/Check`,
+    )
     expect(JSON.parse(answer)).toEqual({ status: 'NOT_SERVING' })
   })
 })

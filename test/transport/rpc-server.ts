@@ -2,7 +2,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { ConnectRouter, Transport } from '@connectrpc/connect'
-import { connectNodeAdapter, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import {
+  connectNodeAdapter,
+  createGrpcTransport,
+  Http2SessionManager,
+} from '@connectrpc/connect-node'
 
 /** A running server of the RPC protocols over cleartext HTTP/2, and a gRPC connection to it. */
 export interface RpcServer {

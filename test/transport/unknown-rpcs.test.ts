@@ -11,7 +11,9 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 const signIn = AuthService.method.signIn
-const watch = Object.values(EventService.method).find(({ methodKind }) => methodKind === 'server_streaming')
+const watch = Object.values(EventService.method).find(
+  ({ methodKind }) => methodKind === 'server_streaming',
+)
 
 /** A method with the types of one that is served, under a name that is not. */
 function renamed<T extends object>(method: T): T {
@@ -22,18 +24,30 @@ describe('a method that is not served', () => {
   it.each(RPC_PROTOCOLS)('is UNIMPLEMENTED in %s', async (protocol) => {
     const transport = transportTo(server.url, protocol)
     const unary = transport.unary(renamed(signIn), undefined, undefined, undefined, {})
-    await expect(unary).rejects.toMatchObject({ code: Code.Unimplemented, rawMessage: 'this method is not served' })
+    await expect(unary).rejects.toMatchObject({
+      code: Code.Unimplemented,
+      rawMessage: 'this method is not served',
+    })
 
     if (watch?.methodKind !== 'server_streaming') throw new Error('the schema has no such method')
     async function* requests() {
       yield {}
     }
     const read = async () => {
-      const { message } = await transport.stream(renamed(watch), undefined, undefined, undefined, requests())
+      const { message } = await transport.stream(
+        renamed(watch),
+        undefined,
+        undefined,
+        undefined,
+        requests(),
+      )
       for await (const _ of message) throw new Error('it is served')
     }
     const error = ConnectError.from(await read().catch((thrown: unknown) => thrown))
-    expect([error.code, error.rawMessage]).toEqual([Code.Unimplemented, 'this method is not served'])
+    expect([error.code, error.rawMessage]).toEqual([
+      Code.Unimplemented,
+      'this method is not served',
+    ])
   })
 
   it.each([
@@ -41,17 +55,23 @@ describe('a method that is not served', () => {
     ['binary', 'POST', '/branchline.v1.AuthService/NoSuchMethod', 'application/proto'],
     ['an unknown service', 'POST', '/no.such.Service/Method', 'application/json; charset=utf-8'],
     ['GET', 'GET', '/no.such.Service/Method?connect=v1&encoding=json&message=%7B%7D', undefined],
-  ])('is an error of the Connect protocol without its version header: %s', async (_, method, path, contentType) => {
-    const response = await fetch(server.url + path, {
-      method,
-      headers: contentType === undefined ? {} : { 'content-type': contentType },
-      ...(method === 'POST' && { body: '{}' }),
-    })
-    expect(response.status).toBe(501)
-    expect(response.headers.get('content-type')).toBe('application/json')
-    expect(response.headers.get('x-request-id')).not.toBeNull()
-    expect(await response.json()).toEqual({ code: 'unimplemented', message: 'this method is not served' })
-  })
+  ])(
+    'is an error of the Connect protocol without its version header: %s',
+    async (_, method, path, contentType) => {
+      const response = await fetch(server.url + path, {
+        method,
+        headers: contentType === undefined ? {} : { 'content-type': contentType },
+        ...(method === 'POST' && { body: '{}' }),
+      })
+      expect(response.status).toBe(501)
+      expect(response.headers.get('content-type')).toBe('application/json')
+      expect(response.headers.get('x-request-id')).not.toBeNull()
+      expect(await response.json()).toEqual({
+        code: 'unimplemented',
+        message: 'this method is not served',
+      })
+    },
+  )
 
   it('stays a matter of REST elsewhere', async () => {
     const response = await fetch(`${server.url}/api/v1/nothing`, {

@@ -15,7 +15,8 @@ export const file_branchline_v1_access_token: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL2FjY2Vzc190b2tlbi5wcm90bxINYnJhbmNobGluZS52MSLBAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRIMCgRzaGExGAMgASgJEhgKEHRva2VuX2xhc3RfZWlnaHQYBCABKAkSDgoGc2NvcGVzGAUgAygJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * A personal access token in the form that clients of forges know. UserService has the same tokens with all that is known of them.
+ * A personal access token in the form that clients of forges know. UserService has the same tokens
+ * with all that is known of them.
  *
  * @generated from message branchline.v1.AccessToken
  */

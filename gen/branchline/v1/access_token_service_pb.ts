@@ -110,7 +110,8 @@ export type CreateAccessTokenRequest = Message<"branchline.v1.CreateAccessTokenR
   name: string;
 
   /**
-   * What it may do: `all`, or scopes such as `read:repository`, with or without `public-only`. Required.
+   * What it may do: `all`, or scopes such as `read:repository`, with or without `public-only`.
+   * Required.
    *
    * @generated from field: repeated string scopes = 3;
    */
@@ -138,7 +139,8 @@ export type DeleteAccessTokenRequest = Message<"branchline.v1.DeleteAccessTokenR
   username: string;
 
   /**
-   * Number of the token, or its name. A name of digits counts as a name where no token has the number.
+   * Number of the token, or its name. A name of digits counts as a name where no token has the
+   * number.
    *
    * @generated from field: string token = 2;
    */
@@ -185,11 +187,12 @@ export const DeleteCurrentAccessTokenRequestSchema: GenMessage<DeleteCurrentAcce
 /**
  * Personal access tokens, for clients of forges: on one store with the tokens of UserService.
  *
- * The methods about the tokens of an account take its password by Basic authentication and, where the account has a second factor,
- * a passcode in `X-Service-OTP`.
+ * The methods about the tokens of an account take its password by Basic authentication and, where
+ * the account has a second factor, a passcode in `X-Service-OTP`.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.AccessTokenService
  */

@@ -15,7 +15,8 @@ export const file_branchline_v1_account: GenFile = /*@__PURE__*/
   fileDesc("ChticmFuY2hsaW5lL3YxL2FjY291bnQucHJvdG8SDWJyYW5jaGxpbmUudjEi/QMKB0FjY291bnQSCgoCaWQYASABKAMSDQoFbG9naW4YAiABKAkSEgoKbG9naW5fbmFtZRgDIAEoCRIRCglzb3VyY2VfaWQYBCABKAMSEQoJZnVsbF9uYW1lGAUgASgJEg0KBWVtYWlsGAYgASgJEhIKCmF2YXRhcl91cmwYByABKAkSEAoIaHRtbF91cmwYCCABKAkSEAoIbGFuZ3VhZ2UYCSABKAkSEAoIaXNfYWRtaW4YCiABKAgSLgoKbGFzdF9sb2dpbhgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHY3JlYXRlZBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcmVzdHJpY3RlZBgNIAEoCBIOCgZhY3RpdmUYDiABKAgSFgoOcHJvaGliaXRfbG9naW4YDyABKAgSEAoIbG9jYXRpb24YECABKAkSDwoHd2Vic2l0ZRgRIAEoCRITCgtkZXNjcmlwdGlvbhgSIAEoCRISCgp2aXNpYmlsaXR5GBMgASgJEhcKD2ZvbGxvd2Vyc19jb3VudBgUIAEoAxIXCg9mb2xsb3dpbmdfY291bnQYFSABKAMSGwoTc3RhcnJlZF9yZXBvc19jb3VudBgWIAEoAxIQCgh1c2VybmFtZRgXIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * Who owns repositories, writes to them or is given access: a user, or an organisation in the same form.
+ * Who owns repositories, writes to them or is given access: a user, or an organisation in the same
+ * form.
  *
  * An account that was deleted has the number -1 and the name `Ghost`.
  *
@@ -58,8 +59,9 @@ export type Account = Message<"branchline.v1.Account"> & {
   fullName: string;
 
   /**
-   * The e-mail address of a user for the user and for administrators, that of an organisation for whoever is signed in. For others,
-   * and where there is none, an address that names the account and takes no mail.
+   * The e-mail address of a user for the user and for administrators, that of an organisation for
+   * whoever is signed in. For others, and where there is none, an address that names the account
+   * and takes no mail.
    *
    * @generated from field: string email = 6;
    */

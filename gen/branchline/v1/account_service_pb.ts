@@ -41,8 +41,8 @@ export const GetAuthenticatedAccountRequestSchema: GenMessage<GetAuthenticatedAc
  */
 export type SearchAccountsRequest = Message<"branchline.v1.SearchAccountsRequest"> & {
   /**
-   * What the username or the name for people has to have, in any case of its ASCII letters; empty for all. At most 128 characters
-   * of it count.
+   * What the username or the name for people has to have, in any case of its ASCII letters; empty
+   * for all. At most 128 characters of it count.
    *
    * @generated from field: string q = 1;
    */
@@ -238,7 +238,8 @@ export type BlockUserRequest = Message<"branchline.v1.BlockUserRequest"> & {
   username: string;
 
   /**
-   * Why, for the eyes of the caller, at most 250 characters. A block that is there keeps its note when this is empty.
+   * Why, for the eyes of the caller, at most 250 characters. A block that is there keeps its note
+   * when this is empty.
    *
    * @generated from field: string note = 2;
    */
@@ -357,7 +358,8 @@ export type BlockOrganizationUserRequest = Message<"branchline.v1.BlockOrganizat
   username: string;
 
   /**
-   * Why, for the eyes of its owners, at most 250 characters. A block that is there keeps its note when this is empty.
+   * Why, for the eyes of its owners, at most 250 characters. A block that is there keeps its note
+   * when this is empty.
    *
    * @generated from field: string note = 3;
    */
@@ -400,20 +402,22 @@ export const UnblockOrganizationUserRequestSchema: GenMessage<UnblockOrganizatio
   messageDesc(file_branchline_v1_account_service, 12);
 
 /**
- * Users and organisations as the forge's clients know them, and which users they keep away. UserService has the rest of what there is
- * to a user.
+ * Users and organisations as the forge's clients know them, and which users they keep away.
+ * UserService has the rest of what there is to a user.
  *
- * Who is blocked by an account may not fork its repositories, be given access to them, comment there or open pull requests, and keeps
- * the right to read what is public.
+ * Who is blocked by an account may not fork its repositories, be given access to them, comment
+ * there or open pull requests, and keeps the right to read what is public.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.AccountService
  */
 export const AccountService: GenService<{
   /**
-   * The caller, with what only the caller may see; a token that is restricted to public data gets what everybody does.
+   * The caller, with what only the caller may see; a token that is restricted to public data gets
+   * what everybody does.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -465,7 +469,8 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Blocks a user. Each of the two loses the access that the other one has given to single repositories.
+   * Blocks a user. Each of the two loses the access that the other one has given to single
+   * repositories.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such user.
@@ -522,7 +527,8 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Blocks a user on behalf of an organisation. The user loses the access to single repositories of it. For its owners.
+   * Blocks a user on behalf of an organisation. The user loses the access to single repositories of
+   * it. For its owners.
    *
    * Fails with:
    * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.

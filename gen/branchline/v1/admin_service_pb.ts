@@ -173,7 +173,8 @@ export type AdminDeleteUserRequest = Message<"branchline.v1.AdminDeleteUserReque
   username: string;
 
   /**
-   * Deletes what others may rely on too: its repositories, its memos and comments, with all comments below them.
+   * Deletes what others may rely on too: its repositories, its memos and comments, with all
+   * comments below them.
    *
    * @generated from field: bool purge = 2;
    */
@@ -190,10 +191,12 @@ export const AdminDeleteUserRequestSchema: GenMessage<AdminDeleteUserRequest> = 
 /**
  * Accounts, for administrators and the tools that they use. The rules are those of UserService.
  *
- * What such tools send beyond the fields here, sources of sign-in for example, has no meaning on this server and is not looked at.
+ * What such tools send beyond the fields here, sources of sign-in for example, has no meaning on
+ * this server and is not looked at.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.AdminService
  */
@@ -244,8 +247,8 @@ export const AdminService: GenService<{
    * - PERMISSION_DENIED, when the caller is no administrator.
    * - USER_NOT_FOUND, when there is no such account.
    * - LAST_ORGANIZATION_OWNER, when it is the only owner of an organisation.
-   * - HAS_ASSOCIATED_DATA, when it owns content that others may rely on (memos, comments, repositories, pull requests,
-   *   reviews, releases), without purge.
+   * - HAS_ASSOCIATED_DATA, when it owns content that others may rely on (memos, comments,
+   *   repositories, pull requests, reviews, releases), without purge.
    * - LAST_ADMIN, when nobody would be left who administers the instance.
    *
    * @generated from rpc branchline.v1.AdminService.AdminDeleteUser

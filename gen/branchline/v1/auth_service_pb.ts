@@ -78,8 +78,8 @@ export type SignInRequest_PasswordCredentials = Message<"branchline.v1.SignInReq
   password: string;
 
   /**
-   * Six-digit code of the authenticator app. Blanks are removed. Each code works once, and not after a newer one. The
-   * header `X-Service-OTP` carries the same; this field wins over it.
+   * Six-digit code of the authenticator app. Blanks are removed. Each code works once, and not
+   * after a newer one. The header `X-Service-OTP` carries the same; this field wins over it.
    *
    * @generated from field: string passcode = 16;
    */
@@ -320,7 +320,8 @@ export type ResetPasswordRequest = Message<"branchline.v1.ResetPasswordRequest">
   newPassword: string;
 
   /**
-   * Six-digit code of the authenticator app, where the account has a second factor. Blanks are removed.
+   * Six-digit code of the authenticator app, where the account has a second factor. Blanks are
+   * removed.
    *
    * @generated from field: string passcode = 3;
    */
@@ -393,9 +394,9 @@ export const CreatePasswordResetTokenResponseSchema: GenMessage<CreatePasswordRe
 /**
  * Sessions of people.
  *
- * A session is a refresh token, which lasts 30 days and travels in a cookie (in metadata of the same name for plain
- * gRPC), and the access tokens made from it, which last 15 minutes and travel as `Authorization: Bearer`. Programs use
- * personal access tokens instead, or Basic authentication.
+ * A session is a refresh token, which lasts 30 days and travels in a cookie (in metadata of the
+ * same name for plain gRPC), and the access tokens made from it, which last 15 minutes and travel
+ * as `Authorization: Bearer`. Programs use personal access tokens instead, or Basic authentication.
  *
  * @generated from service branchline.v1.AuthService
  */
@@ -403,15 +404,16 @@ export const AuthService: GenService<{
   /**
    * Starts a session.
    *
-   * The answer sets the refresh cookie. `Authorization` is not read. Single sign-on signs in the account that the
-   * identity is linked to; an unknown identity makes an account of role USER when the instance lets people register,
-   * and never attaches to an existing one that shares its name or address. Without credentials it signs in the account
-   * that a reverse proxy names, where the instance trusts one.
+   * The answer sets the refresh cookie. `Authorization` is not read. Single sign-on signs in the
+   * account that the identity is linked to; an unknown identity makes an account of role USER when
+   * the instance lets people register, and never attaches to an existing one that shares its name
+   * or address. Without credentials it signs in the account that a reverse proxy names, where the
+   * instance trusts one.
    *
    * Fails with:
    * - INVALID_FIELD, when no credentials are given, or a part of them is empty.
-   * - BAD_CREDENTIALS, when no account has this username and password, or, with INVALID_ARGUMENT, the provider refuses
-   *   the code.
+   * - BAD_CREDENTIALS, when no account has this username and password, or, with INVALID_ARGUMENT,
+   *   the provider refuses the code.
    * - TWO_FACTOR_REQUIRED, when the account needs a passcode or a recovery code too.
    * - TWO_FACTOR_INVALID, when that code is wrong or was used before.
    * - ACCOUNT_ARCHIVED, when the account is archived.
@@ -421,7 +423,8 @@ export const AuthService: GenService<{
    * - IDENTITY_REFUSED, when the provider's filter does not admit the identity.
    * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or answers nonsense.
    * - REGISTRATION_CLOSED, when the identity is unknown and people may not register.
-   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page of this instance.
+   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page
+   *   of this instance.
    *
    * @generated from rpc branchline.v1.AuthService.SignIn
    */
@@ -433,16 +436,18 @@ export const AuthService: GenService<{
   /**
    * Exchanges the refresh cookie for a new access token and a new cookie.
    *
-   * The old cookie keeps working for 30 seconds and leads to the same successor, for browser tabs that refresh at once.
-   * Used after that, it ends the session, since somebody else may hold a copy. `Authorization` is not read.
+   * The old cookie keeps working for 30 seconds and leads to the same successor, for browser tabs
+   * that refresh at once. Used after that, it ends the session, since somebody else may hold a
+   * copy. `Authorization` is not read.
    *
-   * Where the instance trusts a reverse proxy and that names the caller, it starts a session without a cookie, and in
-   * the place of somebody else's.
+   * Where the instance trusts a reverse proxy and that names the caller, it starts a session
+   * without a cookie, and in the place of somebody else's.
    *
    * Fails with:
    * - UNAUTHENTICATED, when there is no cookie.
    * - BAD_CREDENTIALS, when it is expired, revoked or not ours, or the account is archived or gone.
-   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page of this instance.
+   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page
+   *   of this instance.
    *
    * @generated from rpc branchline.v1.AuthService.RefreshToken
    */
@@ -454,8 +459,8 @@ export const AuthService: GenService<{
   /**
    * Ends the session of the caller and clears the refresh cookie.
    *
-   * Takes the access token, the cookie, or both; the cookie alone is enough, so that a tab whose access token has run
-   * out can still sign out.
+   * Takes the access token, the cookie, or both; the cookie alone is enough, so that a tab whose
+   * access token has run out can still sign out.
    *
    * Fails with:
    * - UNAUTHENTICATED, when there is neither.
@@ -486,8 +491,9 @@ export const AuthService: GenService<{
   /**
    * Mails a link to set a new password to the owner of an account.
    *
-   * The answer is the same whether or not the account exists, is archived, or has an e-mail address, and takes as long.
-   * An account gets at most one mail in three minutes. `Authorization` is not read.
+   * The answer is the same whether or not the account exists, is archived, or has an e-mail
+   * address, and takes as long. An account gets at most one mail in three minutes. `Authorization`
+   * is not read.
    *
    * Fails with:
    * - INVALID_FIELD, when neither or both of username and email are given.
@@ -504,11 +510,13 @@ export const AuthService: GenService<{
   /**
    * Sets a new password by a token from a mail or from an administrator.
    *
-   * Every session of the account ends; personal access tokens stay. Nobody is signed in. An account with a second factor
-   * needs that too; a wrong code leaves the token usable. `Authorization` is not read.
+   * Every session of the account ends; personal access tokens stay. Nobody is signed in. An account
+   * with a second factor needs that too; a wrong code leaves the token usable. `Authorization` is
+   * not read.
    *
    * Fails with:
-   * - INVALID_RESET_TOKEN, when the token is unknown, expired, used, or void since the account changed.
+   * - INVALID_RESET_TOKEN, when the token is unknown, expired, used, or void since the account
+   *   changed.
    * - WEAK_PASSWORD, when the new password is missing, too short, too long, or the username.
    * - TWO_FACTOR_REQUIRED, when the account needs a passcode or a recovery code too.
    * - TWO_FACTOR_INVALID, when that code is wrong or was used before.
@@ -522,7 +530,8 @@ export const AuthService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes a token to set a new password for somebody, for an administrator to hand over where no mail is sent.
+   * Makes a token to set a new password for somebody, for an administrator to hand over where no
+   * mail is sent.
    *
    * An older token of the account stops working.
    *

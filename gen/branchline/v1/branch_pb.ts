@@ -80,7 +80,8 @@ export type Branch = Message<"branchline.v1.Branch"> & {
   userCanMerge: boolean;
 
   /**
-   * Name of the rule that matches it, for those who administer the repository; empty for others, and without a rule.
+   * Name of the rule that matches it, for those who administer the repository; empty for others,
+   * and without a rule.
    *
    * @generated from field: string effective_branch_protection_name = 9;
    */

@@ -15,10 +15,11 @@ export const file_branchline_v1_branch_protection: GenFile = /*@__PURE__*/
   fileDesc("CiVicmFuY2hsaW5lL3YxL2JyYW5jaF9wcm90ZWN0aW9uLnByb3RvEg1icmFuY2hsaW5lLnYxIssJChBCcmFuY2hQcm90ZWN0aW9uEgoKAmlkGAEgASgDEhEKCXJ1bGVfbmFtZRgCIAEoCRITCgticmFuY2hfbmFtZRgDIAEoCRIQCghwcmlvcml0eRgEIAEoAxITCgtlbmFibGVfcHVzaBgFIAEoCBIdChVlbmFibGVfcHVzaF93aGl0ZWxpc3QYBiABKAgSIgoacHVzaF93aGl0ZWxpc3RfZGVwbG95X2tleXMYByABKAgSIAoYcHVzaF93aGl0ZWxpc3RfdXNlcm5hbWVzGAggAygJEhwKFHB1c2hfd2hpdGVsaXN0X3RlYW1zGAkgAygJEhkKEWVuYWJsZV9mb3JjZV9wdXNoGAogASgIEiMKG2VuYWJsZV9mb3JjZV9wdXNoX2FsbG93bGlzdBgLIAEoCBIoCiBmb3JjZV9wdXNoX2FsbG93bGlzdF9kZXBsb3lfa2V5cxgMIAEoCBImCh5mb3JjZV9wdXNoX2FsbG93bGlzdF91c2VybmFtZXMYDSADKAkSIgoaZm9yY2VfcHVzaF9hbGxvd2xpc3RfdGVhbXMYDiADKAkSHgoWZW5hYmxlX21lcmdlX3doaXRlbGlzdBgPIAEoCBIhChltZXJnZV93aGl0ZWxpc3RfdXNlcm5hbWVzGBAgAygJEh0KFW1lcmdlX3doaXRlbGlzdF90ZWFtcxgRIAMoCRIfChdlbmFibGVfYnlwYXNzX2FsbG93bGlzdBgSIAEoCBIiChpieXBhc3NfYWxsb3dsaXN0X3VzZXJuYW1lcxgTIAMoCRIeChZieXBhc3NfYWxsb3dsaXN0X3RlYW1zGBQgAygJEhsKE2VuYWJsZV9zdGF0dXNfY2hlY2sYFSABKAgSHQoVc3RhdHVzX2NoZWNrX2NvbnRleHRzGBYgAygJEhoKEnJlcXVpcmVkX2FwcHJvdmFscxgXIAEoAxIiChplbmFibGVfYXBwcm92YWxzX3doaXRlbGlzdBgYIAEoCBIkChxhcHByb3ZhbHNfd2hpdGVsaXN0X3VzZXJuYW1lGBkgAygJEiEKGWFwcHJvdmFsc193aGl0ZWxpc3RfdGVhbXMYGiADKAkSIQoZYmxvY2tfb25fcmVqZWN0ZWRfcmV2aWV3cxgbIAEoCBIpCiFibG9ja19vbl9vZmZpY2lhbF9yZXZpZXdfcmVxdWVzdHMYHCABKAgSIAoYYmxvY2tfb25fb3V0ZGF0ZWRfYnJhbmNoGB0gASgIEiIKGmJsb2NrX2FkbWluX21lcmdlX292ZXJyaWRlGB4gASgIEh8KF2Rpc21pc3Nfc3RhbGVfYXBwcm92YWxzGB8gASgIEh4KFmlnbm9yZV9zdGFsZV9hcHByb3ZhbHMYICABKAgSHgoWcmVxdWlyZV9zaWduZWRfY29tbWl0cxghIAEoCBIfChdwcm90ZWN0ZWRfZmlsZV9wYXR0ZXJucxgiIAEoCRIhChl1bnByb3RlY3RlZF9maWxlX3BhdHRlcm5zGCMgASgJEi4KCmNyZWF0ZWRfYXQYJCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYJSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * A rule about branches: who may push to them, what may be pushed, and what a pull request into them needs.
+ * A rule about branches: who may push to them, what may be pushed, and what a pull request into
+ * them needs.
  *
- * Of the rules about a branch the first in their order is in force, and no other. Administrators are not exempt by themselves, and
- * nobody deletes a branch that a rule is in force for.
+ * Of the rules about a branch the first in their order is in force, and no other. Administrators
+ * are not exempt by themselves, and nobody deletes a branch that a rule is in force for.
  *
  * @generated from message branchline.v1.BranchProtection
  */
@@ -31,8 +32,9 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   id: bigint;
 
   /**
-   * Which branches it is about: a name, in any case of its letters, or a glob for the whole name, with `*`, `?`, `[a-z]`,
-   * `[!a-z]`, `{a,b}` and backslashes. `*` stops at slashes and `**` does not.
+   * Which branches it is about: a name, in any case of its letters, or a glob for the whole name,
+   * with `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}` and backslashes. `*` stops at slashes and `**` does
+   * not.
    *
    * @generated from field: string rule_name = 2;
    */
@@ -256,15 +258,16 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   requireSignedCommits: boolean;
 
   /**
-   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case of letters. `*` and `?` stop
-   * at slashes and dots, `**` does not.
+   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case
+   * of letters. `*` and `?` stop at slashes and dots, `**` does not.
    *
    * @generated from field: string protected_file_patterns = 34;
    */
   protectedFilePatterns: string;
 
   /**
-   * Files, in the same form, that everybody who may write to the repository may change, if nothing else changes.
+   * Files, in the same form, that everybody who may write to the repository may change, if nothing
+   * else changes.
    *
    * @generated from field: string unprotected_file_patterns = 35;
    */

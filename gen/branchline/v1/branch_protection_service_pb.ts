@@ -348,15 +348,16 @@ export type CreateBranchProtectionRequest = Message<"branchline.v1.CreateBranchP
   requireSignedCommits: boolean;
 
   /**
-   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case of letters. `*` and `?` stop
-   * at slashes and dots, `**` does not.
+   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case
+   * of letters. `*` and `?` stop at slashes and dots, `**` does not.
    *
    * @generated from field: string protected_file_patterns = 35;
    */
   protectedFilePatterns: string;
 
   /**
-   * Files, in the same form, that everybody who may write to the repository may change, if nothing else changes.
+   * Files, in the same form, that everybody who may write to the repository may change, if nothing
+   * else changes.
    *
    * @generated from field: string unprotected_file_patterns = 36;
    */
@@ -440,7 +441,8 @@ export type EditBranchProtectionRequest = Message<"branchline.v1.EditBranchProte
   pushWhitelistUsernames?: ListValue | undefined;
 
   /**
-   * Names of teams of the owning organisation whose members may push, as text values; absent, it stays.
+   * Names of teams of the owning organisation whose members may push, as text values; absent, it
+   * stays.
    *
    * @generated from field: google.protobuf.ListValue push_whitelist_teams = 9;
    */
@@ -615,22 +617,24 @@ export type EditBranchProtectionRequest = Message<"branchline.v1.EditBranchProte
   requireSignedCommits?: boolean | undefined;
 
   /**
-   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case of letters. `*` and `?` stop
-   * at slashes and dots, `**` does not.
+   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case
+   * of letters. `*` and `?` stop at slashes and dots, `**` does not.
    *
    * @generated from field: optional string protected_file_patterns = 34;
    */
   protectedFilePatterns?: string | undefined;
 
   /**
-   * Files, in the same form, that everybody who may write to the repository may change, if nothing else changes.
+   * Files, in the same form, that everybody who may write to the repository may change, if nothing
+   * else changes.
    *
    * @generated from field: optional string unprotected_file_patterns = 35;
    */
   unprotectedFilePatterns?: string | undefined;
 
   /**
-   * Another spelling of the usernames of those whose approvals count, read if the other one is absent.
+   * Another spelling of the usernames of those whose approvals count, read if the other one is
+   * absent.
    *
    * @generated from field: google.protobuf.ListValue approvals_whitelist_usernames = 36;
    */
@@ -717,8 +721,9 @@ export const ReorderBranchProtectionsRequestSchema: GenMessage<ReorderBranchProt
 /**
  * Rules about branches. For those who administer the repository.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.BranchProtectionService
  */
@@ -812,7 +817,8 @@ export const BranchProtectionService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Puts rules into an order: the first one gets priority 1, and so on. Those that are not named keep theirs.
+   * Puts rules into an order: the first one gets priority 1, and so on. Those that are not named
+   * keep theirs.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

@@ -173,7 +173,8 @@ export type CreateBranchRequest = Message<"branchline.v1.CreateBranchRequest"> &
   oldRefName: string;
 
   /**
-   * Deprecated: branch to start from, when there is no ref; the default branch when that is empty too.
+   * Deprecated: branch to start from, when there is no ref; the default branch when that is empty
+   * too.
    *
    * @generated from field: string old_branch_name = 5;
    */
@@ -323,8 +324,9 @@ export const RenameBranchRequestSchema: GenMessage<RenameBranchRequest> = /*@__P
 /**
  * Branches of Git.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and REPOSITORY_UNIT_CLOSED as access demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN
+ * and REPOSITORY_UNIT_CLOSED as access demands.
  *
  * @generated from service branchline.v1.BranchService
  */
@@ -424,8 +426,8 @@ export const BranchService: GenService<{
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it, nor could merge a pull request of the branch whose poster lets
-   *   them.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it, nor could merge a pull request
+   *   of the branch whose poster lets them.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - INVALID_FIELD, when no commit is named.
    * - REPOSITORY_EMPTY, when it has no branch.
@@ -450,7 +452,8 @@ export const BranchService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Gives a branch another name. That it is the default branch, and a rule that is called like it, follow.
+   * Gives a branch another name. That it is the default branch, and a rule that is called like it,
+   * follow.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -462,7 +465,8 @@ export const BranchService: GenService<{
    * - REPOSITORY_IS_MIRROR, when it follows another one.
    * - BRANCH_RENAME_CONFLICT, when it has that name already, or another branch has.
    * - BRANCH_NOT_FOUND, when the repository has no such branch.
-   * - BRANCH_RENAME_DENIED, when it is the default branch or a protected one, and the caller does not administer the repository.
+   * - BRANCH_RENAME_DENIED, when it is the default branch or a protected one, and the caller does
+   *   not administer the repository.
    * - BRANCH_RENAME_PROTECTED, when the rule for the new name does not let the caller push.
    * - REF_NAME_COLLISION, when the name cannot be beside that of another branch.
    * - REF_REFUSED, when the server does not allow that.

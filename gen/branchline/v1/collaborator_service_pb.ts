@@ -414,9 +414,10 @@ export const ListReviewersResponseSchema: GenMessage<ListReviewersResponse> = /*
 /**
  * People who were given access to one repository.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands. All fail with
- * REPOSITORY_NOT_FOUND, when there is no such repository that the caller may read, and with REPOSITORY_MOVED and
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands. All fail with REPOSITORY_NOT_FOUND, when there is
+ * no such repository that the caller may read, and with REPOSITORY_MOVED and
  * REPOSITORY_OWNER_RENAMED, when it has another name now.
  *
  * @generated from service branchline.v1.CollaboratorService
@@ -450,13 +451,15 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes a user a collaborator, or gives a collaborator another permission. For those who administer the repository.
+   * Makes a user a collaborator, or gives a collaborator another permission. For those who
+   * administer the repository.
    *
    * Fails with:
    * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - UNKNOWN_USER, when there is no such user.
-   * - INVALID_COLLABORATOR, when the user owns the repository, or the permission is none that there is.
+   * - INVALID_COLLABORATOR, when the user owns the repository, or the permission is none that there
+   *   is.
    * - USER_BLOCKED, when the user or the owner of the repository has blocked the other.
    *
    * @generated from rpc branchline.v1.CollaboratorService.AddCollaborator
@@ -467,8 +470,8 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes the access of a collaborator away; of a user who is none there is nothing to take. For those who administer the
-   * repository.
+   * Takes the access of a collaborator away; of a user who is none there is nothing to take. For
+   * those who administer the repository.
    *
    * Fails with:
    * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
@@ -483,10 +486,12 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * What a user may do to a repository, by whatever way. For the user, and for those who administer it.
+   * What a user may do to a repository, by whatever way. For the user, and for those who administer
+   * it.
    *
    * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it, and it is about somebody else.
+   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it, and it is about somebody
+   *   else.
    * - USER_NOT_FOUND, when there is no such user.
    *
    * @generated from rpc branchline.v1.CollaboratorService.GetRepositoryPermission
@@ -497,9 +502,9 @@ export const CollaboratorService: GenService<{
     output: typeof RepositoryPermissionSchema;
   },
   /**
-   * The users that clients offer as assignees: active users who may write pull requests of the repository, by owning it, as
-   * collaborators or by a team. Anybody else who may read its pull requests can be assigned by name, too. For whoever may
-   * read a part of it.
+   * The users that clients offer as assignees: active users who may write pull requests of the
+   * repository, by owning it, as collaborators or by a team. Anybody else who may read its pull
+   * requests can be assigned by name, too. For whoever may read a part of it.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -512,8 +517,8 @@ export const CollaboratorService: GenService<{
     output: typeof ListAssigneesResponseSchema;
   },
   /**
-   * Succeeds when a user can be assigned to pull requests of a repository: an active user who may read them. For whoever may
-   * read a part of it.
+   * Succeeds when a user can be assigned to pull requests of a repository: an active user who may
+   * read them. For whoever may read a part of it.
    *
    * Fails with:
    * - UNKNOWN_USER, when there is no such user.
@@ -527,9 +532,10 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The users that clients offer as reviewers: active users who may read the code and the pull requests of the repository by
-   * owning it, as collaborators or by a team. Who opened a pull request cannot review it. Anybody else who may read both can
-   * be asked by name, too. For whoever may read a part of it.
+   * The users that clients offer as reviewers: active users who may read the code and the pull
+   * requests of the repository by owning it, as collaborators or by a team. Who opened a pull
+   * request cannot review it. Anybody else who may read both can be asked by name, too. For whoever
+   * may read a part of it.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.

@@ -80,7 +80,8 @@ export type Commit = Message<"branchline.v1.Commit"> & {
   parents: CommitMeta[];
 
   /**
-   * Files that differ from the first parent, at most 300, by name. Empty, over REST null, when they were not asked for.
+   * Files that differ from the first parent, at most 300, by name. Empty, over REST null, when they
+   * were not asked for.
    *
    * @generated from field: repeated branchline.v1.CommitAffectedFile files = 9;
    */
@@ -297,18 +298,20 @@ export const CommitStatsSchema: GenMessage<CommitStats> = /*@__PURE__*/
  */
 export type Verification = Message<"branchline.v1.Verification"> & {
   /**
-   * Whether it is signed by a key of the account that the committer's address, or the tagger's, belongs to, as far as
-   * that can be said today; or by that of the server (GetSigningKey), which signs the commits that it makes itself.
+   * Whether it is signed by a key of the account that the committer's address, or the tagger's,
+   * belongs to, as far as that can be said today; or by that of the server (GetSigningKey), which
+   * signs the commits that it makes itself.
    *
    * @generated from field: bool verified = 1;
    */
   verified: boolean;
 
   /**
-   * `username / key` if it is verified, `Branchline / key` if by the server. Why not otherwise, for programs:
-   * `gpg.error.not_signed_commit`, `gpg.error.extract_sign` for a signature that cannot be read, `gpg.error.no_committer_account`,
-   * `gpg.error.no_gpg_keys_found` when the account has no such key, `gpg.error.probable_bad_signature` when it has one
-   * that did not sign this, or not at that time.
+   * `username / key` if it is verified, `Branchline / key` if by the server. Why not otherwise, for
+   * programs: `gpg.error.not_signed_commit`, `gpg.error.extract_sign` for a signature that cannot
+   * be read, `gpg.error.no_committer_account`, `gpg.error.no_gpg_keys_found` when the account has
+   * no such key, `gpg.error.probable_bad_signature` when it has one that did not sign this, or not
+   * at that time.
    *
    * @generated from field: string reason = 2;
    */
@@ -322,7 +325,8 @@ export type Verification = Message<"branchline.v1.Verification"> & {
   signature: string;
 
   /**
-   * Who signed; absent, over REST null, unless it is verified and the caller may know of the account.
+   * Who signed; absent, over REST null, unless it is verified and the caller may know of the
+   * account.
    *
    * @generated from field: branchline.v1.VerificationSigner signer = 4;
    */

@@ -273,8 +273,8 @@ export type CompareCommitsRequest = Message<"branchline.v1.CompareCommitsRequest
   repo: string;
 
   /**
-   * Base and head with two or three dots between them: each a branch, a tag or the id of a commit. A head alone is compared with the
-   * default branch.
+   * Base and head with two or three dots between them: each a branch, a tag or the id of a commit.
+   * A head alone is compared with the default branch.
    *
    * @generated from field: string basehead = 3;
    */
@@ -288,7 +288,8 @@ export type CompareCommitsRequest = Message<"branchline.v1.CompareCommitsRequest
   page: number;
 
   /**
-   * Size of a page, at most 50. When neither page nor limit is given, the first 250 commits are answered.
+   * Size of a page, at most 50. When neither page nor limit is given, the first 250 commits are
+   * answered.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -333,10 +334,12 @@ export const CompareSchema: GenMessage<Compare> = /*@__PURE__*/
 /**
  * Commits of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not read a repository it does not exist.
+ * Repositories are named by owner and name, in any case of their letters. To a caller who may not
+ * read a repository it does not exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.CommitService
  */
@@ -344,7 +347,8 @@ export const CommitService: GenService<{
   /**
    * Commits that lead to a commit, which is the first one, newest first.
    *
-   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount`, `X-HasMore` and `X-Total` say where the page is.
+   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount`, `X-HasMore` and `X-Total` say where
+   * the page is.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -383,7 +387,8 @@ export const CommitService: GenService<{
     output: typeof CommitSchema;
   },
   /**
-   * What a commit changes, as text: the output of `git diff` against its first parent, or a mail of `git format-patch`.
+   * What a commit changes, as text: the output of `git diff` against its first parent, or a mail of
+   * `git format-patch`.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

@@ -102,8 +102,8 @@ export const CommitStatusSchema: GenMessage<CommitStatus> = /*@__PURE__*/
  */
 export type CombinedStatus = Message<"branchline.v1.CombinedStatus"> & {
   /**
-   * `failure` when one of them is `error`, `failure` or `warning`; else `pending` when one of them is, or when there are none;
-   * else `success`.
+   * `failure` when one of them is `error`, `failure` or `warning`; else `pending` when one of them
+   * is, or when there are none; else `success`.
    *
    * @generated from field: string state = 1;
    */

@@ -38,7 +38,8 @@ export type CreateCommitStatusRequest = Message<"branchline.v1.CreateCommitStatu
   repo: string;
 
   /**
-   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default branch when empty.
+   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default
+   * branch when empty.
    *
    * @generated from field: string sha = 3;
    */
@@ -101,14 +102,16 @@ export type ListCommitStatusesRequest = Message<"branchline.v1.ListCommitStatuse
   repo: string;
 
   /**
-   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default branch when empty.
+   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default
+   * branch when empty.
    *
    * @generated from field: string ref = 3;
    */
   ref: string;
 
   /**
-   * `oldest`, `leastupdate` or `leastindex` for the oldest first; anything else for the newest first.
+   * `oldest`, `leastupdate` or `leastindex` for the oldest first; anything else for the newest
+   * first.
    *
    * @generated from field: string sort = 4;
    */
@@ -199,7 +202,8 @@ export type GetCombinedStatusRequest = Message<"branchline.v1.GetCombinedStatusR
   repo: string;
 
   /**
-   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default branch when empty.
+   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default
+   * branch when empty.
    *
    * @generated from field: string ref = 3;
    */
@@ -232,8 +236,9 @@ export const GetCombinedStatusRequestSchema: GenMessage<GetCombinedStatusRequest
  *
  * To a caller who may read no part of a repository it does not exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.CommitStatusService
  */

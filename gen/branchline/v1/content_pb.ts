@@ -31,8 +31,9 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   name: string;
 
   /**
-   * Path from the top of the repository. A component that is not UTF-8 is quoted as Git quotes paths, for example `"caf\351.txt"`
-   * with its quotation marks; requests take the path in this form.
+   * Path from the top of the repository. A component that is not UTF-8 is quoted as Git quotes
+   * paths, for example `"caf\351.txt"` with its quotation marks; requests take the path in this
+   * form.
    *
    * @generated from field: string path = 2;
    */
@@ -46,7 +47,8 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   sha: string;
 
   /**
-   * Id of the last commit that changed it; empty, over REST left out, where that would take too long to find.
+   * Id of the last commit that changed it; empty, over REST left out, where that would take too
+   * long to find.
    *
    * @generated from field: string last_commit_sha = 4;
    */
@@ -95,8 +97,8 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   encoding?: string | undefined;
 
   /**
-   * A file, in base64. Absent, over REST null, in a directory's list, for anything that is no file, and for more than 10 MiB: those
-   * are read through GetRawFile.
+   * A file, in base64. Absent, over REST null, in a directory's list, for anything that is no file,
+   * and for more than 10 MiB: those are read through GetRawFile.
    *
    * @generated from field: optional string content = 11;
    */
@@ -153,8 +155,8 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   Links?: FileLinks | undefined;
 
   /**
-   * SHA-256, in hexadecimal, of the file that Git LFS keeps elsewhere, where the content is a pointer to it. Only where one file was
-   * asked for; otherwise absent.
+   * SHA-256, in hexadecimal, of the file that Git LFS keeps elsewhere, where the content is a
+   * pointer to it. Only where one file was asked for; otherwise absent.
    *
    * @generated from field: optional string lfs_oid = 19;
    */

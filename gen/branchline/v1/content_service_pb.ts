@@ -161,15 +161,16 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
   repo: string;
 
   /**
-   * Name of a branch or tag, or id of a commit, and `.tar.gz` or `.zip` for its files, or `.bundle` for its history as a Git
-   * bundle, which `git clone` and `git fetch` read.
+   * Name of a branch or tag, or id of a commit, and `.tar.gz` or `.zip` for its files, or `.bundle`
+   * for its history as a Git bundle, which `git clone` and `git fetch` read.
    *
    * @generated from field: string archive = 3;
    */
   archive: string;
 
   /**
-   * Paths of the files and folders that an archive of files is to have, at most 100. Empty: all files. Must be empty for a bundle.
+   * Paths of the files and folders that an archive of files is to have, at most 100. Empty: all
+   * files. Must be empty for a bundle.
    *
    * @generated from field: repeated string path = 4;
    */
@@ -428,7 +429,8 @@ export type UpdateFileRequest = Message<"branchline.v1.UpdateFileRequest"> & {
   forcePush: boolean;
 
   /**
-   * Id of the blob that is replaced or renamed, so that nobody else's change is lost; empty to make a file.
+   * Id of the blob that is replaced or renamed, so that nobody else's change is lost; empty to make
+   * a file.
    *
    * @generated from field: string sha = 13;
    */
@@ -690,11 +692,13 @@ export const FileChangeSchema: GenMessage<FileChange> = /*@__PURE__*/
 /**
  * Files of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not read a repository it does not exist.
- * So are a ref and a path that do not exist there. Paths lead from the top of a repository, without a slash at either end.
+ * Repositories are named by owner and name, in any case of their letters. To a caller who may not
+ * read a repository it does not exist. So are a ref and a path that do not exist there. Paths lead
+ * from the top of a repository, without a slash at either end.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.ContentService
  */
@@ -702,8 +706,9 @@ export const ContentService: GenService<{
   /**
    * What is at a path of a commit: a file with its content, or a list of what a directory has.
    *
-   * Over REST the answer is one object for everything but a directory, and an array for a directory. A directory shows its first
-   * 1000 entries, in Git's order; all of them are in its tree, through GetGitTree.
+   * Over REST the answer is one object for everything but a directory, and an array for a
+   * directory. A directory shows its first 1000 entries, in Git's order; all of them are in its
+   * tree, through GetGitTree.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -726,8 +731,8 @@ export const ContentService: GenService<{
    *
    * Strangers write them, so browsers are told to take them for nothing but text or a download.
    *
-   * Over REST the answer has `Content-Length` and a strong `ETag`, which is the id of the blob. `If-None-Match` is answered by 304,
-   * and one range of bytes (`Range`, `If-Range`) by 206.
+   * Over REST the answer has `Content-Length` and a strong `ETag`, which is the id of the blob.
+   * `If-None-Match` is answered by 304, and one range of bytes (`Range`, `If-Range`) by 206.
    *
    * Fails with:
    * - RANGE_NOT_SATISFIABLE, when the range begins behind the end of the file.
@@ -747,17 +752,18 @@ export const ContentService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * All files of a commit as one archive, in a directory that has the name of the repository; or the history of a ref as a Git
-   * bundle.
+   * All files of a commit as one archive, in a directory that has the name of the repository; or
+   * the history of a ref as a Git bundle.
    *
-   * Over REST the answer has a weak `ETag`, and a request whose `If-None-Match` has the tag is answered by 304. The length is not
-   * known before the archive is made, so ranges are not served.
+   * Over REST the answer has a weak `ETag`, and a request whose `If-None-Match` has the tag is
+   * answered by 304. The length is not known before the archive is made, so ranges are not served.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - INVALID_FIELD, when archive ends in no format that there is, or when path has too many paths, or any for a bundle.
+   * - INVALID_FIELD, when archive ends in no format that there is, or when path has too many paths,
+   *   or any for a bundle.
    * - REF_NOT_FOUND, when archive names no commit.
    * - PATH_NOT_FOUND, when the commit has no file or folder at one of the paths.
    * - SERVER_BUSY, when too much is being read.
@@ -782,7 +788,8 @@ export const ContentService: GenService<{
    * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
    * - TOO_MANY_FILE_CHANGES, when it would change too much.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the way.
+   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
+   *   way.
    * - REF_NOT_FOUND, when there is no such branch.
    * - NEW_BRANCH_EXISTS, when the new branch is there already.
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
@@ -800,8 +807,8 @@ export const ContentService: GenService<{
     output: typeof FileResponseSchema;
   },
   /**
-   * Replaces a file, renames it where `from_path` is given, or makes it where `sha` is not, with a commit of its own, even if that
-   * changes nothing. An executable file stays one.
+   * Replaces a file, renames it where `from_path` is given, or makes it where `sha` is not, with a
+   * commit of its own, even if that changes nothing. An executable file stays one.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -812,7 +819,8 @@ export const ContentService: GenService<{
    * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
    * - TOO_MANY_FILE_CHANGES, when it would change too much.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the way.
+   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
+   *   way.
    * - REF_NOT_FOUND, when there is no such branch.
    * - NEW_BRANCH_EXISTS, when the new branch is there already.
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
@@ -820,7 +828,8 @@ export const ContentService: GenService<{
    * - REF_CHANGED, when others keep changing the branch.
    * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
    * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
-   * - FILE_EXISTS, when there is a file at the path, and neither `sha` nor another `from_path` is given.
+   * - FILE_EXISTS, when there is a file at the path, and neither `sha` nor another `from_path` is
+   *   given.
    * - FILE_CHANGED, when the file is not the one that `sha` names.
    * - PATH_NOT_FOUND, when there is no file to replace or rename.
    * - SERVER_BUSY, when a renamed file cannot be read at this moment.
@@ -845,7 +854,8 @@ export const ContentService: GenService<{
    * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
    * - TOO_MANY_FILE_CHANGES, when it would change too much.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the way.
+   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
+   *   way.
    * - REF_NOT_FOUND, when there is no such branch.
    * - NEW_BRANCH_EXISTS, when the new branch is there already.
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
@@ -875,7 +885,8 @@ export const ContentService: GenService<{
    * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
    * - TOO_MANY_FILE_CHANGES, when it would change too much.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the way.
+   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
+   *   way.
    * - REF_NOT_FOUND, when there is no such branch.
    * - NEW_BRANCH_EXISTS, when the new branch is there already.
    * - REF_NAME_COLLISION, when the new branch cannot be beside another one.

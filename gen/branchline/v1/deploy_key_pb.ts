@@ -19,7 +19,8 @@ export const file_branchline_v1_deploy_key: GenFile = /*@__PURE__*/
 /**
  * An SSH public key of a repository.
  *
- * Git is served over HTTP only, so that nobody pushes with one here. It is kept for clients that manage it.
+ * Git is served over HTTP only, so that nobody pushes with one here. It is kept for clients that
+ * manage it.
  *
  * @generated from message branchline.v1.DeployKey
  */

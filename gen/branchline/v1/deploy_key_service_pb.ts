@@ -232,11 +232,13 @@ export const DeleteDeployKeyRequestSchema: GenMessage<DeleteDeployKeyRequest> = 
 /**
  * SSH public keys of repositories. For those who administer the repository.
  *
- * A key may belong to several repositories, and then to no account. Repositories are named by owner and name, in any case of their
- * letters. To a caller who may not read a repository it does not exist.
+ * A key may belong to several repositories, and then to no account. Repositories are named by owner
+ * and name, in any case of their letters. To a caller who may not read a repository it does not
+ * exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.DeployKeyService
  */
@@ -257,8 +259,8 @@ export const DeployKeyService: GenService<{
     output: typeof ListDeployKeysResponseSchema;
   },
   /**
-   * Adds a key to a repository: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`, `ssh-rsa` of 2048 to 16384 bits, and
-   * the two kinds that a security key holds.
+   * Adds a key to a repository: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`,
+   * `ssh-rsa` of 2048 to 16384 bits, and the two kinds that a security key holds.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

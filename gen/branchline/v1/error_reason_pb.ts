@@ -14,10 +14,10 @@ export const file_branchline_v1_error_reason: GenFile = /*@__PURE__*/
 /**
  * Why a call failed, for programs.
  *
- * Every refusal carries a google.rpc.ErrorInfo in its details, on every protocol: `reason` is the name of a value of
- * this enum, `domain` is `branchline`, `metadata` has the keys that the value names. Numbers in metadata are decimal
- * text. Reasons are stable, message texts are not. INTERNAL errors carry no reason: nothing a client does about them
- * differs.
+ * Every refusal carries a google.rpc.ErrorInfo in its details, on every protocol: `reason` is the
+ * name of a value of this enum, `domain` is `branchline`, `metadata` has the keys that the value
+ * names. Numbers in metadata are decimal text. Reasons are stable, message texts are not. INTERNAL
+ * errors carry no reason: nothing a client does about them differs.
  *
  * @generated from enum branchline.v1.ErrorReason
  */
@@ -30,11 +30,12 @@ export enum ErrorReason {
   ERROR_REASON_UNSPECIFIED = 0,
 
   /**
-   * The request could not be read: broken JSON or protobuf, a value of the wrong type, an enum name that does not exist,
-   * a query parameter given twice, a broken frame, an unknown media type or content coding.
+   * The request could not be read: broken JSON or protobuf, a value of the wrong type, an enum name
+   * that does not exist, a query parameter given twice, a broken frame, an unknown media type or
+   * content coding.
    *
-   * INVALID_ARGUMENT, REST 400. Over REST also 414 for an overlong path and query, and 415 for a media type or content
-   * coding that is not read. Metadata: none.
+   * INVALID_ARGUMENT, REST 400. Over REST also 414 for an overlong path and query, and 415 for a
+   * media type or content coding that is not read. Metadata: none.
    *
    * @generated from enum value: MALFORMED_REQUEST = 1;
    */
@@ -52,14 +53,16 @@ export enum ErrorReason {
   /**
    * Too many attempts in a row. Sent again before the time is over, the call fails again.
    *
-   * RESOURCE_EXHAUSTED, REST 429 with `Retry-After`. Metadata: `retry_after_seconds`, for example "41".
+   * RESOURCE_EXHAUSTED, REST 429 with `Retry-After`. Metadata: `retry_after_seconds`, for example
+   * "41".
    *
    * @generated from enum value: RATE_LIMITED = 3;
    */
   RATE_LIMITED = 3,
 
   /**
-   * The name does not have the form that the method expects, for example `users/{user}/settings/{setting}`.
+   * The name does not have the form that the method expects, for example
+   * `users/{user}/settings/{setting}`.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `name`, as received.
    *
@@ -68,19 +71,21 @@ export enum ErrorReason {
   INVALID_NAME = 4,
 
   /**
-   * A field is missing, too long, or has a value that it does not allow. Fields with a reason of their own, such as
-   * INVALID_EMAIL, do not use this one.
+   * A field is missing, too long, or has a value that it does not allow. Fields with a reason of
+   * their own, such as INVALID_EMAIL, do not use this one.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `field`, the path of the field in the request, for example
-   * "user.display_name"; when it is too long, `max_length` in characters or `max_bytes` of UTF-8; of some fields
-   * `rule`, a word of compatible systems: `Required`, `MaxSize` or `GitRefName`.
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`, the path of the field in the request, for
+   * example "user.display_name"; when it is too long, `max_length` in characters or `max_bytes` of
+   * UTF-8; of some fields `rule`, a word of compatible systems: `Required`, `MaxSize` or
+   * `GitRefName`.
    *
    * @generated from enum value: INVALID_FIELD = 5;
    */
   INVALID_FIELD = 5,
 
   /**
-   * A field mask names a field that the resource does not have, or one that the method cannot read or change.
+   * A field mask names a field that the resource does not have, or one that the method cannot read
+   * or change.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `path`, for example "nickname".
    *
@@ -134,7 +139,8 @@ export enum ErrorReason {
   TOO_MANY_NAMES = 11,
 
   /**
-   * Nothing is served at this path. Over gRPC, gRPC-Web and Connect it is the status of the protocol alone that says so.
+   * Nothing is served at this path. Over gRPC, gRPC-Web and Connect it is the status of the
+   * protocol alone that says so.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -152,11 +158,11 @@ export enum ErrorReason {
   METHOD_NOT_ALLOWED = 15,
 
   /**
-   * The deadline that the client set has passed. Nothing was changed and nothing will be, unless the metadata says
-   * otherwise.
+   * The deadline that the client set has passed. Nothing was changed and nothing will be, unless
+   * the metadata says otherwise.
    *
-   * DEADLINE_EXCEEDED, REST 504. Metadata: `committed`, "true" when the change was made, though too late to say so in
-   * time; absent otherwise.
+   * DEADLINE_EXCEEDED, REST 504. Metadata: `committed`, "true" when the change was made, though too
+   * late to say so in time; absent otherwise.
    *
    * @generated from enum value: DEADLINE_EXCEEDED = 18;
    */
@@ -190,11 +196,13 @@ export enum ErrorReason {
   UNAUTHENTICATED = 20,
 
   /**
-   * The credentials are wrong, expired or revoked. Which of them, and whether the account exists, is not told.
+   * The credentials are wrong, expired or revoked. Which of them, and whether the account exists,
+   * is not told.
    *
-   * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none. An authorization code that an identity provider
-   * refuses is INVALID_ARGUMENT, REST 400, with the metadata `name`, for example "identity-providers/example", and
-   * `provider_error`, the provider's own error code, for example "invalid_grant", when it gave one.
+   * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none. An authorization code that
+   * an identity provider refuses is INVALID_ARGUMENT, REST 400, with the metadata `name`, for
+   * example "identity-providers/example", and `provider_error`, the provider's own error code, for
+   * example "invalid_grant", when it gave one.
    *
    * @generated from enum value: BAD_CREDENTIALS = 21;
    */
@@ -219,7 +227,8 @@ export enum ErrorReason {
   TWO_FACTOR_INVALID = 23,
 
   /**
-   * The account is archived. Only told to those who proved that it is theirs, and to administrators.
+   * The account is archived. Only told to those who proved that it is theirs, and to
+   * administrators.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -228,7 +237,8 @@ export enum ErrorReason {
   ACCOUNT_ARCHIVED = 24,
 
   /**
-   * The caller is neither the owner nor in the role that the method, or a field of the request, is kept for.
+   * The caller is neither the owner nor in the role that the method, or a field of the request, is
+   * kept for.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -255,7 +265,8 @@ export enum ErrorReason {
   PUBLIC_ONLY_TOKEN = 27,
 
   /**
-   * Personal access tokens may not do this, whatever their scopes: it changes the credentials of the account itself.
+   * Personal access tokens may not do this, whatever their scopes: it changes the credentials of
+   * the account itself.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -273,7 +284,8 @@ export enum ErrorReason {
   USER_NOT_FOUND = 40,
 
   /**
-   * The username is not 1 to 36 letters, digits and hyphens with a letter or digit at both ends, or it is reserved.
+   * The username is not 1 to 36 letters, digits and hyphens with a letter or digit at both ends, or
+   * it is reserved.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `username`.
    *
@@ -300,7 +312,8 @@ export enum ErrorReason {
   INVALID_EMAIL = 43,
 
   /**
-   * The avatar is neither an https URL nor a data URI of at most 1 MiB whose bytes are a PNG, JPEG, GIF or WebP image.
+   * The avatar is neither an https URL nor a data URI of at most 1 MiB whose bytes are a PNG, JPEG,
+   * GIF or WebP image.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -311,7 +324,8 @@ export enum ErrorReason {
   /**
    * The password is too short or too long, or equals the username.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `min_length` in characters, for example "8", and `max_bytes`, "256".
+   * INVALID_ARGUMENT, REST 400. Metadata: `min_length` in characters, for example "8", and
+   * `max_bytes`, "256".
    *
    * @generated from enum value: WEAK_PASSWORD = 45;
    */
@@ -354,8 +368,8 @@ export enum ErrorReason {
   REGISTRATION_CLOSED = 49,
 
   /**
-   * The instance has no account yet, and the first one, which becomes the administrator, is only made from the machine
-   * itself. The message names the command to run there.
+   * The instance has no account yet, and the first one, which becomes the administrator, is only
+   * made from the machine itself. The message names the command to run there.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -400,9 +414,11 @@ export enum ErrorReason {
   LAST_ADMIN = 54,
 
   /**
-   * The account owns content that others may rely on. Delete with `force`, or `purge`, to delete that too.
+   * The account owns content that others may rely on. Delete with `force`, or `purge`, to delete
+   * that too.
    *
-   * FAILED_PRECONDITION, REST 400, and 422 from AdminDeleteUser. Metadata: `name`, for example "users/alice".
+   * FAILED_PRECONDITION, REST 400, and 422 from AdminDeleteUser. Metadata: `name`, for example
+   * "users/alice".
    *
    * @generated from enum value: HAS_ASSOCIATED_DATA = 55;
    */
@@ -436,9 +452,11 @@ export enum ErrorReason {
   TOKEN_NOT_FOUND = 60,
 
   /**
-   * There is no such scope, or the scopes are only the modifier `public-only`, or there are none where a token has to have one.
+   * There is no such scope, or the scopes are only the modifier `public-only`, or there are none
+   * where a token has to have one.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `scope`, for example "read:everything"; empty when there are none.
+   * INVALID_ARGUMENT, REST 400. Metadata: `scope`, for example "read:everything"; empty when there
+   * are none.
    *
    * @generated from enum value: INVALID_SCOPE = 61;
    */
@@ -472,7 +490,8 @@ export enum ErrorReason {
   IDENTITY_PROVIDER_NOT_FOUND = 70,
 
   /**
-   * The identity provider could not be reached in time, or its answer makes no sense. Trying later may help.
+   * The identity provider could not be reached in time, or its answer makes no sense. Trying later
+   * may help.
    *
    * UNAVAILABLE, REST 503. Metadata: `name`, for example "identity-providers/example".
    *
@@ -535,8 +554,8 @@ export enum ErrorReason {
   WEBHOOK_NOT_FOUND = 80,
 
   /**
-   * The target is not an absolute http or https URL of at most 2048 characters, without user information and fragment,
-   * whose host can be resolved.
+   * The target is not an absolute http or https URL of at most 2048 characters, without user
+   * information and fragment, whose host can be resolved.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none, since targets may carry secrets.
    *
@@ -545,7 +564,8 @@ export enum ErrorReason {
   INVALID_WEBHOOK_URL = 81,
 
   /**
-   * The host of the target has an address in a private or reserved range. The operator can allow it.
+   * The host of the target has an address in a private or reserved range. The operator can allow
+   * it.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `host`.
    *
@@ -554,8 +574,8 @@ export enum ErrorReason {
   BLOCKED_ADDRESS = 82,
 
   /**
-   * The signing secret has characters other than printable ASCII, or starts with `whsec_` and does not go on with the
-   * base64 form of 24 to 64 bytes.
+   * The signing secret has characters other than printable ASCII, or starts with `whsec_` and does
+   * not go on with the base64 form of 24 to 64 bytes.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -591,7 +611,8 @@ export enum ErrorReason {
   WEBHOOK_DELIVERY_NOT_FOUND = 85,
 
   /**
-   * The target of the webhook answered 410, so nothing is sent there any more. Writing its `url` switches it on again.
+   * The target of the webhook answered 410, so nothing is sent there any more. Writing its `url`
+   * switches it on again.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `name`.
    *
@@ -600,7 +621,8 @@ export enum ErrorReason {
   WEBHOOK_DISABLED = 86,
 
   /**
-   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both ends.
+   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both
+   * ends.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `id`.
    *
@@ -645,7 +667,8 @@ export enum ErrorReason {
   MEMO_NOT_FOUND = 100,
 
   /**
-   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both ends.
+   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both
+   * ends.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `memo_id`.
    *
@@ -717,7 +740,8 @@ export enum ErrorReason {
   MAIL_NOT_CONFIGURED = 113,
 
   /**
-   * The reset token is unknown, expired, used, or void because the account changed since. Which of them is not told.
+   * The reset token is unknown, expired, used, or void because the account changed since. Which of
+   * them is not told.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -726,7 +750,8 @@ export enum ErrorReason {
   INVALID_RESET_TOKEN = 114,
 
   /**
-   * The request was not made by a page of this instance, and its only credential is what a proxy says.
+   * The request was not made by a page of this instance, and its only credential is what a proxy
+   * says.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -753,21 +778,23 @@ export enum ErrorReason {
   CURSOR_EXPIRED = 121,
 
   /**
-   * As many streams of messages are open as may be: event streams of the account, or streams of any kind on the
-   * connection, of the peer or in all.
+   * As many streams of messages are open as may be: event streams of the account, or streams of any
+   * kind on the connection, of the peer or in all.
    *
-   * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit` and `scope`: "account", "connection", "peer" or "server".
+   * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit` and `scope`: "account", "connection", "peer" or
+   * "server".
    *
    * @generated from enum value: TOO_MANY_STREAMS = 122;
    */
   TOO_MANY_STREAMS = 122,
 
   /**
-   * More of earlier answers waits to be read than the server keeps for one connection, one peer or in all, or this answer
-   * would be too much beside them. Read those answers, then try again. Nothing was done.
+   * More of earlier answers waits to be read than the server keeps for one connection, one peer or
+   * in all, or this answer would be too much beside them. Read those answers, then try again.
+   * Nothing was done.
    *
-   * RESOURCE_EXHAUSTED, REST 429 with `Retry-After`. Metadata: `limit`, in bytes, `scope`: "connection", "peer" or
-   * "server", and `retry_after_seconds`.
+   * RESOURCE_EXHAUSTED, REST 429 with `Retry-After`. Metadata: `limit`, in bytes, `scope`:
+   * "connection", "peer" or "server", and `retry_after_seconds`.
    *
    * @generated from enum value: TOO_MUCH_UNREAD = 123;
    */
@@ -783,8 +810,8 @@ export enum ErrorReason {
   INVALID_DEFAULT_BRANCH = 130,
 
   /**
-   * The name is not allowed for a repository: it has 1 to 100 letters, digits, hyphens, underscores and dots, is not made of
-   * dots alone, and does not end in `.git`, `.wiki` or `.lock`.
+   * The name is not allowed for a repository: it has 1 to 100 letters, digits, hyphens, underscores
+   * and dots, is not made of dots alone, and does not end in `.git`, `.wiki` or `.lock`.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 100 characters.
    *
@@ -820,10 +847,11 @@ export enum ErrorReason {
   REPOSITORY_EXISTS = 134,
 
   /**
-   * The repository has another name or owner now. Over REST, `Location` has what to ask for instead: path and query.
+   * The repository has another name or owner now. Over REST, `Location` has what to ask for
+   * instead: path and query.
    *
-   * NOT_FOUND, REST 301. Metadata: `owner` and `name`, as they are now; `former`, both as they were, in lower case, with a
-   * slash in between.
+   * NOT_FOUND, REST 301. Metadata: `owner` and `name`, as they are now; `former`, both as they
+   * were, in lower case, with a slash in between.
    *
    * @generated from enum value: REPOSITORY_MOVED = 135;
    */
@@ -839,7 +867,8 @@ export enum ErrorReason {
   REPOSITORY_NOT_FOUND = 136,
 
   /**
-   * The caller may read other parts of the repository, but not the one that this is about, or this one is switched off.
+   * The caller may read other parts of the repository, but not the one that this is about, or this
+   * one is switched off.
    *
    * PERMISSION_DENIED, REST 403. Metadata: `unit`, which is `code`, `issues` or `releases`.
    *
@@ -866,9 +895,11 @@ export enum ErrorReason {
   COLLABORATOR_NOT_FOUND = 142,
 
   /**
-   * The owner of a repository is not a collaborator too, and a collaborator reads, writes or administers it.
+   * The owner of a repository is not a collaborator too, and a collaborator reads, writes or
+   * administers it.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `username` or `permission`, the one at fault, cut to 64 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `username` or `permission`, the one at fault, cut to 64
+   * characters.
    *
    * @generated from enum value: INVALID_COLLABORATOR = 143;
    */
@@ -902,7 +933,8 @@ export enum ErrorReason {
   CANNOT_BLOCK = 146,
 
   /**
-   * The owner of the repository has another name now. Over REST, `Location` has what to ask for instead: path and query.
+   * The owner of the repository has another name now. Over REST, `Location` has what to ask for
+   * instead: path and query.
    *
    * NOT_FOUND, REST 307. Metadata: as for REPOSITORY_MOVED.
    *
@@ -922,15 +954,16 @@ export enum ErrorReason {
   /**
    * The caller may know of the organisation, and this takes more.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `needed`, which is `member`, `create-repository` or `owner`.
+   * PERMISSION_DENIED, REST 403. Metadata: `needed`, which is `member`, `create-repository` or
+   * `owner`.
    *
    * @generated from enum value: ORGANIZATION_ACCESS_DENIED = 151;
    */
   ORGANIZATION_ACCESS_DENIED = 151,
 
   /**
-   * The name is not allowed for an organisation: it has 1 to 36 letters, digits and hyphens, with a letter or digit at
-   * both ends.
+   * The name is not allowed for an organisation: it has 1 to 36 letters, digits and hyphens, with a
+   * letter or digit at both ends.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 64 characters.
    *
@@ -984,7 +1017,8 @@ export enum ErrorReason {
   TEAM_NOT_FOUND = 157,
 
   /**
-   * The name is not allowed for a team: it has 1 to 255 letters, digits, hyphens, underscores and dots.
+   * The name is not allowed for a team: it has 1 to 255 letters, digits, hyphens, underscores and
+   * dots.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 255 characters.
    *
@@ -1004,7 +1038,8 @@ export enum ErrorReason {
   /**
    * The team would open nothing that there is: no unit is named, or a unit or its level is unknown.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `unit` or `level` if one is unknown, cut to 64 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `unit` or `level` if one is unknown, cut to 64
+   * characters.
    *
    * @generated from enum value: INVALID_TEAM_UNITS = 160;
    */
@@ -1049,8 +1084,8 @@ export enum ErrorReason {
   /**
    * This server has no template of that name for a first commit.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `readme`, `gitignores`, `license` or `issue_labels`; `name`, cut to
-   * 100 characters.
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `readme`, `gitignores`, `license` or
+   * `issue_labels`; `name`, cut to 100 characters.
    *
    * @generated from enum value: REPOSITORY_TEMPLATE_NOT_FOUND = 165;
    */
@@ -1068,8 +1103,8 @@ export enum ErrorReason {
   /**
    * There is no such way to merge or update pull requests.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `default_merge_style` or `default_update_style`; `style`, cut to 100
-   * characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `default_merge_style` or
+   * `default_update_style`; `style`, cut to 100 characters.
    *
    * @generated from enum value: INVALID_MERGE_STYLE = 167;
    */
@@ -1078,7 +1113,8 @@ export enum ErrorReason {
   /**
    * A search for repositories has no such mode, sort or order.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `mode`, `sort` or `order`; `value`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `mode`, `sort` or `order`; `value`, cut
+   * to 100 characters.
    *
    * @generated from enum value: INVALID_REPOSITORY_SEARCH = 168;
    */
@@ -1121,7 +1157,8 @@ export enum ErrorReason {
   TRANSFER_TEAM_NOT_FOUND = 172,
 
   /**
-   * The owner has the repository itself, or a fork of it, already. What that is called is not told: it may be private.
+   * The owner has the repository itself, or a fork of it, already. What that is called is not told:
+   * it may be private.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `owner`.
    *
@@ -1157,7 +1194,8 @@ export enum ErrorReason {
   CLONE_FAILED = 178,
 
   /**
-   * As many repositories are being copied from elsewhere as may be at once, by the caller or by all.
+   * As many repositories are being copied from elsewhere as may be at once, by the caller or by
+   * all.
    *
    * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit`.
    *
@@ -1184,7 +1222,8 @@ export enum ErrorReason {
   REPOSITORY_NOT_MIRROR = 181,
 
   /**
-   * The interval is no duration such as `8h0m0s`, or it is not zero and below ten minutes, or above a year.
+   * The interval is no duration such as `8h0m0s`, or it is not zero and below ten minutes, or above
+   * a year.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `interval`, cut to 50 characters.
    *
@@ -1256,7 +1295,8 @@ export enum ErrorReason {
   TAG_NOT_ANNOTATED = 191,
 
   /**
-   * As much is being read from repositories at the moment as the server can bear. Try again in a moment.
+   * As much is being read from repositories at the moment as the server can bear. Try again in a
+   * moment.
    *
    * UNAVAILABLE, REST 503. Metadata: `retry_after_seconds`.
    *
@@ -1274,8 +1314,8 @@ export enum ErrorReason {
   GIT_TIMEOUT = 193,
 
   /**
-   * Reading this from the repository takes more memory than the server allows, or than it has left for all that read at the moment.
-   * Fetch it with git, or try again later.
+   * Reading this from the repository takes more memory than the server allows, or than it has left
+   * for all that read at the moment. Fetch it with git, or try again later.
    *
    * RESOURCE_EXHAUSTED, REST 422. Metadata: none.
    *
@@ -1347,7 +1387,8 @@ export enum ErrorReason {
   TOO_MANY_STATUS_CONTEXTS = 216,
 
   /**
-   * The text is no SSH public key in the form of OpenSSH, or one of a kind or size that is too weak or not known.
+   * The text is no SSH public key in the form of OpenSSH, or one of a kind or size that is too weak
+   * or not known.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `problem`, what is wrong in a few words.
    *
@@ -1356,8 +1397,8 @@ export enum ErrorReason {
   INVALID_SSH_KEY = 220,
 
   /**
-   * The SSH key is in use, by an account or a repository. Whose it is, is not told: an account's key is nobody else's, and no
-   * deploy key at the same time.
+   * The SSH key is in use, by an account or a repository. Whose it is, is not told: an account's
+   * key is nobody else's, and no deploy key at the same time.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1420,8 +1461,8 @@ export enum ErrorReason {
   DEPLOY_KEY_TITLE_TAKEN = 227,
 
   /**
-   * The text is no armored OpenPGP public key, or one that is too large, too weak, revoked or not bound together by its own
-   * signatures.
+   * The text is no armored OpenPGP public key, or one that is too large, too weak, revoked or not
+   * bound together by its own signatures.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `problem`, what is wrong in a few words.
    *
@@ -1439,7 +1480,8 @@ export enum ErrorReason {
   GPG_KEY_IN_USE = 229,
 
   /**
-   * None of the addresses of the OpenPGP key is known to be the account's. With a signature the key can be added all the same.
+   * None of the addresses of the OpenPGP key is known to be the account's. With a signature the key
+   * can be added all the same.
    *
    * NOT_FOUND, REST 404. Metadata: `token`, the text to sign.
    *
@@ -1448,7 +1490,8 @@ export enum ErrorReason {
   GPG_KEY_EMAIL_UNKNOWN = 230,
 
   /**
-   * The signature is not one that the OpenPGP key made of the text that proves its ownership, or the text is out of date.
+   * The signature is not one that the OpenPGP key made of the text that proves its ownership, or
+   * the text is out of date.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `token`, the text to sign.
    *
@@ -1484,7 +1527,8 @@ export enum ErrorReason {
   TOKEN_NAME_AMBIGUOUS = 234,
 
   /**
-   * A branch or tag must not be changed like that: the rules of the repository forbid it, or the name is the server's.
+   * A branch or tag must not be changed like that: the rules of the repository forbid it, or the
+   * name is the server's.
    *
    * PERMISSION_DENIED, REST 403. Metadata: `ref` in full, and `text`, what a push would be told.
    *
@@ -1493,7 +1537,8 @@ export enum ErrorReason {
   REF_REFUSED = 195,
 
   /**
-   * Somebody else has changed the branch or tag in the meantime, or is about to. Read it anew and try again.
+   * Somebody else has changed the branch or tag in the meantime, or is about to. Read it anew and
+   * try again.
    *
    * ABORTED, REST 409. Metadata: `ref` in full; empty if it is one of several.
    *
@@ -1502,8 +1547,8 @@ export enum ErrorReason {
   REF_CHANGED = 196,
 
   /**
-   * The new branch or tag cannot be beside another one: one is a path below the other, or they differ in nothing but the case
-   * of letters.
+   * The new branch or tag cannot be beside another one: one is a path below the other, or they
+   * differ in nothing but the case of letters.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `ref` in full, and `text`, which names the other one.
    *
@@ -1532,7 +1577,8 @@ export enum ErrorReason {
   /**
    * A rule about tags keeps the caller from making, moving or deleting this one.
    *
-   * PERMISSION_DENIED, REST 422. Metadata: `tag`, and `action`, which is `create`, `move` or `delete`.
+   * PERMISSION_DENIED, REST 422. Metadata: `tag`, and `action`, which is `create`, `move` or
+   * `delete`.
    *
    * @generated from enum value: TAG_PROTECTED = 200;
    */
@@ -1568,15 +1614,16 @@ export enum ErrorReason {
   /**
    * The rule about tags names no pattern, or nobody whom it exempts.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `name_pattern` or `whitelist_usernames`.
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `name_pattern` or
+   * `whitelist_usernames`.
    *
    * @generated from enum value: TAG_PROTECTION_INCOMPLETE = 204;
    */
   TAG_PROTECTION_INCOMPLETE = 204,
 
   /**
-   * The pattern is no glob and, between slashes, no regular expression in the syntax of RE2, or it is too long or too
-   * expensive.
+   * The pattern is no glob and, between slashes, no regular expression in the syntax of RE2, or it
+   * is too long or too expensive.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1594,9 +1641,11 @@ export enum ErrorReason {
   TOO_MANY_TAG_PROTECTIONS = 206,
 
   /**
-   * A list of those whom a rule exempts names nobody, or a team that the owner of the repository does not have.
+   * A list of those whom a rule exempts names nobody, or a team that the owner of the repository
+   * does not have.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `kind`, which is `user` or `team`, `name`, and for a team `organization_id`.
+   * INVALID_ARGUMENT, REST 422. Metadata: `kind`, which is `user` or `team`, `name`, and for a team
+   * `organization_id`.
    *
    * @generated from enum value: UNKNOWN_ALLOWLIST_NAME = 207;
    */
@@ -1639,10 +1688,12 @@ export enum ErrorReason {
   INVALID_FILE_PATH = 241,
 
   /**
-   * The change of a file makes no sense, or cannot be made: its content is no base64, a file is in the way of a folder or a
-   * folder in that of a file, what is there is a submodule, the operation is unknown.
+   * The change of a file makes no sense, or cannot be made: its content is no base64, a file is in
+   * the way of a folder or a folder in that of a file, what is there is a submodule, the operation
+   * is unknown.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 200 characters, and `problem`, a few words.
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 200 characters, and `problem`, a few
+   * words.
    *
    * @generated from enum value: INVALID_FILE_CHANGE = 242;
    */
@@ -1667,7 +1718,8 @@ export enum ErrorReason {
   BRANCH_NOT_FOUND = 270,
 
   /**
-   * Something that the request is about was deleted while it was served, such as the organisation of a new repository.
+   * Something that the request is about was deleted while it was served, such as the organisation
+   * of a new repository.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1703,7 +1755,8 @@ export enum ErrorReason {
   BRANCH_PROTECTION_NAMELESS = 273,
 
   /**
-   * The new order of the rules about branches names one twice, or one that the repository does not have.
+   * The new order of the rules about branches names one twice, or one that the repository does not
+   * have.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `id` of that rule.
    *
@@ -1775,7 +1828,8 @@ export enum ErrorReason {
   BRANCH_RENAME_CONFLICT = 281,
 
   /**
-   * The branch is the default branch or a protected one, and the caller does not administer the repository.
+   * The branch is the default branch or a protected one, and the caller does not administer the
+   * repository.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -1820,7 +1874,8 @@ export enum ErrorReason {
   BRANCH_COMMIT_NOT_FOUND = 286,
 
   /**
-   * There is no such release that the caller may see: none, a tag without one, or a draft of others.
+   * There is no such release that the caller may see: none, a tag without one, or a draft of
+   * others.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1939,7 +1994,8 @@ export enum ErrorReason {
   /**
    * Some of the names are no topics.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `topics`, a JSON list of those names, each cut to 250 characters, as many as fit into 2 KiB.
+   * INVALID_ARGUMENT, REST 422. Metadata: `topics`, a JSON list of those names, each cut to 250
+   * characters, as many as fit into 2 KiB.
    *
    * @generated from enum value: INVALID_TOPICS = 305;
    */
@@ -2020,9 +2076,9 @@ export enum ErrorReason {
   /**
    * Two branches cannot be joined without somebody's help.
    *
-   * FAILED_PRECONDITION, REST 409. Metadata: `style`, "merge"; `paths`, a JSON list of the files in conflict, as many as fit into
-   * 1 KiB; `text`, what Git says about them, cut to 1000 characters. There are no paths where the branches have no commit in
-   * common.
+   * FAILED_PRECONDITION, REST 409. Metadata: `style`, "merge"; `paths`, a JSON list of the files in
+   * conflict, as many as fit into 1 KiB; `text`, what Git says about them, cut to 1000 characters.
+   * There are no paths where the branches have no commit in common.
    *
    * @generated from enum value: MERGE_CONFLICT = 314;
    */
@@ -2058,7 +2114,8 @@ export enum ErrorReason {
   /**
    * A hook of the repository refuses the change.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `hook`, its name, and `text`, what it printed, cut to 2000 bytes.
+   * PERMISSION_DENIED, REST 403. Metadata: `hook`, its name, and `text`, what it printed, cut to
+   * 2000 bytes.
    *
    * @generated from enum value: GIT_HOOK_REFUSED = 318;
    */
@@ -2130,8 +2187,9 @@ export enum ErrorReason {
   /**
    * There is an open pull request between these branches.
    *
-   * ALREADY_EXISTS, REST 409. Metadata: `number`, that of the pull request, and `id`; `base_repo_id`, `base_branch`, `head_branch`;
-   * `head_repo_id`, which is -1 where the caller may not read the repository.
+   * ALREADY_EXISTS, REST 409. Metadata: `number`, that of the pull request, and `id`;
+   * `base_repo_id`, `base_branch`, `head_branch`; `head_repo_id`, which is -1 where the caller may
+   * not read the repository.
    *
    * @generated from enum value: PULL_REQUEST_EXISTS = 348;
    */
@@ -2165,7 +2223,8 @@ export enum ErrorReason {
   PULL_REQUEST_ACCESS_LOST = 351,
 
   /**
-   * Pull requests are for who belongs to the repository in some way, or may write to where the head is.
+   * Pull requests are for who belongs to the repository in some way, or may write to where the head
+   * is.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2264,7 +2323,8 @@ export enum ErrorReason {
   PULL_REQUEST_BRANCH_GONE = 339,
 
   /**
-   * A difference, or a series of commits, has too much content for one text. Git fetches the commits themselves.
+   * A difference, or a series of commits, has too much content for one text. Git fetches the
+   * commits themselves.
    *
    * RESOURCE_EXHAUSTED, REST 422. Metadata: none.
    *
@@ -2282,9 +2342,11 @@ export enum ErrorReason {
   PULL_BASE_INVALID = 406,
 
   /**
-   * A commit does not go on top of the others that it is to follow: they change the same files in ways that Git cannot join.
+   * A commit does not go on top of the others that it is to follow: they change the same files in
+   * ways that Git cannot join.
    *
-   * FAILED_PRECONDITION, REST 409. Metadata: `commit_sha`, that commit; `style`, `paths` and `text` as in MERGE_CONFLICT.
+   * FAILED_PRECONDITION, REST 409. Metadata: `commit_sha`, that commit; `style`, `paths` and `text`
+   * as in MERGE_CONFLICT.
    *
    * @generated from enum value: REBASE_CONFLICT = 360;
    */
@@ -2417,7 +2479,8 @@ export enum ErrorReason {
   MERGE_UNSIGNED = 377,
 
   /**
-   * The rule of the base branch requires signatures, and a commit that would come there has none that is known to be somebody's.
+   * The rule of the base branch requires signatures, and a commit that would come there has none
+   * that is known to be somebody's.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: `sha`, its id.
    *
@@ -2426,7 +2489,8 @@ export enum ErrorReason {
   HEAD_COMMITS_UNVERIFIED = 378,
 
   /**
-   * The repository does not allow pull requests to be merged like that, or nobody knows what that is.
+   * The repository does not allow pull requests to be merged like that, or nobody knows what that
+   * is.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: `style`, cut to 100 characters.
    *
@@ -2507,7 +2571,8 @@ export enum ErrorReason {
   AUTO_MERGE_CANCEL_DENIED = 387,
 
   /**
-   * The pull request has no such review that the caller may see. One that is pending is for its reviewer alone.
+   * The pull request has no such review that the caller may see. One that is pending is for its
+   * reviewer alone.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2624,7 +2689,8 @@ export enum ErrorReason {
   INVALID_REVIEWER = 402,
 
   /**
-   * Reviews are asked for by who opened the pull request, and by who may write to pull requests; whoever is asked may decline too.
+   * Reviews are asked for by who opened the pull request, and by who may write to pull requests;
+   * whoever is asked may decline too.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2707,7 +2773,8 @@ export enum ErrorReason {
   /**
    * A comment is about a file, or a line of one, that there is not.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 100 characters, `side`, "old" or "new", and `line`.
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 100 characters, `side`, "old" or "new",
+   * and `line`.
    *
    * @generated from enum value: INVALID_REVIEW_LINE = 422;
    */

@@ -77,26 +77,30 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
 /**
  * What happens, as it happens.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.EventService
  */
 export const EventService: GenService<{
   /**
-   * Streams the events of the caller: changes to their memos and notifications, each once, in the order in which they
-   * were committed.
+   * Streams the events of the caller: changes to their memos and notifications, each once, in the
+   * order in which they were committed.
    *
-   * The first answer comes at once and carries a cursor and no event; so do the heartbeats that follow when nothing
-   * happens for a while. A client that was cut off goes on with the last cursor that it saw, also after a restart of the
-   * server, and misses nothing. Over REST the answers are JSON objects, one on each line. The stream ends when the
-   * credentials stop being good, and with UNAVAILABLE when the server stops; a client then connects again.
+   * The first answer comes at once and carries a cursor and no event; so do the heartbeats that
+   * follow when nothing happens for a while. A client that was cut off goes on with the last cursor
+   * that it saw, also after a restart of the server, and misses nothing. Over REST the answers are
+   * JSON objects, one on each line. The stream ends when the credentials stop being good, and with
+   * UNAVAILABLE when the server stops; a client then connects again.
    *
    * Fails with:
    * - INVALID_FIELD, when `types` has a type that does not exist.
    * - INVALID_CURSOR, when the cursor is not from this method for this account.
-   * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start without a cursor.
-   * - SCOPE_MISSING, when a token lacks `read:notification`, or `read:memo` unless only notifications are asked for.
+   * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start
+   *   without a cursor.
+   * - SCOPE_MISSING, when a token lacks `read:notification`, or `read:memo` unless only
+   *   notifications are asked for.
    * - TOO_MANY_STREAMS, when the account has as many streams open as it may have.
    *
    * @generated from rpc branchline.v1.EventService.WatchEvents

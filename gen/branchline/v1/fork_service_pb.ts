@@ -185,7 +185,8 @@ export const MergeUpstreamRequestSchema: GenMessage<MergeUpstreamRequest> = /*@_
  */
 export type MergeUpstreamResponse = Message<"branchline.v1.MergeUpstreamResponse"> & {
   /**
-   * `up-to-date` when there was nothing new; `fast-forward` when the fork had nothing of its own; else `merge`.
+   * `up-to-date` when there was nothing new; `fast-forward` when the fork had nothing of its own;
+   * else `merge`.
    *
    * @generated from field: string merge_type = 1;
    */
@@ -202,20 +203,23 @@ export const MergeUpstreamResponseSchema: GenMessage<MergeUpstreamResponse> = /*
 /**
  * Copies of repositories to work on, and to propose changes from.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not read a repository it does
- * not exist. One that was renamed or given away answers its old name with REPOSITORY_MOVED.
+ * Repositories are named by owner and name, in any case of their letters. To a caller who may not
+ * read a repository it does not exist. One that was renamed or given away answers its old name with
+ * REPOSITORY_MOVED.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.ForkService
  */
 export const ForkService: GenService<{
   /**
-   * Copies a repository with its branches and tags to the caller, or to an organisation. The fork is complete when this answers.
+   * Copies a repository with its branches and tags to the caller, or to an organisation. The fork
+   * is complete when this answers.
    *
-   * What it shares with the repository takes no space a second time. It stays when that one is deleted, and has no parent then.
-   * A fork of a private repository is private.
+   * What it shares with the repository takes no space a second time. It stays when that one is
+   * deleted, and has no parent then. A fork of a private repository is private.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -251,12 +255,14 @@ export const ForkService: GenService<{
     output: typeof ListForksResponseSchema;
   },
   /**
-   * Brings what is new in the parent of a fork to a branch of the fork: from the branch of its name in the parent or, where there
-   * is none, from the default branch. For those who may push to the branch, whose rules and hooks apply as if they did.
+   * Brings what is new in the parent of a fork to a branch of the fork: from the branch of its name
+   * in the parent or, where there is none, from the default branch. For those who may push to the
+   * branch, whose rules and hooks apply as if they did.
    *
    * Where the fork has commits of its own the two are joined by a commit of the caller.
    *
-   * Over REST the body of MERGE_CONFLICT has `message`, `Style`, `StdOut` with what Git says, `StdErr` and `Err`.
+   * Over REST the body of MERGE_CONFLICT has `message`, `Style`, `StdOut` with what Git says,
+   * `StdErr` and `Err`.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -270,7 +276,8 @@ export const ForkService: GenService<{
    * - UPSTREAM_BRANCH_NOT_FOUND, when the fork has no such branch, or the parent none to merge.
    * - FAST_FORWARD_IMPOSSIBLE, when ff_only is set and the fork has commits of its own.
    * - MERGE_CONFLICT, when the two cannot be joined.
-   * - BRANCH_PROTECTED, REF_REFUSED, GIT_HOOK_REFUSED, when the caller may not push this to the branch.
+   * - BRANCH_PROTECTED, REF_REFUSED, GIT_HOOK_REFUSED, when the caller may not push this to the
+   *   branch.
    * - REF_CHANGED, when others push to the branch at this moment.
    * - SERVER_BUSY, TOO_MANY_GIT_HOOKS, when the server does too much at this moment.
    * - GIT_TIMEOUT, when it takes too long.

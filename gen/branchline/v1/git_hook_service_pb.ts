@@ -131,8 +131,8 @@ export type EditGitHookRequest = Message<"branchline.v1.EditGitHookRequest"> & {
   id: string;
 
   /**
-   * The new script, from which carriage returns are removed; absent, the hook stays as it is. Without a first line that names an
-   * interpreter it is one for the shell.
+   * The new script, from which carriage returns are removed; absent, the hook stays as it is.
+   * Without a first line that names an interpreter it is one for the shell.
    *
    * @generated from field: optional string content = 4;
    */
@@ -182,20 +182,24 @@ export const DeleteGitHookRequestSchema: GenMessage<DeleteGitHookRequest> = /*@_
   messageDesc(file_branchline_v1_git_hook_service, 4);
 
 /**
- * Scripts that run on the server when branches and tags of a repository move, by a push or over the API. Every repository has three
- * of them, which are empty at first: `pre-receive`, `update` and `post-receive`.
+ * Scripts that run on the server when branches and tags of a repository move, by a push or over the
+ * API. Every repository has three of them, which are empty at first: `pre-receive`, `update` and
+ * `post-receive`.
  *
- * A script runs programs on the machine of the server. So all of this is switched off unless the operator switches it on, and is for
- * administrators of the instance; an access token of theirs needs the scope `read:admin` or `write:admin`, too.
+ * A script runs programs on the machine of the server. So all of this is switched off unless the
+ * operator switches it on, and is for administrators of the instance; an access token of theirs
+ * needs the scope `read:admin` or `write:admin`, too.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.GitHookService
  */
 export const GitHookService: GenService<{
   /**
-   * The three hooks of a repository, in the order in which Git runs them: `pre-receive`, `update`, `post-receive`.
+   * The three hooks of a repository, in the order in which Git runs them: `pre-receive`, `update`,
+   * `post-receive`.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -230,7 +234,8 @@ export const GitHookService: GenService<{
     output: typeof GitHookSchema;
   },
   /**
-   * Gives a hook a script, which takes effect with the next push. One of nothing but white space removes the script.
+   * Gives a hook a script, which takes effect with the next push. One of nothing but white space
+   * removes the script.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

@@ -155,7 +155,8 @@ export type GitTreeEntry = Message<"branchline.v1.GitTreeEntry"> & {
   path: string;
 
   /**
-   * Six octal digits: `100644`, `100755` (executable), `040000` (directory), `120000` (symbolic link) or `160000` (submodule).
+   * Six octal digits: `100644`, `100755` (executable), `040000` (directory), `120000` (symbolic
+   * link) or `160000` (submodule).
    *
    * @generated from field: string mode = 2;
    */

@@ -209,11 +209,13 @@ export const GetAnnotatedTagRequestSchema: GenMessage<GetAnnotatedTagRequest> = 
 /**
  * Refs and objects of repositories, as Git has them.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not read a repository it does not exist.
- * Objects are found by their id wherever they are in the repository, whether or not a ref leads to them still.
+ * Repositories are named by owner and name, in any case of their letters. To a caller who may not
+ * read a repository it does not exist. Objects are found by their id wherever they are in the
+ * repository, whether or not a ref leads to them still.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.GitObjectService
  */

@@ -15,7 +15,8 @@ export const file_branchline_v1_gpg_key: GenFile = /*@__PURE__*/
   fileDesc("ChticmFuY2hsaW5lL3YxL2dwZ19rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEi9QIKBkdwZ0tleRIKCgJpZBgBIAEoAxIWCg5wcmltYXJ5X2tleV9pZBgCIAEoCRIOCgZrZXlfaWQYAyABKAkSEgoKcHVibGljX2tleRgEIAEoCRIqCgZlbWFpbHMYBSADKAsyGi5icmFuY2hsaW5lLnYxLkdwZ0tleUVtYWlsEiYKB3N1YmtleXMYBiADKAsyFS5icmFuY2hsaW5lLnYxLkdwZ0tleRIQCghjYW5fc2lnbhgHIAEoCBIZChFjYW5fZW5jcnlwdF9jb21tcxgIIAEoCBIbChNjYW5fZW5jcnlwdF9zdG9yYWdlGAkgASgIEhMKC2Nhbl9jZXJ0aWZ5GAogASgIEhAKCHZlcmlmaWVkGAsgASgIEi4KCmNyZWF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi4KC0dwZ0tleUVtYWlsEg0KBWVtYWlsGAEgASgJEhAKCHZlcmlmaWVkGAIgASgIQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * An OpenPGP public key of an account, or a subkey of one. What its owner signs with it can be told to be theirs.
+ * An OpenPGP public key of an account, or a subkey of one. What its owner signs with it can be told
+ * to be theirs.
  *
  * @generated from message branchline.v1.GpgKey
  */
@@ -28,7 +29,8 @@ export type GpgKey = Message<"branchline.v1.GpgKey"> & {
   id: bigint;
 
   /**
-   * Id of the key that this one is a subkey of, 16 hexadecimal digits; empty for a key that is none.
+   * Id of the key that this one is a subkey of, 16 hexadecimal digits; empty for a key that is
+   * none.
    *
    * @generated from field: string primary_key_id = 2;
    */
@@ -49,7 +51,8 @@ export type GpgKey = Message<"branchline.v1.GpgKey"> & {
   publicKey: string;
 
   /**
-   * The addresses that the key names. Only for the owner and administrators: one of them may be that of the account.
+   * The addresses that the key names. Only for the owner and administrators: one of them may be
+   * that of the account.
    *
    * @generated from field: repeated branchline.v1.GpgKeyEmail emails = 5;
    */
@@ -133,7 +136,8 @@ export type GpgKeyEmail = Message<"branchline.v1.GpgKeyEmail"> & {
   email: string;
 
   /**
-   * Whether it is the address of the account. One that a personal access token wrote proves nothing and does not count.
+   * Whether it is the address of the account. One that a personal access token wrote proves nothing
+   * and does not count.
    *
    * @generated from field: bool verified = 2;
    */

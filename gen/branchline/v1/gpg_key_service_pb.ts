@@ -126,7 +126,8 @@ export const ListGpgKeysResponseSchema: GenMessage<ListGpgKeysResponse> = /*@__P
  */
 export type CreateGpgKeyRequest = Message<"branchline.v1.CreateGpgKeyRequest"> & {
   /**
-   * One public key, as `gpg --armor --export --export-options export-minimal` writes it, at most 64 KiB. Required.
+   * One public key, as `gpg --armor --export --export-options export-minimal` writes it, at most 64
+   * KiB. Required.
    *
    * @generated from field: string armored_public_key = 1;
    */
@@ -235,11 +236,12 @@ export const VerifyGpgKeyRequestSchema: GenMessage<VerifyGpgKeyRequest> = /*@__P
 /**
  * OpenPGP public keys of accounts.
  *
- * Whoever holds the private key proves it by signing the text that GetGpgKeyToken answers, for example with
- * `gpg --armor --detach-sign`, with or without a line break behind it.
+ * Whoever holds the private key proves it by signing the text that GetGpgKeyToken answers, for
+ * example with `gpg --armor --detach-sign`, with or without a line break behind it.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.GpgKeyService
  */
@@ -271,15 +273,17 @@ export const GpgKeyService: GenService<{
     output: typeof ListGpgKeysResponseSchema;
   },
   /**
-   * Adds a key to the caller's. It names the caller's address, or a signature proves that it is theirs.
+   * Adds a key to the caller's. It names the caller's address, or a signature proves that it is
+   * theirs.
    *
-   * A key that somebody added without proof gives way to whoever proves that it is theirs. Signatures of other people on the key are
-   * left out.
+   * A key that somebody added without proof gives way to whoever proves that it is theirs.
+   * Signatures of other people on the key are left out.
    *
    * Fails with:
    * - INVALID_GPG_KEY, when the text is no public key that can be used here.
    * - GPG_SIGNATURE_INVALID, when there is a signature that proves nothing.
-   * - GPG_KEY_EMAIL_UNKNOWN, when there is no signature, and none of the key's addresses is known to be the caller's.
+   * - GPG_KEY_EMAIL_UNKNOWN, when there is no signature, and none of the key's addresses is known
+   *   to be the caller's.
    * - GPG_KEY_IN_USE, when an account has the key.
    * - TOO_MANY_KEYS, when the caller has 50.
    *
@@ -317,7 +321,8 @@ export const GpgKeyService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The text whose signature proves that a key is the caller's. It is good for one to two hours, and for no other account.
+   * The text whose signature proves that a key is the caller's. It is good for one to two hours,
+   * and for no other account.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.

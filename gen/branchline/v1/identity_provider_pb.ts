@@ -21,7 +21,8 @@ export const file_branchline_v1_identity_provider: GenFile = /*@__PURE__*/
  */
 export type IdentityProvider = Message<"branchline.v1.IdentityProvider"> & {
   /**
-   * Resource name, `identity-providers/{uid}`. The segment is the id that was chosen on create, or else random.
+   * Resource name, `identity-providers/{uid}`. The segment is the id that was chosen on create, or
+   * else random.
    *
    * @generated from field: string name = 1;
    */
@@ -42,8 +43,8 @@ export type IdentityProvider = Message<"branchline.v1.IdentityProvider"> & {
   title: string;
 
   /**
-   * Regular expression, in the syntax of RE2, that the identifier of a person must match somewhere. Empty admits
-   * everybody. At most 256 characters.
+   * Regular expression, in the syntax of RE2, that the identifier of a person must match somewhere.
+   * Empty admits everybody. At most 256 characters.
    *
    * @generated from field: string identifier_filter = 4;
    */
@@ -136,14 +137,16 @@ export type OAuth2Config = Message<"branchline.v1.OAuth2Config"> & {
   /**
    * Secret of this instance at the provider. Never returned, to administrators neither.
    *
-   * Empty on create for a public client, which relies on PKCE. Empty on update keeps the secret that is stored.
+   * Empty on create for a public client, which relies on PKCE. Empty on update keeps the secret
+   * that is stored.
    *
    * @generated from field: string client_secret = 2;
    */
   clientSecret: string;
 
   /**
-   * Where browsers are sent to sign in, an absolute http or https URL. The server itself never calls it.
+   * Where browsers are sent to sign in, an absolute http or https URL. The server itself never
+   * calls it.
    *
    * @generated from field: string auth_url = 3;
    */
@@ -157,7 +160,8 @@ export type OAuth2Config = Message<"branchline.v1.OAuth2Config"> & {
   tokenUrl: string;
 
   /**
-   * Where the server asks who somebody is, an absolute http or https URL that answers a JSON object.
+   * Where the server asks who somebody is, an absolute http or https URL that answers a JSON
+   * object.
    *
    * @generated from field: string user_info_url = 5;
    */
@@ -192,7 +196,8 @@ export const OAuth2ConfigSchema: GenMessage<OAuth2Config> = /*@__PURE__*/
  */
 export type FieldMapping = Message<"branchline.v1.FieldMapping"> & {
   /**
-   * What identifies a person, a text or a number. For OpenID Connect this is `sub`, which never changes.
+   * What identifies a person, a text or a number. For OpenID Connect this is `sub`, which never
+   * changes.
    *
    * @generated from field: string identifier = 1;
    */

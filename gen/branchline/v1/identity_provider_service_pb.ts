@@ -91,8 +91,8 @@ export type CreateIdentityProviderRequest = Message<"branchline.v1.CreateIdentit
   identityProvider?: IdentityProvider | undefined;
 
   /**
-   * Id to use in the resource name: 1 to 36 ASCII letters, digits and hyphens, a letter or digit at both ends. Empty
-   * means that the server makes one.
+   * Id to use in the resource name: 1 to 36 ASCII letters, digits and hyphens, a letter or digit at
+   * both ends. Empty means that the server makes one.
    *
    * @generated from field: string identity_provider_id = 2;
    */
@@ -158,9 +158,10 @@ export const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProvi
 /**
  * External services that people sign in through. Administrators configure them.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; with UNAUTHENTICATED, PERMISSION_DENIED and SCOPE_MISSING as the access option demands; and with
- * INVALID_NAME when the resource name in the request has the wrong form.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, PERMISSION_DENIED and SCOPE_MISSING
+ * as the access option demands; and with INVALID_NAME when the resource name in the request has the
+ * wrong form.
  *
  * @generated from service branchline.v1.IdentityProviderService
  */
@@ -195,7 +196,8 @@ export const IdentityProviderService: GenService<{
    * Adds a provider.
    *
    * Fails with:
-   * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not allowed.
+   * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not
+   *   allowed.
    * - INVALID_IDENTITY_PROVIDER_ID, when the chosen id is not allowed.
    * - INVALID_IDENTIFIER_FILTER, when the filter is no regular expression that this server reads.
    * - IDENTITY_PROVIDER_ID_TAKEN, when another provider has the id.
@@ -210,13 +212,16 @@ export const IdentityProviderService: GenService<{
   /**
    * Changes the fields of a provider that update_mask names, all or none.
    *
-   * The paths are `title`, `identifier_filter` and `config`, which is replaced as a whole, apart from its secret: an
-   * empty one keeps what is stored. Paths into `config` name all of it. With `config`, the type must be given.
+   * The paths are `title`, `identifier_filter` and `config`, which is replaced as a whole, apart
+   * from its secret: an empty one keeps what is stored. Paths into `config` name all of it. With
+   * `config`, the type must be given.
    *
    * Fails with:
    * - IDENTITY_PROVIDER_NOT_FOUND, when there is no such provider.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be changed.
-   * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not allowed.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
+   *   changed.
+   * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not
+   *   allowed.
    * - INVALID_IDENTIFIER_FILTER, when the filter is no regular expression that this server reads.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.UpdateIdentityProvider

@@ -19,13 +19,15 @@ export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
   fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_release, file_google_protobuf_timestamp]);
 
 /**
- * What somebody says about a pull request as a whole. What is said about lines of it is part of a review.
+ * What somebody says about a pull request as a whole. What is said about lines of it is part of a
+ * review.
  *
  * @generated from message branchline.v1.IssueComment
  */
 export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   /**
-   * Number of the comment, unique among those of all pull requests. Comments on lines have numbers of their own.
+   * Number of the comment, unique among those of all pull requests. Comments on lines have numbers
+   * of their own.
    *
    * @generated from field: int64 id = 1;
    */

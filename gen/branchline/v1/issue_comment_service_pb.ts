@@ -274,17 +274,19 @@ export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentReque
 /**
  * What is said about pull requests as a whole, under the paths that compatible systems have for it.
  *
- * To a caller who may not read the pull requests of a repository it does not exist. Whoever may read one and is signed in may comment
- * on it, open or not.
+ * To a caller who may not read the pull requests of a repository it does not exist. Whoever may
+ * read one and is signed in may comment on it, open or not.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.IssueCommentService
  */
 export const IssueCommentService: GenService<{
   /**
-   * The comments on a pull request, oldest first; all of them, up to 1000, unless a page is asked for.
+   * The comments on a pull request, oldest first; all of them, up to 1000, unless a page is asked
+   * for.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -308,7 +310,8 @@ export const IssueCommentService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - INVALID_FIELD, when it says nothing, or too much.
    *
    * @generated from rpc branchline.v1.IssueCommentService.CreateIssueComment
@@ -343,8 +346,10 @@ export const IssueCommentService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - ISSUE_COMMENT_NOT_FOUND, when it has no comment of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - ISSUE_COMMENT_DENIED, when it is somebody else's and the caller may not write to pull requests.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - ISSUE_COMMENT_DENIED, when it is somebody else's and the caller may not write to pull
+   *   requests.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - INVALID_FIELD, when it would say nothing, or too much.
    *
    * @generated from rpc branchline.v1.IssueCommentService.EditIssueComment
@@ -363,7 +368,8 @@ export const IssueCommentService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - ISSUE_COMMENT_NOT_FOUND, when it has no comment of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - ISSUE_COMMENT_DENIED, when it is somebody else's and the caller may not write to pull requests.
+   * - ISSUE_COMMENT_DENIED, when it is somebody else's and the caller may not write to pull
+   *   requests.
    *
    * @generated from rpc branchline.v1.IssueCommentService.DeleteIssueComment
    */

@@ -98,15 +98,16 @@ export type EditIssueRequest = Message<"branchline.v1.EditIssueRequest"> & {
   body?: string | undefined;
 
   /**
-   * How often the body has been changed as far as the caller knows: when it is not so any more, nothing is changed.
+   * How often the body has been changed as far as the caller knows: when it is not so any more,
+   * nothing is changed.
    *
    * @generated from field: optional int64 content_version = 6;
    */
   contentVersion?: bigint | undefined;
 
   /**
-   * When it is due, in RFC 3339: the end of that day in its time zone. Empty changes nothing. A time before 1970 or after 9998 takes
-   * the date away.
+   * When it is due, in RFC 3339: the end of that day in its time zone. Empty changes nothing. A
+   * time before 1970 or after 9998 takes the date away.
    *
    * @generated from field: string due_date = 7;
    */
@@ -120,15 +121,16 @@ export type EditIssueRequest = Message<"branchline.v1.EditIssueRequest"> & {
   unsetDueDate?: boolean | undefined;
 
   /**
-   * Username of somebody who is to see to it, beside `assignees`; empty for nobody. Like those and the milestone it is ignored from
-   * who may not write to pull requests.
+   * Username of somebody who is to see to it, beside `assignees`; empty for nobody. Like those and
+   * the milestone it is ignored from who may not write to pull requests.
    *
    * @generated from field: string assignee = 9;
    */
   assignee: string;
 
   /**
-   * Usernames of all who are to see to it, as text values; absent, they stay, unless `assignee` is there.
+   * Usernames of all who are to see to it, as text values; absent, they stay, unless `assignee` is
+   * there.
    *
    * @generated from field: google.protobuf.ListValue assignees = 10;
    */
@@ -577,13 +579,14 @@ export const RemoveIssueDependencyRequestSchema: GenMessage<RemoveIssueDependenc
   messageDesc(file_branchline_v1_issue_service, 12);
 
 /**
- * Pull requests as clients meet them that look for issues: both share numbers, labels and comments in compatible systems, and there
- * are no other issues here.
+ * Pull requests as clients meet them that look for issues: both share numbers, labels and comments
+ * in compatible systems, and there are no other issues here.
  *
  * To a caller who may not read the pull requests of a repository it does not exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.IssueService
  */
@@ -614,10 +617,12 @@ export const IssueService: GenService<{
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - PULL_REQUEST_EDIT_DENIED, when the caller has not opened it and may not write to pull requests.
+   * - PULL_REQUEST_EDIT_DENIED, when the caller has not opened it and may not write to pull
+   *   requests.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - PULL_REQUEST_CHANGED, when the body has changed since the caller read it.
-   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the owner block each other.
+   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
+   *   owner block each other.
    * - INVALID_FIELD, when a text is too long, a date is none, or there are too many assignees.
    * - ASSIGNEE_NOT_FOUND, when there is no such user.
    * - ASSIGNEE_NOT_ASSIGNABLE, when one of them may not read pull requests.
@@ -656,8 +661,8 @@ export const IssueService: GenService<{
   /**
    * Gives a pull request more labels. For those who may write to pull requests.
    *
-   * Of labels that exclude each other the last one stays, as it does when labels are replaced. Those that neither the repository
-   * nor the organisation that owns it has are ignored.
+   * Of labels that exclude each other the last one stays, as it does when labels are replaced.
+   * Those that neither the repository nor the organisation that owns it has are ignored.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -676,7 +681,8 @@ export const IssueService: GenService<{
     output: typeof IssueLabelsSchema;
   },
   /**
-   * Gives a pull request labels in place of those that it has. For those who may write to pull requests.
+   * Gives a pull request labels in place of those that it has. For those who may write to pull
+   * requests.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -713,7 +719,8 @@ export const IssueService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a label from a pull request, should it have that. For those who may write to pull requests.
+   * Takes a label from a pull request, should it have that. For those who may write to pull
+   * requests.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -722,7 +729,8 @@ export const IssueService: GenService<{
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - LABEL_NOT_FOUND, when neither the repository nor the organisation that owns it has such a label.
+   * - LABEL_NOT_FOUND, when neither the repository nor the organisation that owns it has such a
+   *   label.
    *
    * @generated from rpc branchline.v1.IssueService.RemoveIssueLabel
    */
@@ -732,7 +740,8 @@ export const IssueService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * What a pull request waits for, by number. While one of those is open, it is neither closed nor merged.
+   * What a pull request waits for, by number. While one of those is open, it is neither closed nor
+   * merged.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -748,8 +757,8 @@ export const IssueService: GenService<{
     output: typeof ListIssueDependenciesResponseSchema;
   },
   /**
-   * Lets a pull request wait for another one of the same repository. For those who may write to pull requests. Answers the one that
-   * waits.
+   * Lets a pull request wait for another one of the same repository. For those who may write to
+   * pull requests. Answers the one that waits.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -758,7 +767,8 @@ export const IssueService: GenService<{
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number, also for what is to be waited for.
    * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_DEPENDENCY, when a pull request would wait for itself, for one that waits for it, or for more than 100.
+   * - INVALID_DEPENDENCY, when a pull request would wait for itself, for one that waits for it, or
+   *   for more than 100.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes Git too long.
    *
@@ -770,8 +780,8 @@ export const IssueService: GenService<{
     output: typeof IssueSchema;
   },
   /**
-   * Lets a pull request not wait for another one any more, should it do so. For those who may write to pull requests. Answers the one
-   * that waited.
+   * Lets a pull request not wait for another one any more, should it do so. For those who may write
+   * to pull requests. Answers the one that waited.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.

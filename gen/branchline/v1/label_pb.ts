@@ -13,7 +13,8 @@ export const file_branchline_v1_label: GenFile = /*@__PURE__*/
   fileDesc("ChlicmFuY2hsaW5lL3YxL2xhYmVsLnByb3RvEg1icmFuY2hsaW5lLnYxInoKBUxhYmVsEgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkSEQoJZXhjbHVzaXZlGAMgASgIEhMKC2lzX2FyY2hpdmVkGAQgASgIEg0KBWNvbG9yGAUgASgJEhMKC2Rlc2NyaXB0aW9uGAYgASgJEgsKA3VybBgHIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z");
 
 /**
- * A label of a repository, or of an organisation for all of its repositories. Issues and pull requests carry labels.
+ * A label of a repository, or of an organisation for all of its repositories. Issues and pull
+ * requests carry labels.
  *
  * @generated from message branchline.v1.Label
  */

@@ -512,12 +512,13 @@ export const ListLabelsResponseSchema: GenMessage<ListLabelsResponse> = /*@__PUR
 /**
  * Labels of repositories, and those of organisations, which are for all repositories of theirs.
  *
- * To a caller who may read neither the issues nor the pull requests of a repository it does not exist, and neither does an
- * organisation that the caller may not know of.
+ * To a caller who may read neither the issues nor the pull requests of a repository it does not
+ * exist, and neither does an organisation that the caller may not know of.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands. Tokens
- * that are restricted to public data get PUBLIC_ONLY_TOKEN for organisations that are not public, too.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands. Tokens that are restricted to public data get
+ * PUBLIC_ONLY_TOKEN for organisations that are not public, too.
  *
  * @generated from service branchline.v1.LabelService
  */
@@ -590,7 +591,8 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * Deletes a label, and takes it off whatever carries it. For those who may write to its issues or to its pull requests.
+   * Deletes a label, and takes it off whatever carries it. For those who may write to its issues or
+   * to its pull requests.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

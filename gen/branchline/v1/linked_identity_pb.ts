@@ -16,14 +16,15 @@ export const file_branchline_v1_linked_identity: GenFile = /*@__PURE__*/
 /**
  * An identity at an external single-sign-on provider that signs in to an account.
  *
- * An account has at most one identity at each provider, and an identity belongs to at most one account. Only the owner
- * and administrators see it.
+ * An account has at most one identity at each provider, and an identity belongs to at most one
+ * account. Only the owner and administrators see it.
  *
  * @generated from message branchline.v1.LinkedIdentity
  */
 export type LinkedIdentity = Message<"branchline.v1.LinkedIdentity"> & {
   /**
-   * Resource name, `users/{user}/linkedIdentities/{linked_identity}`. The last segment is the uid of the provider.
+   * Resource name, `users/{user}/linkedIdentities/{linked_identity}`. The last segment is the uid
+   * of the provider.
    *
    * @generated from field: string name = 1;
    */
@@ -37,7 +38,8 @@ export type LinkedIdentity = Message<"branchline.v1.LinkedIdentity"> & {
   idpName: string;
 
   /**
-   * What the provider calls the person: the claim that it is configured to identify by, compared exactly.
+   * What the provider calls the person: the claim that it is configured to identify by, compared
+   * exactly.
    *
    * @generated from field: string extern_uid = 3;
    */

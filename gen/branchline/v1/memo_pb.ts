@@ -20,13 +20,15 @@ export const file_branchline_v1_memo: GenFile = /*@__PURE__*/
 /**
  * A text in Markdown, with tags and mentions in it. A comment is a memo with a parent.
  *
- * A comment has the visibility of the memo at the top of its tree, and is read by those who can read that one.
+ * A comment has the visibility of the memo at the top of its tree, and is read by those who can
+ * read that one.
  *
  * @generated from message branchline.v1.Memo
  */
 export type Memo = Message<"branchline.v1.Memo"> & {
   /**
-   * Resource name, `memos/{memo}`. The segment is the id that was chosen on create, or else 22 random characters.
+   * Resource name, `memos/{memo}`. The segment is the id that was chosen on create, or else 22
+   * random characters.
    *
    * @generated from field: string name = 1;
    */
@@ -47,7 +49,8 @@ export type Memo = Message<"branchline.v1.Memo"> & {
   creator: string;
 
   /**
-   * When the memo was made, in whole seconds. Can be given, for texts that are older than their memo.
+   * When the memo was made, in whole seconds. Can be given, for texts that are older than their
+   * memo.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
@@ -89,8 +92,8 @@ export type Memo = Message<"branchline.v1.Memo"> & {
   pinned: boolean;
 
   /**
-   * Its relations to other memos: for a comment, one of the type COMMENT to its parent, without the snippet of one that
-   * the caller may not read.
+   * Its relations to other memos: for a comment, one of the type COMMENT to its parent, without the
+   * snippet of one that the caller may not read.
    *
    * @generated from field: repeated branchline.v1.MemoRelation relations = 13;
    */
@@ -104,14 +107,16 @@ export type Memo = Message<"branchline.v1.Memo"> & {
   property?: Memo_Property | undefined;
 
   /**
-   * Resource name of the memo that it comments on, `memos/{memo}`. Unset for a memo that is no comment.
+   * Resource name of the memo that it comments on, `memos/{memo}`. Unset for a memo that is no
+   * comment.
    *
    * @generated from field: optional string parent = 16;
    */
   parent?: string | undefined;
 
   /**
-   * Start of the content as plain text, up to 64 characters cut at a blank, with ` ...` when there is more.
+   * Start of the content as plain text, up to 64 characters cut at a blank, with ` ...` when there
+   * is more.
    *
    * @generated from field: string snippet = 17;
    */
@@ -132,7 +137,8 @@ export const MemoSchema: GenMessage<Memo> = /*@__PURE__*/
  */
 export type Memo_Property = Message<"branchline.v1.Memo.Property"> & {
   /**
-   * At least one link: inline, by reference, in angle brackets, or a bare URL or address. Images are no links.
+   * At least one link: inline, by reference, in angle brackets, or a bare URL or address. Images
+   * are no links.
    *
    * @generated from field: bool has_link = 1;
    */

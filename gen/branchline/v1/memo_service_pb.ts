@@ -36,8 +36,8 @@ export type CreateMemoRequest = Message<"branchline.v1.CreateMemoRequest"> & {
   memo?: Memo | undefined;
 
   /**
-   * Id to use in the resource name: 1 to 36 ASCII letters, digits and hyphens, a letter or digit at both ends. Case
-   * counts. Empty means that the server makes one.
+   * Id to use in the resource name: 1 to 36 ASCII letters, digits and hyphens, a letter or digit at
+   * both ends. Case counts. Empty means that the server makes one.
    *
    * @generated from field: string memo_id = 2;
    */
@@ -72,17 +72,18 @@ export type ListMemosRequest = Message<"branchline.v1.ListMemosRequest"> & {
   pageToken: string;
 
   /**
-   * Not given or NORMAL for memos that are not archived; ARCHIVED for the caller's own archived ones, none for
-   * anonymous callers.
+   * Not given or NORMAL for memos that are not archived; ARCHIVED for the caller's own archived
+   * ones, none for anonymous callers.
    *
    * @generated from field: branchline.v1.State state = 3;
    */
   state: State;
 
   /**
-   * Comma-separated list of `pinned`, `create_time`, `update_time` and `name`, each with an optional `asc` or `desc`,
-   * by default `desc`. `pinned` puts pinned memos first wherever it stands; of the others the first decides, and the next
-   * one what is equal in it. Empty means `create_time desc`.
+   * Comma-separated list of `pinned`, `create_time`, `update_time` and `name`, each with an
+   * optional `asc` or `desc`, by default `desc`. `pinned` puts pinned memos first wherever it
+   * stands; of the others the first decides, and the next one what is equal in it. Empty means
+   * `create_time desc`.
    *
    * @generated from field: string order_by = 4;
    */
@@ -90,11 +91,12 @@ export type ListMemosRequest = Message<"branchline.v1.ListMemosRequest"> & {
 
   /**
    * Narrows the list, in a subset of CEL: `content.contains("x")`, `creator == "users/ada"`,
-   * `visibility in ["PUBLIC"]`, `"x" in tags`, `tag in ["x", "y"]`, `pinned`, `created_ts` and `updated_ts` compared
-   * with Unix seconds, `now` or `timestamp("2026-05-01T00:00:00Z")`, give or take a `duration("24h")`; `has_link`,
-   * `has_code`, `has_task_list`, `has_incomplete_tasks`; joined by `&&`, `||` and `!`. Up to 2048 characters,
-   * 256 operators, names and values, and eight strings looked for in contents. One page looks at as many memos as the
-   * work for each allows: 20,000 at least for a string in contents, hundreds of thousands for most others. It may have
+   * `visibility in ["PUBLIC"]`, `"x" in tags`, `tag in ["x", "y"]`, `pinned`, `created_ts` and
+   * `updated_ts` compared with Unix seconds, `now` or `timestamp("2026-05-01T00:00:00Z")`, give or
+   * take a `duration("24h")`; `has_link`, `has_code`, `has_task_list`, `has_incomplete_tasks`;
+   * joined by `&&`, `||` and `!`. Up to 2048 characters, 256 operators, names and values, and eight
+   * strings looked for in contents. One page looks at as many memos as the work for each allows:
+   * 20,000 at least for a string in contents, hundreds of thousands for most others. It may have
    * fewer memos than asked for, or none, and not be the last: go on until next_page_token is empty.
    *
    * @generated from field: string filter = 5;
@@ -329,14 +331,15 @@ export const ListMemoCommentsResponseSchema: GenMessage<ListMemoCommentsResponse
 /**
  * Short texts of accounts, and the comments on them.
  *
- * A memo that exists and that the caller may not read is refused with PERMISSION_DENIED, or UNAUTHENTICATED for
- * anonymous callers; an archived memo of somebody else, and what was commented below it, is MEMO_NOT_FOUND. A token
- * restricted to public data reads and writes PUBLIC memos only; others are left out of its lists and refused with
- * PUBLIC_ONLY_TOKEN otherwise.
+ * A memo that exists and that the caller may not read is refused with PERMISSION_DENIED, or
+ * UNAUTHENTICATED for anonymous callers; an archived memo of somebody else, and what was commented
+ * below it, is MEMO_NOT_FOUND. A token restricted to public data reads and writes PUBLIC memos
+ * only; others are left out of its lists and refused with PUBLIC_ONLY_TOKEN otherwise.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands; and with
- * INVALID_NAME when the resource name in the request has the wrong form.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN
+ * as the access option demands; and with INVALID_NAME when the resource name in the request has the
+ * wrong form.
  *
  * @generated from service branchline.v1.MemoService
  */
@@ -359,11 +362,13 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * The memos that the caller may read, comments left out, newest first unless order_by says otherwise.
+   * The memos that the caller may read, comments left out, newest first unless order_by says
+   * otherwise.
    *
    * Fails with:
    * - INVALID_PAGE_SIZE, when page_size is negative.
-   * - INVALID_PAGE_TOKEN, when page_token is not from this method with this filter, state and order.
+   * - INVALID_PAGE_TOKEN, when page_token is not from this method with this filter, state and
+   *   order.
    * - INVALID_FILTER, when the filter cannot be parsed, or uses something that it does not support.
    * - INVALID_ORDER, when order_by names an unknown field, or one twice.
    *
@@ -389,18 +394,21 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * Changes the fields of a memo that update_mask names, all or none. For its creator and for administrators.
+   * Changes the fields of a memo that update_mask names, all or none. For its creator and for
+   * administrators.
    *
-   * The paths are `content`, `visibility`, `pinned`, `state`, `create_time` and `update_time`. Naming `visibility` of a
-   * comment does nothing. A changed visibility is that of all comments below as well. Accounts that the content newly
-   * mentions are notified.
+   * The paths are `content`, `visibility`, `pinned`, `state`, `create_time` and `update_time`.
+   * Naming `visibility` of a comment does nothing. A changed visibility is that of all comments
+   * below as well. Accounts that the content newly mentions are notified.
    *
    * Fails with:
-   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived, somebody else's, and the caller no administrator.
+   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived, somebody else's, and the
+   *   caller no administrator.
    * - PERMISSION_DENIED, when it is somebody else's and the caller is not an administrator.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be changed.
-   * - INVALID_FIELD, when the memo is missing, a time is missing or out of range, the visibility is unspecified, or the
-   *   content is too long.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
+   *   changed.
+   * - INVALID_FIELD, when the memo is missing, a time is missing or out of range, the visibility is
+   *   unspecified, or the content is too long.
    *
    * @generated from rpc branchline.v1.MemoService.UpdateMemo
    */
@@ -413,7 +421,8 @@ export const MemoService: GenService<{
    * Deletes a memo with all comments below it. For its creator and for administrators.
    *
    * Fails with:
-   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived, somebody else's, and the caller no administrator.
+   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived, somebody else's, and the
+   *   caller no administrator.
    * - PERMISSION_DENIED, when it is somebody else's and the caller is not an administrator.
    *
    * @generated from rpc branchline.v1.MemoService.DeleteMemo
@@ -426,12 +435,14 @@ export const MemoService: GenService<{
   /**
    * Comments on a memo or on another comment.
    *
-   * The creator of the memo is notified and their webhooks are told, as are accounts that the comment mentions.
+   * The creator of the memo is notified and their webhooks are told, as are accounts that the
+   * comment mentions.
    *
    * Fails with:
    * - MEMO_NOT_FOUND or PERMISSION_DENIED, when the caller cannot read the memo.
    * - MEMO_ARCHIVED, when the memo is archived.
-   * - INVALID_FIELD, when the comment is missing, a time is out of range, or the content is too long.
+   * - INVALID_FIELD, when the comment is missing, a time is out of range, or the content is too
+   *   long.
    * - INVALID_MEMO_ID, when the chosen id is not allowed.
    * - MEMO_ID_TAKEN, when another memo has it.
    *
@@ -443,7 +454,8 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * The comments made directly on a memo, newest first unless order_by says otherwise. Archived ones are left out.
+   * The comments made directly on a memo, newest first unless order_by says otherwise. Archived
+   * ones are left out.
    *
    * Fails with:
    * - MEMO_NOT_FOUND or PERMISSION_DENIED, when the caller cannot read the memo.

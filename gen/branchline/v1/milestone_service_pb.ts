@@ -187,7 +187,8 @@ export type GetMilestoneRequest = Message<"branchline.v1.GetMilestoneRequest"> &
   repo: string;
 
   /**
-   * Number of the milestone, or its title. When it is the number of one and the title of another, it is the number.
+   * Number of the milestone, or its title. When it is the number of one and the title of another,
+   * it is the number.
    *
    * @generated from field: string id = 3;
    */
@@ -222,7 +223,8 @@ export type EditMilestoneRequest = Message<"branchline.v1.EditMilestoneRequest">
   repo: string;
 
   /**
-   * Number of the milestone, or its title. When it is the number of one and the title of another, it is the number.
+   * Number of the milestone, or its title. When it is the number of one and the title of another,
+   * it is the number.
    *
    * @generated from field: string id = 3;
    */
@@ -285,7 +287,8 @@ export type DeleteMilestoneRequest = Message<"branchline.v1.DeleteMilestoneReque
   repo: string;
 
   /**
-   * Number of the milestone, or its title. When it is the number of one and the title of another, it is the number.
+   * Number of the milestone, or its title. When it is the number of one and the title of another,
+   * it is the number.
    *
    * @generated from field: string id = 3;
    */
@@ -302,16 +305,19 @@ export const DeleteMilestoneRequestSchema: GenMessage<DeleteMilestoneRequest> = 
 /**
  * Milestones of repositories.
  *
- * To a caller who may read neither the issues nor the pull requests of a repository it does not exist.
+ * To a caller who may read neither the issues nor the pull requests of a repository it does not
+ * exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.MilestoneService
  */
 export const MilestoneService: GenService<{
   /**
-   * The milestones of a repository: those that are due first, those without a date last, and by title.
+   * The milestones of a repository: those that are due first, those without a date last, and by
+   * title.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -376,7 +382,8 @@ export const MilestoneService: GenService<{
     output: typeof MilestoneSchema;
   },
   /**
-   * Deletes a milestone, and takes it off whatever has it. For those who may write to its issues or to its pull requests.
+   * Deletes a milestone, and takes it off whatever has it. For those who may write to its issues or
+   * to its pull requests.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

@@ -26,7 +26,8 @@ export const file_branchline_v1_mirror_service: GenFile = /*@__PURE__*/
  */
 export type MigrateRepositoryRequest = Message<"branchline.v1.MigrateRepositoryRequest"> & {
   /**
-   * http or https URL of the repository. A name and a password in it are taken for credentials. Required.
+   * http or https URL of the repository. A name and a password in it are taken for credentials.
+   * Required.
    *
    * @generated from field: string clone_addr = 1;
    */
@@ -96,8 +97,8 @@ export type MigrateRepositoryRequest = Message<"branchline.v1.MigrateRepositoryR
   mirror: boolean;
 
   /**
-   * Time between two looks at the original, such as `8h0m0s`, which is the default: at least `10m0s`, or `0` to look only when
-   * asked to.
+   * Time between two looks at the original, such as `8h0m0s`, which is the default: at least
+   * `10m0s`, or `0` to look only when asked to.
    *
    * @generated from field: string mirror_interval = 11;
    */
@@ -219,21 +220,24 @@ export const SyncMirrorRequestSchema: GenMessage<SyncMirrorRequest> = /*@__PURE_
 /**
  * Repositories that come from other servers, and those among them that follow their original.
  *
- * Other servers are reached over http and https only, at no private or reserved address unless the operator allows it. Credentials
- * for them are used for nobody else, and are never told.
+ * Other servers are reached over http and https only, at no private or reserved address unless the
+ * operator allows it. Credentials for them are used for nobody else, and are never told.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.MirrorService
  */
 export const MirrorService: GenService<{
   /**
-   * Copies the branches and tags of a repository from another server, once, or again and again. The copy is complete when this
-   * answers, which takes as long as it takes to fetch; a caller who goes away ends it.
+   * Copies the branches and tags of a repository from another server, once, or again and again. The
+   * copy is complete when this answers, which takes as long as it takes to fetch; a caller who goes
+   * away ends it.
    *
-   * Only what is in Git is copied. The fields that ask compatible systems for issues, pull requests, releases, labels,
-   * milestones, wikis and LFS are taken and have no effect, as has the kind of server in `service`.
+   * Only what is in Git is copied. The fields that ask compatible systems for issues, pull
+   * requests, releases, labels, milestones, wikis and LFS are taken and have no effect, as has the
+   * kind of server in `service`.
    *
    * Fails with:
    * - INVALID_CLONE_ADDRESS, when clone_addr is no http or https URL.
@@ -242,10 +246,12 @@ export const MirrorService: GenService<{
    * - INVALID_MIRROR_INTERVAL, when mirror_interval is no interval that is allowed.
    * - UNKNOWN_USER, when there is no owner of that name or number that the caller may know of.
    * - ORGANIZATION_ACCESS_DENIED, when the caller may make no repositories in the organisation.
-   * - PERMISSION_DENIED, when the owner is another user and the caller does not administer the instance.
+   * - PERMISSION_DENIED, when the owner is another user and the caller does not administer the
+   *   instance.
    * - REPOSITORY_EXISTS, when the owner has one of that name.
-   * - CLONE_FAILED, when it cannot be copied: the address is private, nobody answers, there is no repository, the credentials
-   *   are wrong, it is too large, it takes too long, or its objects are malformed.
+   * - CLONE_FAILED, when it cannot be copied: the address is private, nobody answers, there is no
+   *   repository, the credentials are wrong, it is too large, it takes too long, or its objects are
+   *   malformed.
    * - TOO_MANY_COPIES, when too many copies are being made at the moment.
    *
    * @generated from rpc branchline.v1.MirrorService.MigrateRepository
@@ -256,8 +262,9 @@ export const MirrorService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Makes a mirror follow its original now, soon after the answer. For those who may write to the repository. Asking again while
-   * one waits changes nothing. How it went is in `mirror_updated` and `mirror_last_sync_at` of the repository.
+   * Makes a mirror follow its original now, soon after the answer. For those who may write to the
+   * repository. Asking again while one waits changes nothing. How it went is in `mirror_updated`
+   * and `mirror_last_sync_at` of the repository.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

@@ -19,7 +19,8 @@ export const file_branchline_v1_organization: GenFile = /*@__PURE__*/
  */
 export type Organization = Message<"branchline.v1.Organization"> & {
   /**
-   * Number of the organisation, which it keeps for ever. Users and organisations have one space of numbers.
+   * Number of the organisation, which it keeps for ever. Users and organisations have one space of
+   * numbers.
    *
    * @generated from field: int64 id = 1;
    */
@@ -75,7 +76,8 @@ export type Organization = Message<"branchline.v1.Organization"> & {
   location: string;
 
   /**
-   * Who may know of it: `public` for everybody, `limited` for whoever is signed in, `private` for its members.
+   * Who may know of it: `public` for everybody, `limited` for whoever is signed in, `private` for
+   * its members.
    *
    * @generated from field: string visibility = 9;
    */

@@ -577,13 +577,14 @@ export const ConcealMemberRequestSchema: GenMessage<ConcealMemberRequest> = /*@_
 /**
  * Organisations and their members.
  *
- * They are named in any case of their letters. To a caller who may not know of an organisation it does not exist.
- * Members are those who are in a team of it; owners are those in the team Owners, and administrators of the instance
- * may do what owners may.
+ * They are named in any case of their letters. To a caller who may not know of an organisation it
+ * does not exist. Members are those who are in a team of it; owners are those in the team Owners,
+ * and administrators of the instance may do what owners may.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands. Tokens
- * that are restricted to public data get PUBLIC_ONLY_TOKEN for organisations that are not public, too.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands. Tokens that are restricted to public data get
+ * PUBLIC_ONLY_TOKEN for organisations that are not public, too.
  *
  * @generated from service branchline.v1.OrganizationService
  */
@@ -716,7 +717,8 @@ export const OrganizationService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a user out of an organisation and all of its teams; one who is no member stays none. For owners, and for members themselves.
+   * Takes a user out of an organisation and all of its teams; one who is no member stays none. For
+   * owners, and for members themselves.
    *
    * Fails with:
    * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.

@@ -18,16 +18,16 @@ export const file_branchline_v1_personal_access_token: GenFile = /*@__PURE__*/
 /**
  * A long-lived credential for programs and scripts, on every protocol and for Git over HTTP.
  *
- * It acts for its owner within its scopes. The text of the token is in the answer of the create call and nowhere else;
- * the server keeps a hash. A change of password leaves tokens valid; while the owner is archived they are refused. Only
- * the owner and administrators see it.
+ * It acts for its owner within its scopes. The text of the token is in the answer of the create
+ * call and nowhere else; the server keeps a hash. A change of password leaves tokens valid; while
+ * the owner is archived they are refused. Only the owner and administrators see it.
  *
  * @generated from message branchline.v1.PersonalAccessToken
  */
 export type PersonalAccessToken = Message<"branchline.v1.PersonalAccessToken"> & {
   /**
-   * Resource name, `users/{user}/personalAccessTokens/{personal_access_token}`. The last segment is a random UUID, no
-   * part of the token's text.
+   * Resource name, `users/{user}/personalAccessTokens/{personal_access_token}`. The last segment is
+   * a random UUID, no part of the token's text.
    *
    * @generated from field: string name = 1;
    */
@@ -48,7 +48,8 @@ export type PersonalAccessToken = Message<"branchline.v1.PersonalAccessToken"> &
   createdAt?: Timestamp | undefined;
 
   /**
-   * From when on the token is refused. Unset means never. Expired tokens stay listed until they are deleted.
+   * From when on the token is refused. Unset means never. Expired tokens stay listed until they are
+   * deleted.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
@@ -64,10 +65,10 @@ export type PersonalAccessToken = Message<"branchline.v1.PersonalAccessToken"> &
   /**
    * What the token may do, without duplicates and without those that another one implies.
    *
-   * `read:<category>` and `write:<category>`, where write implies read and the category is `user`, `notification`,
-   * `memo`, `repository`, `issue`, `organization`, `package`, `misc` or `admin`; `all` for everything; the modifier
-   * `public-only`, which hides private data. Role and scope are both needed: without `admin`, the token of an
-   * administrator does not reach other accounts.
+   * `read:<category>` and `write:<category>`, where write implies read and the category is `user`,
+   * `notification`, `memo`, `repository`, `issue`, `organization`, `package`, `misc` or `admin`;
+   * `all` for everything; the modifier `public-only`, which hides private data. Role and scope are
+   * both needed: without `admin`, the token of an administrator does not reach other accounts.
    *
    * @generated from field: repeated string scopes = 16;
    */

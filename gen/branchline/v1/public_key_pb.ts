@@ -66,7 +66,8 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last used to connect: the beginning of year 1, because Git is served over HTTP only.
+   * When it was last used to connect: the beginning of year 1, because Git is served over HTTP
+   * only.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 7;
    */
@@ -80,7 +81,8 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   user?: Account | undefined;
 
   /**
-   * As its owner said when it was added; nothing depends on it. Only for the owner and administrators.
+   * As its owner said when it was added; nothing depends on it. Only for the owner and
+   * administrators.
    *
    * @generated from field: bool read_only = 9;
    */

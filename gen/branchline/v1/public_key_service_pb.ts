@@ -213,8 +213,9 @@ export const DeletePublicKeyRequestSchema: GenMessage<DeletePublicKeyRequest> = 
  *
  * A key belongs to one account, or to repositories as a deploy key, and never to both.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.PublicKeyService
  */
@@ -233,8 +234,8 @@ export const PublicKeyService: GenService<{
     output: typeof ListPublicKeysResponseSchema;
   },
   /**
-   * The keys of an account, in the order in which they were added. What they are called and when they were added is for everybody
-   * who may know of the account, as the keys are.
+   * The keys of an account, in the order in which they were added. What they are called and when
+   * they were added is for everybody who may know of the account, as the keys are.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such account, or none that the caller may know of.
@@ -247,8 +248,8 @@ export const PublicKeyService: GenService<{
     output: typeof ListPublicKeysResponseSchema;
   },
   /**
-   * Adds a key to the caller's: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`, `ssh-rsa` of 2048 to 16384 bits, and
-   * the two kinds that a security key holds.
+   * Adds a key to the caller's: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`,
+   * `ssh-rsa` of 2048 to 16384 bits, and the two kinds that a security key holds.
    *
    * Fails with:
    * - INVALID_SSH_KEY, when the text is no such key.

@@ -56,7 +56,8 @@ export type GetPullRequestDiffRequest = Message<"branchline.v1.GetPullRequestDif
   format: string;
 
   /**
-   * Whether a difference has the content of binary files, without which it cannot be applied to them. Mails always have it.
+   * Whether a difference has the content of binary files, without which it cannot be applied to
+   * them. Mails always have it.
    *
    * @generated from field: bool binary = 5;
    */
@@ -203,8 +204,9 @@ export type ListPullRequestFilesRequest = Message<"branchline.v1.ListPullRequest
   skipTo: string;
 
   /**
-   * White space that makes no difference when lines are counted: `ignore-all`, `ignore-change` where there is some on both sides,
-   * `ignore-eol` at the end of lines. Anything else is as good as nothing.
+   * White space that makes no difference when lines are counted: `ignore-all`, `ignore-change`
+   * where there is some on both sides, `ignore-eol` at the end of lines. Anything else is as good
+   * as nothing.
    *
    * @generated from field: string whitespace = 5;
    */
@@ -288,8 +290,8 @@ export type ChangedFile = Message<"branchline.v1.ChangedFile"> & {
   previousFilename: string;
 
   /**
-   * `added`, `deleted`, `renamed`, `copied`, `changed`, or `unchanged` where no line differs: it is binary, or has another mode, or only
-   * white space differs that makes no difference.
+   * `added`, `deleted`, `renamed`, `copied`, `changed`, or `unchanged` where no line differs: it is
+   * binary, or has another mode, or only white space differs that makes no difference.
    *
    * @generated from field: string status = 3;
    */
@@ -383,20 +385,22 @@ export const GetCommitPullRequestRequestSchema: GenMessage<GetCommitPullRequestR
 /**
  * What pull requests change: text, commits and files.
  *
- * A pull request changes what lies between the last commit that it has in common with its base and its head; once it is merged, the
- * commit that it had in common with it before. It does so whatever has become of the repository of its head.
+ * A pull request changes what lies between the last commit that it has in common with its base and
+ * its head; once it is merged, the commit that it had in common with it before. It does so whatever
+ * has become of the repository of its head.
  *
  * To a caller who may not read the pull requests of a repository it does not exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.PullFileService
  */
 export const PullFileService: GenService<{
   /**
-   * What a pull request changes, as text: one difference for `git apply`, or a mail of `git format-patch` for each commit that is no
-   * merge, for `git am`.
+   * What a pull request changes, as text: one difference for `git apply`, or a mail of `git
+   * format-patch` for each commit that is no merge, for `git am`.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -405,7 +409,8 @@ export const PullFileService: GenService<{
    * - INVALID_FIELD, when format is none of the two.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REF_NOT_FOUND, when its head is lost, with the repository that it was in.
-   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with it.
+   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with
+   *   it.
    * - DIFF_TOO_LARGE, when there is more to write than goes into one text.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
@@ -420,7 +425,8 @@ export const PullFileService: GenService<{
   /**
    * The commits that a pull request brings, merges among them, newest first.
    *
-   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` say where the page is.
+   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` say where the page
+   * is.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -428,7 +434,8 @@ export const PullFileService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REF_NOT_FOUND, when its head is lost, with the repository that it was in.
-   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with it.
+   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with
+   *   it.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *
@@ -440,10 +447,12 @@ export const PullFileService: GenService<{
     output: typeof ListPullRequestCommitsResponseSchema;
   },
   /**
-   * The files that a pull request changes, by path. Files that moved, or were copied, are found by half of their content; among more than
-   * 1000 files only those that moved, and in more than 128 MiB only those that moved as they are.
+   * The files that a pull request changes, by path. Files that moved, or were copied, are found by
+   * half of their content; among more than 1000 files only those that moved, and in more than 128
+   * MiB only those that moved as they are.
    *
-   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` say where the page is.
+   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` say where the page
+   * is.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -451,7 +460,8 @@ export const PullFileService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REF_NOT_FOUND, when its head is lost, with the repository that it was in.
-   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with it.
+   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with
+   *   it.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *
@@ -463,16 +473,17 @@ export const PullFileService: GenService<{
     output: typeof ListPullRequestFilesResponseSchema;
   },
   /**
-   * The pull request whose merge made a commit or, where none did, the first merged one that brought it: as one of its commits, also one
-   * that a squash or a rebase has replaced on the base, or as what a rebase made of one. Of a pull request with more than 10,000 commits
-   * the latest 10,000 lead to it. A pull request that is
-   * not merged has brought nothing yet.
+   * The pull request whose merge made a commit or, where none did, the first merged one that
+   * brought it: as one of its commits, also one that a squash or a rebase has replaced on the base,
+   * or as what a rebase made of one. Of a pull request with more than 10,000 commits the latest
+   * 10,000 lead to it. A pull request that is not merged has brought nothing yet.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when there is no such commit, or no merged pull request has brought it.
+   * - PULL_REQUEST_NOT_FOUND, when there is no such commit, or no merged pull request has brought
+   *   it.
    * - SERVER_BUSY, when too much is being read.
    * - GIT_TIMEOUT, when it takes too long.
    *

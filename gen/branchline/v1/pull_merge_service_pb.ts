@@ -80,16 +80,17 @@ export type MergePullRequestRequest = Message<"branchline.v1.MergePullRequestReq
   index: bigint;
 
   /**
-   * How: `merge`, which is the default; `rebase`, `rebase-merge`, `squash`, `fast-forward-only`; or `manually-merged`, when Git has
-   * done it already.
+   * How: `merge`, which is the default; `rebase`, `rebase-merge`, `squash`, `fast-forward-only`; or
+   * `manually-merged`, when Git has done it already.
    *
    * @generated from field: string do = 4 [json_name = "Do"];
    */
   do: string;
 
   /**
-   * First line of the message of the commit that joins the two. When it is empty, a template of the repository or the title of the
-   * pull request says it; a rebase keeps the messages that there are.
+   * First line of the message of the commit that joins the two. When it is empty, a template of the
+   * repository or the title of the pull request says it; a rebase keeps the messages that there
+   * are.
    *
    * @generated from field: string merge_title_field = 5 [json_name = "MergeTitleField"];
    */
@@ -131,7 +132,8 @@ export type MergePullRequestRequest = Message<"branchline.v1.MergePullRequestReq
   mergeWhenChecksSucceed: boolean;
 
   /**
-   * Whether to delete the head branch afterwards, if that is possible; when unset, as the repository has it.
+   * Whether to delete the head branch afterwards, if that is possible; when unset, as the
+   * repository has it.
    *
    * @generated from field: optional bool delete_branch_after_merge = 11 [json_name = "DeleteBranchAfterMerge"];
    */
@@ -267,8 +269,9 @@ export const UpdatePullRequestHeadResponseSchema: GenMessage<UpdatePullRequestHe
 /**
  * Merges of pull requests, and updates of their heads by what is new in their bases.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.PullMergeService
  */
@@ -293,8 +296,9 @@ export const PullMergeService: GenService<{
   /**
    * Merges a pull request, or schedules that it is merged once it is ready.
    *
-   * It is all there when this answers: the commits on the base branch, and the pull request merged. Where it fails nothing of that is.
-   * Over REST the answer has no content; its status is 201 where the merge has been scheduled.
+   * It is all there when this answers: the commits on the base branch, and the pull request merged.
+   * Where it fails nothing of that is. Over REST the answer has no content; its status is 201 where
+   * the merge has been scheduled.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -308,7 +312,8 @@ export const PullMergeService: GenService<{
    * - MERGE_DENIED, when the caller may not merge to the base branch.
    * - MERGE_BLOCKED, when it waits for one that is open.
    * - PULL_REQUEST_WORK_IN_PROGRESS, when its title says so.
-   * - PULL_REQUEST_NOT_MERGEABLE, when it brings nothing, or its base is gone. A conflict is MERGE_CONFLICT, whatever is known before.
+   * - PULL_REQUEST_NOT_MERGEABLE, when it brings nothing, or its base is gone. A conflict is
+   *   MERGE_CONFLICT, whatever is known before.
    * - STATUS_CHECKS_MISSING, when statuses that the base branch requires are not successful.
    * - APPROVALS_MISSING, when it has fewer than the base branch requires.
    * - CHANGES_REQUESTED, when a review that counts asks for changes.
@@ -316,9 +321,11 @@ export const PullMergeService: GenService<{
    * - HEAD_BEHIND_BASE, when the base branch has commits that the head has not.
    * - PROTECTED_FILES_CHANGED, when it changes files that nobody may change there.
    * - MERGE_UNSIGNED, when the base branch requires signatures and the instance does not sign.
-   * - HEAD_COMMITS_UNVERIFIED, when the base branch requires signatures and commits of the head lack them.
+   * - HEAD_COMMITS_UNVERIFIED, when the base branch requires signatures and commits of the head
+   *   lack them.
    * - MERGE_STYLE_NOT_ALLOWED, when the repository does not allow that style.
-   * - HEAD_COMMIT_DIFFERS, when the head is not where the caller expects it, or moves at the same time.
+   * - HEAD_COMMIT_DIFFERS, when the head is not where the caller expects it, or moves at the same
+   *   time.
    * - MERGE_CONFLICT, when Git cannot join the two, or not by a fast-forward.
    * - REBASE_CONFLICT, when a commit of the head cannot be put onto the base branch.
    * - TOO_MANY_COMMITS_TO_REBASE, when the head has more than can be rebased.
@@ -338,7 +345,8 @@ export const PullMergeService: GenService<{
     output: typeof MergePullRequestResponseSchema;
   },
   /**
-   * Takes back that a pull request is to be merged once it is ready. For whoever scheduled that, and for those who may merge it.
+   * Takes back that a pull request is to be merged once it is ready. For whoever scheduled that,
+   * and for those who may merge it.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -358,8 +366,8 @@ export const PullMergeService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Brings what is new in the base branch to the head branch, as a push of the caller to that. Where there is nothing new nothing
-   * happens.
+   * Brings what is new in the base branch to the head branch, as a push of the caller to that.
+   * Where there is nothing new nothing happens.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -367,11 +375,12 @@ export const PullMergeService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - REPOSITORY_ARCHIVED, when it is archived, or that of the head is.
    * - REPOSITORY_IS_MIRROR, when that of the head follows another one.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, or the token sees public data only and the head is in a private repository.
+   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, or the token sees public data only
+   *   and the head is in a private repository.
    * - PULL_REQUEST_MERGED, when it is merged.
    * - PULL_REQUEST_CLOSED, when it is closed.
-   * - PULL_REQUEST_UPDATE_DENIED, when the base repository does not allow that style, or the caller may not push like that to the
-   *   head branch, or it is gone.
+   * - PULL_REQUEST_UPDATE_DENIED, when the base repository does not allow that style, or the caller
+   *   may not push like that to the head branch, or it is gone.
    * - MERGE_CONFLICT, when Git cannot join the two.
    * - REBASE_CONFLICT, when a commit of the head cannot be put onto the base branch.
    * - TOO_MANY_COMMITS_TO_REBASE, when the head has more than can be rebased.

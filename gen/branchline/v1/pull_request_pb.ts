@@ -26,7 +26,8 @@ export const file_branchline_v1_pull_request: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSLeCgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDQgwKCl9hZGRpdGlvbnNCDAoKX2RlbGV0aW9uc0IQCg5fY2hhbmdlZF9maWxlc0ITChFfbWVyZ2VfY29tbWl0X3NoYSJwCglBdXRvTWVyZ2USJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgVzdHlsZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_protobuf_timestamp]);
 
 /**
- * A proposal to bring the commits of one branch, the head, to another one, the base. The head may be in a fork.
+ * A proposal to bring the commits of one branch, the head, to another one, the base. The head may
+ * be in a fork.
  *
  * @generated from message branchline.v1.PullRequest
  */
@@ -193,7 +194,8 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   patchUrl: string;
 
   /**
-   * Whether it could be merged without conflict, and is no work in progress. False until that is known.
+   * Whether it could be merged without conflict, and is no work in progress. False until that is
+   * known.
    *
    * @generated from field: bool mergeable = 24;
    */
@@ -249,8 +251,8 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   head?: PullRequestBranch | undefined;
 
   /**
-   * The commit at which the head left the base, as of when that was last found out; of one that is merged as it was then. Empty while
-   * it is not known.
+   * The commit at which the head left the base, as of when that was last found out; of one that is
+   * merged as it was then. Empty while it is not known.
    *
    * @generated from field: string merge_base = 32;
    */
@@ -299,16 +301,18 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   contentVersion: bigint;
 
   /**
-   * Whether the caller takes part in it and has not seen its last changes. They have seen what they read as one pull request, and what
-   * they merge; the answer says how it was before. Lists, HEAD, and tokens that see public data only leave it as it is.
+   * Whether the caller takes part in it and has not seen its last changes. They have seen what they
+   * read as one pull request, and what they merge; the answer says how it was before. Lists, HEAD,
+   * and tokens that see public data only leave it as it is.
    *
    * @generated from field: bool unread = 39;
    */
   unread: boolean;
 
   /**
-   * The merge that is ordered for when it is ready; absent without one. One that was taken back, or that a change of the base or of the
-   * state has dropped, is absent from then on, also in the answer to that change.
+   * The merge that is ordered for when it is ready; absent without one. One that was taken back, or
+   * that a change of the base or of the state has dropped, is absent from then on, also in the
+   * answer to that change.
    *
    * @generated from field: branchline.v1.AutoMerge auto_merge = 40;
    */
@@ -371,8 +375,8 @@ export type PullRequestBranch = Message<"branchline.v1.PullRequestBranch"> & {
   label: string;
 
   /**
-   * Name of the branch. Of a head that is gone or that the caller may not read, `refs/pull/{number}/head`, which has its commits in
-   * the repository of the base.
+   * Name of the branch. Of a head that is gone or that the caller may not read,
+   * `refs/pull/{number}/head`, which has its commits in the repository of the base.
    *
    * @generated from field: string ref = 2;
    */

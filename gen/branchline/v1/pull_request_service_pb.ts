@@ -47,14 +47,16 @@ export type ListPullRequestsRequest = Message<"branchline.v1.ListPullRequestsReq
   baseBranch: string;
 
   /**
-   * `open`, which is the default, `closed`, which those that are merged are, too, or anything else for all.
+   * `open`, which is the default, `closed`, which those that are merged are, too, or anything else
+   * for all.
    *
    * @generated from field: string state = 4;
    */
   state: string;
 
   /**
-   * `oldest`, `recentupdate`, `leastupdate`, `recentclose`, `mostcomment`, `leastcomment`, or anything else for the latest first.
+   * `oldest`, `recentupdate`, `leastupdate`, `recentclose`, `mostcomment`, `leastcomment`, or
+   * anything else for the latest first.
    *
    * @generated from field: string sort = 5;
    */
@@ -201,8 +203,8 @@ export type GetPullRequestByBranchesRequest = Message<"branchline.v1.GetPullRequ
   base: string;
 
   /**
-   * Where its commits come from: `branch` of the same repository, `owner:branch` of the one that the owner has in common with it, or
-   * `owner/repo:branch`.
+   * Where its commits come from: `branch` of the same repository, `owner:branch` of the one that
+   * the owner has in common with it, or `owner/repo:branch`.
    *
    * @generated from field: string head = 4;
    */
@@ -237,8 +239,8 @@ export type CreatePullRequestRequest = Message<"branchline.v1.CreatePullRequestR
   repo: string;
 
   /**
-   * Where the commits come from: `branch` of the same repository, `owner:branch` of the one that the owner has in common with it, or
-   * `owner/repo:branch`. Required.
+   * Where the commits come from: `branch` of the same repository, `owner:branch` of the one that
+   * the owner has in common with it, or `owner/repo:branch`. Required.
    *
    * @generated from field: string head = 3;
    */
@@ -322,7 +324,8 @@ export type CreatePullRequestRequest = Message<"branchline.v1.CreatePullRequestR
   teamReviewers: string[];
 
   /**
-   * Whether those who may write to the base may push to the head while it is open. Absent, it is what the repository has as default.
+   * Whether those who may write to the base may push to the head while it is open. Absent, it is
+   * what the repository has as default.
    *
    * @generated from field: optional bool allow_maintainer_edit = 15;
    */
@@ -378,15 +381,16 @@ export type EditPullRequestRequest = Message<"branchline.v1.EditPullRequestReque
   body?: string | undefined;
 
   /**
-   * How often the body has been changed as far as the caller knows: when it is not so any more, nothing is changed.
+   * How often the body has been changed as far as the caller knows: when it is not so any more,
+   * nothing is changed.
    *
    * @generated from field: optional int64 content_version = 6;
    */
   contentVersion?: bigint | undefined;
 
   /**
-   * When it is due, in RFC 3339: the end of that day in its time zone. Empty changes nothing. A time before 1970 or after 9998 takes
-   * the date away.
+   * When it is due, in RFC 3339: the end of that day in its time zone. Empty changes nothing. A
+   * time before 1970 or after 9998 takes the date away.
    *
    * @generated from field: string due_date = 7;
    */
@@ -414,15 +418,16 @@ export type EditPullRequestRequest = Message<"branchline.v1.EditPullRequestReque
   removeDeadline?: boolean | undefined;
 
   /**
-   * Username of somebody who is to see to it, beside `assignees`; empty for nobody. Like those, the milestone and the labels it is
-   * ignored from who may not write to pull requests.
+   * Username of somebody who is to see to it, beside `assignees`; empty for nobody. Like those, the
+   * milestone and the labels it is ignored from who may not write to pull requests.
    *
    * @generated from field: string assignee = 11;
    */
   assignee: string;
 
   /**
-   * Usernames of all who are to see to it, as text values; absent, they stay, unless `assignee` is there.
+   * Usernames of all who are to see to it, as text values; absent, they stay, unless `assignee` is
+   * there.
    *
    * @generated from field: google.protobuf.ListValue assignees = 12;
    */
@@ -436,8 +441,8 @@ export type EditPullRequestRequest = Message<"branchline.v1.EditPullRequestReque
   milestone: bigint;
 
   /**
-   * Numbers of all labels that it is to have, as number values; absent, they stay. Labels of neither the repository nor the
-   * organisation that owns it are ignored.
+   * Numbers of all labels that it is to have, as number values; absent, they stay. Labels of
+   * neither the repository nor the organisation that owns it are ignored.
    *
    * @generated from field: google.protobuf.ListValue labels = 14;
    */
@@ -477,8 +482,9 @@ export const EditPullRequestRequestSchema: GenMessage<EditPullRequestRequest> = 
  *
  * To a caller who may not read the pull requests of a repository it does not exist.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.PullRequestService
  */
@@ -524,8 +530,8 @@ export const PullRequestService: GenService<{
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none between these branches, or the repository of the head does not exist, or the caller may
-   *   not read it.
+   * - PULL_REQUEST_NOT_FOUND, when it has none between these branches, or the repository of the
+   *   head does not exist, or the caller may not read it.
    *
    * @generated from rpc branchline.v1.PullRequestService.GetPullRequestByBranches
    */
@@ -541,7 +547,8 @@ export const PullRequestService: GenService<{
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests and code the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_FIELD, when a branch is missing, a text is too long, or there are too many labels or assignees.
+   * - INVALID_FIELD, when a branch is missing, a text is too long, or there are too many labels or
+   *   assignees.
    * - PULL_REQUEST_WITHOUT_CHANGES, when head and base are the same.
    * - INVALID_COMPARISON, when one of them is no name of a branch.
    * - REF_NOT_FOUND, when one of them does not exist, or is nothing that the caller may read.
@@ -550,8 +557,10 @@ export const PullRequestService: GenService<{
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
    * - ASSIGNEE_NOT_FOUND, when there is no such user.
    * - ASSIGNEE_NOT_ASSIGNABLE, when one of them may not read pull requests.
-   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the owner block each other.
-   * - COLLABORATION_REQUIRED, when the caller has no part in the repository and may not write to the one of the head.
+   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
+   *   owner block each other.
+   * - COLLABORATION_REQUIRED, when the caller has no part in the repository and may not write to
+   *   the one of the head.
    * - REVIEWER_NOT_FOUND, when there is no such user or team that the caller may know of.
    * - INVALID_REVIEWER, when one of them may not read pull requests, or is the caller.
    * - TOO_MANY_REVIEWERS, when more are asked than may be.
@@ -568,18 +577,22 @@ export const PullRequestService: GenService<{
     output: typeof PullRequestSchema;
   },
   /**
-   * Changes what the request names, all of it or nothing. For whoever opened it, and for those who may write to pull requests.
+   * Changes what the request names, all of it or nothing. For whoever opened it, and for those who
+   * may write to pull requests.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - PULL_REQUEST_EDIT_DENIED, when the caller has not opened it and may not write to pull requests.
+   * - PULL_REQUEST_EDIT_DENIED, when the caller has not opened it and may not write to pull
+   *   requests.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - PULL_REQUEST_CHANGED, when the body has changed since the caller read it.
-   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the owner block each other.
-   * - INVALID_FIELD, when a text is too long, a date is none, or there are too many labels or assignees.
+   * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
+   *   owner block each other.
+   * - INVALID_FIELD, when a text is too long, a date is none, or there are too many labels or
+   *   assignees.
    * - ASSIGNEE_NOT_FOUND, when there is no such user.
    * - ASSIGNEE_NOT_ASSIGNABLE, when one of them may not read pull requests.
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.

@@ -107,7 +107,8 @@ export type Release = Message<"branchline.v1.Release"> & {
   prerelease: boolean;
 
   /**
-   * When it was published, or when its tag was made if that was there before; of a draft when it was last saved.
+   * When it was published, or when its tag was made if that was there before; of a draft when it
+   * was last saved.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 13;
    */

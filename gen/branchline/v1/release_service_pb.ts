@@ -238,7 +238,8 @@ export type CreateReleaseRequest = Message<"branchline.v1.CreateReleaseRequest">
   tagName: string;
 
   /**
-   * Branch or commit that the tag is made from when it does not exist; the default branch when empty.
+   * Branch or commit that the tag is made from when it does not exist; the default branch when
+   * empty.
    *
    * @generated from field: string target_commitish = 4;
    */
@@ -766,11 +767,12 @@ export const GetAttachmentRequestSchema: GenMessage<GetAttachmentRequest> = /*@_
 /**
  * Releases, and the files that come with them.
  *
- * A draft is there for those alone who may write releases and, if they use a token, whose token may write to repositories.
- * A tag without a release is none.
+ * A draft is there for those alone who may write releases and, if they use a token, whose token may
+ * write to repositories. A tag without a release is none.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and REPOSITORY_UNIT_CLOSED as access demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN
+ * and REPOSITORY_UNIT_CLOSED as access demands.
  *
  * @generated from service branchline.v1.ReleaseService
  */
@@ -847,7 +849,8 @@ export const ReleaseService: GenService<{
    * - RELEASE_EXISTS, when the tag has a release.
    * - RELEASE_TAG_INVALID, when no tag can have the name.
    * - RELEASE_TAG_PROTECTED, when a rule keeps the caller from making the tag.
-   * - TAG_TARGET_NOT_FOUND, when the tag is to be made and the target is no commit of the repository.
+   * - TAG_TARGET_NOT_FOUND, when the tag is to be made and the target is no commit of the
+   *   repository.
    * - REPOSITORY_IS_MIRROR, when the tag is to be made and the repository follows another one.
    * - REF_NAME_COLLISION, when the tag cannot be beside another one.
    * - REF_REFUSED, when the tag is refused for another reason.
@@ -865,7 +868,8 @@ export const ReleaseService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * Changes a release: texts that are not empty, and flags that are given. Published, it gets its tag if that does not exist.
+   * Changes a release: texts that are not empty, and flags that are given. Published, it gets its
+   * tag if that does not exist.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -876,7 +880,8 @@ export const ReleaseService: GenService<{
    * - RELEASE_TAG_TAKEN, when the new tag has a release.
    * - RELEASE_TAG_INVALID, when no tag can have the name.
    * - RELEASE_TAG_PROTECTED, when a rule keeps the caller from making the tag.
-   * - TAG_TARGET_NOT_FOUND, when the tag is to be made and the target is no commit of the repository.
+   * - TAG_TARGET_NOT_FOUND, when the tag is to be made and the target is no commit of the
+   *   repository.
    * - REPOSITORY_IS_MIRROR, when the tag is to be made and the repository follows another one.
    * - REF_NAME_COLLISION, when the tag cannot be beside another one.
    * - REF_REFUSED, when the tag is refused for another reason.
@@ -962,8 +967,9 @@ export const ReleaseService: GenService<{
   /**
    * Uploads a file for a release.
    *
-   * Over REST the content is the file itself, named by the query, or a form (multipart/form-data) with a field `attachment`.
-   * Elsewhere the first message says where to and how it is called; each has a part of the file.
+   * Over REST the content is the file itself, named by the query, or a form (multipart/form-data)
+   * with a field `attachment`. Elsewhere the first message says where to and how it is called; each
+   * has a part of the file.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -1023,8 +1029,8 @@ export const ReleaseService: GenService<{
   /**
    * The content of a file that comes with a release.
    *
-   * Over REST one range of bytes may be asked for (RFC 9110 section 14.2), and what a client has by its entity tag is not sent
-   * again.
+   * Over REST one range of bytes may be asked for (RFC 9110 section 14.2), and what a client has by
+   * its entity tag is not sent again.
    *
    * Fails with:
    * - ASSET_NOT_FOUND, when there is none that the caller may read.

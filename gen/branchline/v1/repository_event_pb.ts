@@ -37,8 +37,8 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
   time?: Timestamp | undefined;
 
   /**
-   * Who did it, the pusher of refs among others. Unset when it was the server, when the account is gone, and when the server found
-   * out after a crash that refs had moved.
+   * Who did it, the pusher of refs among others. Unset when it was the server, when the account is
+   * gone, and when the server found out after a crash that refs had moved.
    *
    * @generated from field: branchline.v1.Account actor = 3;
    */
@@ -113,16 +113,16 @@ export enum RepositoryEvent_Type {
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * Branches or tags were made, moved or deleted: by a push, over the API, or by the server on a mirror. For those who may read
-   * the code.
+   * Branches or tags were made, moved or deleted: by a push, over the API, or by the server on a
+   * mirror. For those who may read the code.
    *
    * @generated from enum value: REFS_UPDATED = 1;
    */
   REFS_UPDATED = 1,
 
   /**
-   * A draft of a release was made. For those who may see drafts, as is everything about a release that is a draft before and
-   * after.
+   * A draft of a release was made. For those who may see drafts, as is everything about a release
+   * that is a draft before and after.
    *
    * @generated from enum value: RELEASE_DRAFTED = 2;
    */
@@ -136,8 +136,8 @@ export enum RepositoryEvent_Type {
   RELEASE_PUBLISHED = 3,
 
   /**
-   * A release or its files changed, or it became a draft. Where that is because its tag was deleted, the event about the tag says
-   * so, and there is none of this type.
+   * A release or its files changed, or it became a draft. Where that is because its tag was
+   * deleted, the event about the tag says so, and there is none of this type.
    *
    * @generated from enum value: RELEASE_EDITED = 4;
    */
@@ -151,7 +151,8 @@ export enum RepositoryEvent_Type {
   RELEASE_DELETED = 5,
 
   /**
-   * A rule about branches was made. For those who administer the repository, as are the other events about rules.
+   * A rule about branches was made. For those who administer the repository, as are the other
+   * events about rules.
    *
    * @generated from enum value: BRANCH_PROTECTION_CREATED = 6;
    */
@@ -200,8 +201,8 @@ export enum RepositoryEvent_Type {
   TAG_PROTECTION_DELETED = 12,
 
   /**
-   * The settings of the repository changed, its default branch and its visibility among them. For everybody who may read any
-   * part of it, as are the following.
+   * The settings of the repository changed, its default branch and its visibility among them. For
+   * everybody who may read any part of it, as are the following.
    *
    * @generated from enum value: REPOSITORY_EDITED = 13;
    */
@@ -243,7 +244,8 @@ export enum RepositoryEvent_Type {
   PULL_REQUEST_OPENED = 18,
 
   /**
-   * The title, the text, the labels, the assignees or whatever else was said about a pull request changed.
+   * The title, the text, the labels, the assignees or whatever else was said about a pull request
+   * changed.
    *
    * @generated from enum value: PULL_REQUEST_EDITED = 19;
    */
@@ -292,7 +294,8 @@ export enum RepositoryEvent_Type {
   PULL_REQUEST_REVIEW_REQUESTED = 25,
 
   /**
-   * A review of a pull request was submitted, changed, dismissed or deleted. Nothing tells of reviews that are pending.
+   * A review of a pull request was submitted, changed, dismissed or deleted. Nothing tells of
+   * reviews that are pending.
    *
    * @generated from enum value: PULL_REQUEST_REVIEWED = 26;
    */
@@ -306,16 +309,18 @@ export enum RepositoryEvent_Type {
   PULL_REQUEST_COMMENTED = 27,
 
   /**
-   * A merge of a pull request was ordered for when it is ready. The pull request says by whom, as long as it waits.
+   * A merge of a pull request was ordered for when it is ready. The pull request says by whom, as
+   * long as it waits.
    *
    * @generated from enum value: PULL_REQUEST_AUTO_MERGE_SCHEDULED = 28;
    */
   PULL_REQUEST_AUTO_MERGE_SCHEDULED = 28,
 
   /**
-   * Such an order holds no more, and the pull request was not merged: somebody took it back; the pull request was closed, or goes to
-   * another branch, which the event before or behind says; or who ordered it may not merge any more, or the access token that it was
-   * ordered with was deleted or has expired, for which there is no actor.
+   * Such an order holds no more, and the pull request was not merged: somebody took it back; the
+   * pull request was closed, or goes to another branch, which the event before or behind says; or
+   * who ordered it may not merge any more, or the access token that it was ordered with was
+   * deleted or has expired, for which there is no actor.
    *
    * @generated from enum value: PULL_REQUEST_AUTO_MERGE_CANCELLED = 29;
    */
@@ -357,7 +362,8 @@ export const UpdatedRefsSchema: GenMessage<UpdatedRefs> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_event, 1);
 
 /**
- * A branch or tag that was made, moved or deleted. Moves that follow each other at once may come as one.
+ * A branch or tag that was made, moved or deleted. Moves that follow each other at once may come as
+ * one.
  *
  * @generated from message branchline.v1.UpdatedRef
  */

@@ -91,31 +91,35 @@ export const WatchRepositoryResponseSchema: GenMessage<WatchRepositoryResponse> 
 /**
  * What happens to a repository, as it happens.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.RepositoryEventService
  */
 export const RepositoryEventService: GenService<{
   /**
-   * Streams the events of a repository that the caller may know of at the moment of sending, each once, in the order in which they
-   * were committed.
+   * Streams the events of a repository that the caller may know of at the moment of sending, each
+   * once, in the order in which they were committed.
    *
-   * The first answer comes at once and carries a cursor and no event; so do the heartbeats that follow when nothing happens for a
-   * while. A client that was cut off goes on with the last cursor that it saw, also after a restart of the server, and misses
-   * nothing. Events are kept for 7 days, as long as a repository has no more than 5000 of them. Over REST the answers are JSON
+   * The first answer comes at once and carries a cursor and no event; so do the heartbeats that
+   * follow when nothing happens for a while. A client that was cut off goes on with the last cursor
+   * that it saw, also after a restart of the server, and misses nothing. Events are kept for 7
+   * days, as long as a repository has no more than 5000 of them. Over REST the answers are JSON
    * objects, one on each line.
    *
-   * The stream ends with REPOSITORY_NOT_FOUND when the repository is gone or the caller may not read it any more, before anything
-   * else is sent of it and at the latest with the next heartbeat; when the credentials stop being good; and with UNAVAILABLE when
-   * the server stops: a client then connects again.
+   * The stream ends with REPOSITORY_NOT_FOUND when the repository is gone or the caller may not
+   * read it any more, before anything else is sent of it and at the latest with the next heartbeat;
+   * when the credentials stop being good; and with UNAVAILABLE when the server stops: a client then
+   * connects again.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name or owner now.
    * - INVALID_FIELD, when `types` has a type that does not exist.
    * - INVALID_CURSOR, when the cursor is not from this method for this repository.
-   * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start without a cursor.
+   * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start
+   *   without a cursor.
    * - TOO_MANY_STREAMS, when an account has 64 of these streams open, or a peer without one 8.
    *
    * @generated from rpc branchline.v1.RepositoryEventService.WatchRepository

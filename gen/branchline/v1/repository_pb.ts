@@ -22,8 +22,8 @@ export const file_branchline_v1_repository: GenFile = /*@__PURE__*/
 /**
  * A Git repository.
  *
- * What compatible systems have and this one does not keeps the value that is given here; objects about trackers and wikis
- * are always absent.
+ * What compatible systems have and this one does not keeps the value that is given here; objects
+ * about trackers and wikis are always absent.
  *
  * @generated from message branchline.v1.Repository
  */
@@ -176,7 +176,8 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   fork: boolean;
 
   /**
-   * The repository that it was made from, without a parent of its own. Absent if the caller may not read it.
+   * The repository that it was made from, without a parent of its own. Absent if the caller may not
+   * read it.
    *
    * @generated from field: branchline.v1.Repository parent = 22;
    */
@@ -323,8 +324,8 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   hasCode: boolean;
 
   /**
-   * Whether there are issues beside pull requests. Always false: there is no tracker of issues. The switch of the same
-   * name, for labels, milestones and comments, is kept.
+   * Whether there are issues beside pull requests. Always false: there is no tracker of issues. The
+   * switch of the same name, for labels, milestones and comments, is kept.
    *
    * @generated from field: bool has_issues = 43;
    */
@@ -380,7 +381,8 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   projectsMode: string;
 
   /**
-   * Whether changes of white space alone are no conflict. False without pull requests, as is all below but one.
+   * Whether changes of white space alone are no conflict. False without pull requests, as is all
+   * below but one.
    *
    * @generated from field: bool ignore_whitespace_conflicts = 51;
    */
@@ -464,8 +466,8 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   defaultAllowMaintainerEdit: boolean;
 
   /**
-   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`, `squash`,
-   * `fast-forward-only`.
+   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`,
+   * `squash`, `fast-forward-only`.
    *
    * @generated from field: string default_merge_style = 63;
    */

@@ -75,7 +75,8 @@ export type CreateUserRepositoryRequest = Message<"branchline.v1.CreateUserRepos
   objectFormatName: string;
 
   /**
-   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next three.
+   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next
+   * three.
    *
    * @generated from field: string readme = 8;
    */
@@ -173,7 +174,8 @@ export type CreateOrganizationRepositoryRequest = Message<"branchline.v1.CreateO
   objectFormatName: string;
 
   /**
-   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next three.
+   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next
+   * three.
    *
    * @generated from field: string readme = 9;
    */
@@ -264,16 +266,16 @@ export const GetRepositoryByIdRequestSchema: GenMessage<GetRepositoryByIdRequest
  */
 export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositoriesRequest"> & {
   /**
-   * Text that names shall have, in any case of its letters; with a slash in it, owner and name together. At most 256
-   * characters of it count.
+   * Text that names shall have, in any case of its letters; with a slash in it, owner and name
+   * together. At most 256 characters of it count.
    *
    * @generated from field: string q = 1;
    */
   q: string;
 
   /**
-   * Whether q is a topic that repositories shall have, or several with commas between them of which they shall have one, and not
-   * a part of names.
+   * Whether q is a topic that repositories shall have, or several with commas between them of which
+   * they shall have one, and not a part of names.
    *
    * @generated from field: bool topic = 2;
    */
@@ -308,7 +310,8 @@ export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositorie
   priorityOwnerId: bigint;
 
   /**
-   * Number of the team that shall have it. Others than its members and the owners of its organisation find nothing.
+   * Number of the team that shall have it. Others than its members and the owners of its
+   * organisation find nothing.
    *
    * @generated from field: int64 team_id = 7;
    */
@@ -350,16 +353,16 @@ export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositorie
   archived?: boolean | undefined;
 
   /**
-   * `source` for what is neither fork nor mirror; `fork`; `mirror`; `collaborative` for what is no mirror and, with
-   * uid, not owned but had a part in.
+   * `source` for what is neither fork nor mirror; `fork`; `mirror`; `collaborative` for what is no
+   * mirror and, with uid, not owned but had a part in.
    *
    * @generated from field: string mode = 13;
    */
   mode: string;
 
   /**
-   * `alpha`, the default; `created`, `updated`, `size`, `git_size`, `lfs_size`, `stars`, `forks` or `id`. Where that is
-   * equal, by number.
+   * `alpha`, the default; `created`, `updated`, `size`, `git_size`, `lfs_size`, `stars`, `forks` or
+   * `id`. Where that is equal, by number.
    *
    * @generated from field: string sort = 14;
    */
@@ -639,8 +642,8 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
   private?: boolean | undefined;
 
   /**
-   * Name of the branch that a clone begins with, which has to exist unless the repository is empty; empty changes
-   * nothing.
+   * Name of the branch that a clone begins with, which has to exist unless the repository is empty;
+   * empty changes nothing.
    *
    * @generated from field: optional string default_branch = 7;
    */
@@ -766,30 +769,32 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
   defaultAllowMaintainerEdit?: boolean | undefined;
 
   /**
-   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`, `squash` or
-   * `fast-forward-only`; empty changes nothing.
+   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`, `squash`
+   * or `fast-forward-only`; empty changes nothing.
    *
    * @generated from field: optional string default_merge_style = 25;
    */
   defaultMergeStyle?: string | undefined;
 
   /**
-   * How pull requests are updated unless told otherwise: `merge` or `rebase`; empty changes nothing.
+   * How pull requests are updated unless told otherwise: `merge` or `rebase`; empty changes
+   * nothing.
    *
    * @generated from field: optional string default_update_style = 26;
    */
   defaultUpdateStyle?: string | undefined;
 
   /**
-   * Branch that pull requests go to unless they name one, which has to exist; empty for the default branch.
+   * Branch that pull requests go to unless they name one, which has to exist; empty for the default
+   * branch.
    *
    * @generated from field: optional string default_target_branch = 27;
    */
   defaultTargetBranch?: string | undefined;
 
   /**
-   * Time between two looks at what a mirror follows, such as `8h0m0s`; `0s` for none but those that are asked for. Without
-   * effect on what is no mirror.
+   * Time between two looks at what a mirror follows, such as `8h0m0s`; `0s` for none but those that
+   * are asked for. Without effect on what is no mirror.
    *
    * @generated from field: optional string mirror_interval = 28;
    */
@@ -939,11 +944,13 @@ export const RejectRepositoryTransferRequestSchema: GenMessage<RejectRepositoryT
 /**
  * Git repositories.
  *
- * They are named by owner and name, in any case of their letters. To a caller who may not read a repository it does not
- * exist. One that was renamed or given away answers its old name with REPOSITORY_MOVED.
+ * They are named by owner and name, in any case of their letters. To a caller who may not read a
+ * repository it does not exist. One that was renamed or given away answers its old name with
+ * REPOSITORY_MOVED.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.RepositoryService
  */
@@ -956,7 +963,8 @@ export const RepositoryService: GenService<{
    * - INVALID_FIELD, when the description is too long.
    * - INVALID_DEFAULT_BRANCH, when default_branch is no name for a branch.
    * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no template for.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no
+   *   template for.
    * - REPOSITORY_EXISTS, when the caller has one of that name.
    *
    * @generated from rpc branchline.v1.RepositoryService.CreateUserRepository
@@ -967,7 +975,8 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Makes a repository of an organisation, empty or with a first commit. For those whom the organisation lets do so.
+   * Makes a repository of an organisation, empty or with a first commit. For those whom the
+   * organisation lets do so.
    *
    * Fails with:
    * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
@@ -977,7 +986,8 @@ export const RepositoryService: GenService<{
    * - INVALID_FIELD, when the description is too long.
    * - INVALID_DEFAULT_BRANCH, when default_branch is no name for a branch.
    * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no template for.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no
+   *   template for.
    * - REPOSITORY_EXISTS, when the organisation has one of that name.
    *
    * @generated from rpc branchline.v1.RepositoryService.CreateOrganizationRepository
@@ -1030,7 +1040,8 @@ export const RepositoryService: GenService<{
     output: typeof SearchRepositoriesResponseSchema;
   },
   /**
-   * All repositories that the caller has a part in, by name: as the owner, as a collaborator, or by an organisation.
+   * All repositories that the caller has a part in, by name: as the owner, as a collaborator, or by
+   * an organisation.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -1071,8 +1082,9 @@ export const RepositoryService: GenService<{
   /**
    * Changes what the request names, all of it or nothing. For those who administer the repository.
    *
-   * Over REST, settings of compatible systems for what is not here (`has_wiki`, `has_projects`, `internal_tracker` and the
-   * like) may be in the body and change nothing. So do settings of pull requests where these are not in use.
+   * Over REST, settings of compatible systems for what is not here (`has_wiki`, `has_projects`,
+   * `internal_tracker` and the like) may be in the body and change nothing. So do settings of pull
+   * requests where these are not in use.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -1081,7 +1093,8 @@ export const RepositoryService: GenService<{
    * - REPOSITORY_ARCHIVED, when it is archived and the request does not take it out of the archive.
    * - PUBLIC_ONLY_TOKEN, when it shall be private.
    * - INVALID_REPOSITORY_NAME, when the new name is not allowed.
-   * - INVALID_FIELD, when a text is too long, or default_target_branch is no branch of the repository.
+   * - INVALID_FIELD, when a text is too long, or default_target_branch is no branch of the
+   *   repository.
    * - INVALID_DEFAULT_BRANCH, when default_branch is no branch of the repository.
    * - INVALID_MERGE_STYLE, when default_merge_style or default_update_style is none that there is.
    * - INVALID_MIRROR_INTERVAL, when mirror_interval is none, or too short.
@@ -1113,9 +1126,10 @@ export const RepositoryService: GenService<{
   /**
    * Gives a repository to another owner, under the same name. For its owner.
    *
-   * It changes hands at once if the new owner is an organisation in which the caller may make repositories, or the caller, or
-   * if the caller administers the instance. To another user it is offered: the answer has `repo_transfer`, the receiver may
-   * read it meanwhile, and it changes hands when the receiver accepts. What names it by its old owner is led to the new one.
+   * It changes hands at once if the new owner is an organisation in which the caller may make
+   * repositories, or the caller, or if the caller administers the instance. To another user it is
+   * offered: the answer has `repo_transfer`, the receiver may read it meanwhile, and it changes
+   * hands when the receiver accepts. What names it by its old owner is led to the new one.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -1123,7 +1137,8 @@ export const RepositoryService: GenService<{
    * - REPOSITORY_ACCESS_DENIED, when the caller is not its owner.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - USER_NOT_FOUND, when there is no new owner that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the new owner is an organisation in which the caller may make no repositories.
+   * - ORGANIZATION_ACCESS_DENIED, when the new owner is an organisation in which the caller may
+   *   make no repositories.
    * - TRANSFER_TEAM_NOT_FOUND, when the new owner has no team of a number among team_ids.
    * - TRANSFER_PENDING, when it is offered already.
    * - REPOSITORY_EXISTS, when the new owner has one of that name.
@@ -1157,8 +1172,8 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Ends an offer, so that the repository stays whose it is. For whom it is offered to, and for its owner, who takes it back.
-   * The answer is the repository as the caller saw it until then.
+   * Ends an offer, so that the repository stays whose it is. For whom it is offered to, and for its
+   * owner, who takes it back. The answer is the repository as the caller saw it until then.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

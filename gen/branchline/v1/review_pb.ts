@@ -33,7 +33,8 @@ export type PullReview = Message<"branchline.v1.PullReview"> & {
   id: bigint;
 
   /**
-   * Whose it is, or who is asked; absent where a team is asked. An account that is gone has the number -1 and the name `Ghost`.
+   * Whose it is, or who is asked; absent where a team is asked. An account that is gone has the
+   * number -1 and the name `Ghost`.
    *
    * @generated from field: branchline.v1.Account user = 2;
    */
@@ -47,8 +48,8 @@ export type PullReview = Message<"branchline.v1.PullReview"> & {
   team?: Team | undefined;
 
   /**
-   * `PENDING` until it is submitted; then `APPROVED`, `REQUEST_CHANGES` or `COMMENT`. `REQUEST_REVIEW` where somebody, or a team, is
-   * asked for one.
+   * `PENDING` until it is submitted; then `APPROVED`, `REQUEST_CHANGES` or `COMMENT`.
+   * `REQUEST_REVIEW` where somebody, or a team, is asked for one.
    *
    * @generated from field: string state = 4;
    */
@@ -69,15 +70,16 @@ export type PullReview = Message<"branchline.v1.PullReview"> & {
   commitId: string;
 
   /**
-   * Whether something else is proposed since: a head that was merely rebased, or that has had its base merged in, proposes the same.
+   * Whether something else is proposed since: a head that was merely rebased, or that has had its
+   * base merged in, proposes the same.
    *
    * @generated from field: bool stale = 7;
    */
   stale: boolean;
 
   /**
-   * Whether it counts for the rule about the base branch, as far as that was known when it was submitted. Only the latest word of
-   * each reviewer does.
+   * Whether it counts for the rule about the base branch, as far as that was known when it was
+   * submitted. Only the latest word of each reviewer does.
    *
    * @generated from field: bool official = 8;
    */
@@ -203,8 +205,8 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
   path: string;
 
   /**
-   * Full id of the latest head of the pull request in which the line was found. Where that is not the present one, the line was
-   * changed since.
+   * Full id of the latest head of the pull request in which the line was found. Where that is not
+   * the present one, the line was changed since.
    *
    * @generated from field: string commit_id = 9;
    */
@@ -225,14 +227,16 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
   diffHunk: string;
 
   /**
-   * Number of the line in the file as it is in `commit_id`, from 1; 0 for a line of the base, and for the file as a whole.
+   * Number of the line in the file as it is in `commit_id`, from 1; 0 for a line of the base, and
+   * for the file as a whole.
    *
    * @generated from field: uint64 position = 12;
    */
   position: bigint;
 
   /**
-   * Number of the line in the file as it was in the base, from 1; 0 for a line of the head, and for the file as a whole.
+   * Number of the line in the file as it was in the base, from 1; 0 for a line of the head, and for
+   * the file as a whole.
    *
    * @generated from field: uint64 original_position = 13;
    */

@@ -187,7 +187,8 @@ export type CreateReviewRequest = Message<"branchline.v1.CreateReviewRequest"> &
   body: string;
 
   /**
-   * Full id of the commit that was looked at, one of those of the pull request; its head when empty.
+   * Full id of the commit that was looked at, one of those of the pull request; its head when
+   * empty.
    *
    * @generated from field: string commit_id = 6;
    */
@@ -236,8 +237,8 @@ export type LineComment = Message<"branchline.v1.LineComment"> & {
   newPosition: bigint;
 
   /**
-   * Number of a line of the file as it was where the head left the base, from 1; 0 for none. Without either, it is about the whole
-   * file.
+   * Number of a line of the file as it was where the head left the base, from 1; 0 for none.
+   * Without either, it is about the whole file.
    *
    * @generated from field: int64 old_position = 4;
    */
@@ -762,8 +763,8 @@ export type CreateReviewCommentRequest = Message<"branchline.v1.CreateReviewComm
   newPosition: bigint;
 
   /**
-   * Number of a line of the file as it was where the head left the base, from 1; 0 for none. Without either, it is about the whole
-   * file.
+   * Number of a line of the file as it was where the head left the base, from 1; 0 for none.
+   * Without either, it is about the whole file.
    *
    * @generated from field: int64 old_position = 8;
    */
@@ -948,12 +949,13 @@ export const UnresolveReviewCommentRequestSchema: GenMessage<UnresolveReviewComm
 /**
  * Reviews of pull requests, what they say about lines, and who is asked for one.
  *
- * To a caller who may not read the pull requests of a repository it does not exist. Whoever may read one and is signed in may
- * review it; what counts for the rule about its base branch are the words of those on the rule's list or, without one, of those who
- * may write the code.
+ * To a caller who may not read the pull requests of a repository it does not exist. Whoever may
+ * read one and is signed in may review it; what counts for the rule about its base branch are the
+ * words of those on the rule's list or, without one, of those who may write the code.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.ReviewService
  */
@@ -961,7 +963,8 @@ export const ReviewService: GenService<{
   /**
    * The reviews of a pull request, and those that somebody is asked for, oldest first.
    *
-   * One that is pending is shown to its reviewer alone, and a request to a team to those who may know of the team.
+   * One that is pending is shown to its reviewer alone, and a request to a team to those who may
+   * know of the team.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -1000,9 +1003,10 @@ export const ReviewService: GenService<{
   /**
    * Reviews a pull request, at once or to be submitted later.
    *
-   * Everybody has at most one review that is pending: what is said in the meantime goes into that one, and is submitted with it.
-   * Whoever reviews has answered what they, or a team of theirs, were asked for, and an approval or a rejection takes the place of
-   * their earlier one. Whoever may read the pull request may comment; for that, it may be closed.
+   * Everybody has at most one review that is pending: what is said in the meantime goes into that
+   * one, and is submitted with it. Whoever reviews has answered what they, or a team of theirs,
+   * were asked for, and an approval or a rejection takes the place of their earlier one. Whoever
+   * may read the pull request may comment; for that, it may be closed.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -1010,11 +1014,12 @@ export const ReviewService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - OWN_PULL_APPROVED, when the caller has opened the pull request and approves it.
    * - OWN_PULL_REJECTED, when the caller has opened the pull request and rejects it.
-   * - REVIEW_BODY_REQUIRED, when it says nothing: a review that is pending or rejects needs a body, and a comment a body or
-   *   comments on lines.
+   * - REVIEW_BODY_REQUIRED, when it says nothing: a review that is pending or rejects needs a body,
+   *   and a comment a body or comments on lines.
    * - REVIEW_ON_CLOSED_PULL, when what it approves or rejects is closed or merged.
    * - REVIEW_COMMIT_UNKNOWN, when `commit_id` is no commit of the pull request.
    * - INVALID_REVIEW_LINE, when a comment is about a file, or a line of one, that there is not.
@@ -1041,7 +1046,8 @@ export const ReviewService: GenService<{
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - REVIEW_NOT_PENDING, when it has been submitted.
    * - REVIEW_STAYS_PENDING, when `event` does not say as what.
    * - OWN_PULL_APPROVED, when the caller has opened the pull request and approves it.
@@ -1120,9 +1126,11 @@ export const ReviewService: GenService<{
     output: typeof PullReviewSchema;
   },
   /**
-   * Asks people and teams for reviews. For whoever opened the pull request, and for those who may write to pull requests.
+   * Asks people and teams for reviews. For whoever opened the pull request, and for those who may
+   * write to pull requests.
    *
-   * What somebody said before counts no more once they are asked again. Who is asked already is asked once.
+   * What somebody said before counts no more once they are asked again. Who is asked already is
+   * asked once.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -1130,7 +1138,8 @@ export const ReviewService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers.
    * - REVIEW_REQUEST_CLOSED, when the pull request is closed or merged.
    * - REVIEWER_NOT_FOUND, when there is no such user, or no such team that the caller may know of.
@@ -1145,8 +1154,8 @@ export const ReviewService: GenService<{
     output: typeof RequestReviewersResponseSchema;
   },
   /**
-   * Takes back that people and teams are asked for reviews. For those who may ask, and for whoever is asked. Who is not asked stays
-   * so.
+   * Takes back that people and teams are asked for reviews. For those who may ask, and for whoever
+   * is asked. Who is not asked stays so.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
@@ -1215,7 +1224,8 @@ export const ReviewService: GenService<{
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - REVIEW_COMMENT_DENIED, when the review is somebody else's, or is none yet.
    * - INVALID_REVIEW_LINE, when a comment is about a file, or a line of one, that there is not.
    * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
@@ -1242,7 +1252,8 @@ export const ReviewService: GenService<{
    * - REPOSITORY_ARCHIVED, when it is archived.
    * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
    * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
-   * - REVIEW_COMMENT_DENIED, when it is somebody else's, and the caller may not write to pull requests.
+   * - REVIEW_COMMENT_DENIED, when it is somebody else's, and the caller may not write to pull
+   *   requests.
    *
    * @generated from rpc branchline.v1.ReviewService.DeleteReviewComment
    */
@@ -1260,7 +1271,8 @@ export const ReviewService: GenService<{
    * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
    * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
    * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the caller.
+   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
+   *   caller.
    * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
    * - TOO_MANY_REVIEW_COMMENTS, when the review has as many as it may have.
    * - INVALID_FIELD, when the text is too long, or there is none.
@@ -1273,8 +1285,8 @@ export const ReviewService: GenService<{
     output: typeof PullReviewCommentSchema;
   },
   /**
-   * Says that a comment of a review has been dealt with. For whoever opened the pull request, and for those who may write to pull
-   * requests.
+   * Says that a comment of a review has been dealt with. For whoever opened the pull request, and
+   * for those who may write to pull requests.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.

@@ -32,7 +32,8 @@ export enum State {
   NORMAL = 1,
 
   /**
-   * Set aside: an archived account cannot sign in and is left out of lists unless they are asked for deleted ones.
+   * Set aside: an archived account cannot sign in and is left out of lists unless they are asked
+   * for deleted ones.
    *
    * @generated from enum value: ARCHIVED = 2;
    */

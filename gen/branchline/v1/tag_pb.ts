@@ -28,7 +28,8 @@ export type Tag = Message<"branchline.v1.Tag"> & {
   name: string;
 
   /**
-   * What the tag itself says or, if it is a mere name of a commit, what the commit says. Cut to 64 KiB.
+   * What the tag itself says or, if it is a mere name of a commit, what the commit says. Cut to 64
+   * KiB.
    *
    * @generated from field: string message = 2;
    */

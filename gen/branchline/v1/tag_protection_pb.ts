@@ -17,7 +17,8 @@ export const file_branchline_v1_tag_protection: GenFile = /*@__PURE__*/
 /**
  * A rule that keeps people from making, moving and deleting some tags, by push or otherwise.
  *
- * A tag that several rules are about is for those whom one of them exempts. Administrators are not exempt by themselves.
+ * A tag that several rules are about is for those whom one of them exempts. Administrators are not
+ * exempt by themselves.
  *
  * @generated from message branchline.v1.TagProtection
  */
@@ -30,8 +31,9 @@ export type TagProtection = Message<"branchline.v1.TagProtection"> & {
   id: bigint;
 
   /**
-   * Which tags it is about: a regular expression in the syntax of RE2 between slashes, which is found somewhere in the name; or a
-   * glob for the whole name, with `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}` and backslashes, whose `*` takes slashes too.
+   * Which tags it is about: a regular expression in the syntax of RE2 between slashes, which is
+   * found somewhere in the name; or a glob for the whole name, with `*`, `?`, `[a-z]`, `[!a-z]`,
+   * `{a,b}` and backslashes, whose `*` takes slashes too.
    *
    * @generated from field: string name_pattern = 2;
    */

@@ -138,7 +138,8 @@ export type CreateTagProtectionRequest = Message<"branchline.v1.CreateTagProtect
   whitelistUsernames: string[];
 
   /**
-   * Names of teams of the owning organisation whose members it is to exempt, at most 100; ignored where a user owns the repository.
+   * Names of teams of the owning organisation whose members it is to exempt, at most 100; ignored
+   * where a user owns the repository.
    *
    * @generated from field: repeated string whitelist_teams = 5;
    */
@@ -246,8 +247,9 @@ export const DeleteTagProtectionRequestSchema: GenMessage<DeleteTagProtectionReq
 /**
  * Rules about who may make, move and delete which tags. For those who administer the repository.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.TagProtectionService
  */

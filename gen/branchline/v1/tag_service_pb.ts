@@ -218,8 +218,9 @@ export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*
 /**
  * Tags of Git.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and REPOSITORY_UNIT_CLOSED as access demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN
+ * and REPOSITORY_UNIT_CLOSED as access demands.
  *
  * @generated from service branchline.v1.TagService
  */

@@ -57,8 +57,9 @@ export type Team = Message<"branchline.v1.Team"> & {
   includesAllRepositories: boolean;
 
   /**
-   * `admin` makes members administrators of the team's repositories, and `owner`, which only the team Owners has, owners of the
-   * organisation. Otherwise the lowest level among the open units: `write`, `read`, or `none` when there are none.
+   * `admin` makes members administrators of the team's repositories, and `owner`, which only the
+   * team Owners has, owners of the organisation. Otherwise the lowest level among the open units:
+   * `write`, `read`, or `none` when there are none.
    *
    * @generated from field: string permission = 6;
    */
@@ -72,8 +73,8 @@ export type Team = Message<"branchline.v1.Team"> & {
   units: string[];
 
   /**
-   * What the team opens them for: level (`none`, `read`, `write`, `admin` or `owner`) by unit. Above `write`, a unit has nothing more
-   * to open.
+   * What the team opens them for: level (`none`, `read`, `write`, `admin` or `owner`) by unit.
+   * Above `write`, a unit has nothing more to open.
    *
    * @generated from field: map<string, string> units_map = 8;
    */
@@ -87,8 +88,8 @@ export type Team = Message<"branchline.v1.Team"> & {
   canCreateOrgRepo: boolean;
 
   /**
-   * Who may know of it: `public` for whoever may know of the organisation, `limited` for members of the organisation, `private` for
-   * members of the team and owners of the organisation.
+   * Who may know of it: `public` for whoever may know of the organisation, `limited` for members of
+   * the organisation, `private` for members of the team and owners of the organisation.
    *
    * @generated from field: string visibility = 10;
    */

@@ -908,12 +908,14 @@ export const RemoveRepositoryTeamRequestSchema: GenMessage<RemoveRepositoryTeamR
 /**
  * Teams of organisations, their members, and the repositories that they have.
  *
- * A change takes effect with its answer: whoever leaves a team may no longer do what only that team allowed. Adding
- * somebody to a team makes them a member of the organisation, and leaving the last one ends it.
+ * A change takes effect with its answer: whoever leaves a team may no longer do what only that team
+ * allowed. Adding somebody to a team makes them a member of the organisation, and leaving the last
+ * one ends it.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands. Tokens
- * that are restricted to public data get PUBLIC_ONLY_TOKEN for organisations that are not public, too.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands. Tokens that are restricted to public data get
+ * PUBLIC_ONLY_TOKEN for organisations that are not public, too.
  *
  * @generated from service branchline.v1.TeamService
  */
@@ -945,14 +947,16 @@ export const TeamService: GenService<{
     output: typeof SearchTeamsResponseSchema;
   },
   /**
-   * Makes a team without members and, unless it includes all, without repositories. For owners of the organisation.
+   * Makes a team without members and, unless it includes all, without repositories. For owners of
+   * the organisation.
    *
    * Fails with:
    * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
    * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
    * - INVALID_TEAM_NAME, when the name is not allowed.
    * - INVALID_FIELD, when the description is too long, or the permission or the visibility is none.
-   * - INVALID_TEAM_UNITS, when a unit or its level is none, or there are no units and the permission is not `admin`.
+   * - INVALID_TEAM_UNITS, when a unit or its level is none, or there are no units and the
+   *   permission is not `admin`.
    * - TEAM_EXISTS, when the organisation has one of that name.
    *
    * @generated from rpc branchline.v1.TeamService.CreateTeam
@@ -983,7 +987,8 @@ export const TeamService: GenService<{
    * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
    * - INVALID_TEAM_NAME, when the new name is not allowed.
    * - INVALID_FIELD, when the description is too long, or the permission or the visibility is none.
-   * - INVALID_TEAM_UNITS, when a unit or its level is none, or there are no units and the permission is not `admin`.
+   * - INVALID_TEAM_UNITS, when a unit or its level is none, or there are no units and the
+   *   permission is not `admin`.
    * - OWNERS_TEAM_FIXED, when it is the team Owners and would have another name or fewer rights.
    * - TEAM_EXISTS, when the organisation has another one of the new name.
    *
@@ -1144,8 +1149,8 @@ export const TeamService: GenService<{
     output: typeof ListTeamsResponseSchema;
   },
   /**
-   * The teams with access to a repository that the caller may know of, by name. All of them, up to a
-   * thousand, unless a page is asked for.
+   * The teams with access to a repository that the caller may know of, by name. All of them, up to
+   * a thousand, unless a page is asked for.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
@@ -1176,14 +1181,16 @@ export const TeamService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Gives a repository to a team. For those who administer it, if the organisation leaves this to them, and for owners.
+   * Gives a repository to a team. For those who administer it, if the organisation leaves this to
+   * them, and for owners.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - NOT_OWNED_BY_ORGANIZATION, when its owner is a user.
    * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - ORGANIZATION_ACCESS_DENIED, when the organisation leaves this to its owners, and the caller is none.
+   * - ORGANIZATION_ACCESS_DENIED, when the organisation leaves this to its owners, and the caller
+   *   is none.
    * - TEAM_NOT_FOUND, when the organisation has none of that name that the caller may know of.
    * - TEAM_ALREADY_ADDED, when the team has it.
    *
@@ -1195,14 +1202,16 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a repository from a team. For those who administer it, if the organisation leaves this to them, and for owners.
+   * Takes a repository from a team. For those who administer it, if the organisation leaves this to
+   * them, and for owners.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
    * - REPOSITORY_MOVED, when it has another name now.
    * - NOT_OWNED_BY_ORGANIZATION, when its owner is a user.
    * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - ORGANIZATION_ACCESS_DENIED, when the organisation leaves this to its owners, and the caller is none.
+   * - ORGANIZATION_ACCESS_DENIED, when the organisation leaves this to its owners, and the caller
+   *   is none.
    * - TEAM_NOT_FOUND, when the organisation has none of that name that the caller may know of.
    * - TEAM_NOT_ADDED, when the team has it because it includes all, or does not have it.
    *

@@ -21,7 +21,8 @@ export const file_branchline_v1_topic: GenFile = /*@__PURE__*/
  */
 export type Topic = Message<"branchline.v1.Topic"> & {
   /**
-   * Its number, never given a second time. A topic that no repository has is gone; should one take it later, it is another.
+   * Its number, never given a second time. A topic that no repository has is gone; should one take
+   * it later, it is another.
    *
    * @generated from field: int64 id = 1;
    */

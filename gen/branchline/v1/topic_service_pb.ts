@@ -316,13 +316,16 @@ export const SearchTopicsResponseSchema: GenMessage<SearchTopicsResponse> = /*@_
 /**
  * Topics of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not read a repository it does
- * not exist. One that was renamed or given away answers its old name with REPOSITORY_MOVED.
+ * Repositories are named by owner and name, in any case of their letters. To a caller who may not
+ * read a repository it does not exist. One that was renamed or given away answers its old name with
+ * REPOSITORY_MOVED.
  *
- * Topics are trimmed and put into lower case before anything else. A repository has at most 25 of them.
+ * Topics are trimmed and put into lower case before anything else. A repository has at most 25 of
+ * them.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as the access option demands.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
+ * PUBLIC_ONLY_TOKEN as the access option demands.
  *
  * @generated from service branchline.v1.TopicService
  */
@@ -344,7 +347,8 @@ export const TopicService: GenService<{
   /**
    * Gives a repository these topics and no others. For those who administer it.
    *
-   * Over REST the body of the failures about topics has `message` and `invalidTopics`, the list of what is no topic, or null.
+   * Over REST the body of the failures about topics has `message` and `invalidTopics`, the list of
+   * what is no topic, or null.
    *
    * Fails with:
    * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.

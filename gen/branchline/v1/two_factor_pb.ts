@@ -16,7 +16,8 @@ export const file_branchline_v1_two_factor: GenFile = /*@__PURE__*/
   fileDesc("Ch5icmFuY2hsaW5lL3YxL3R3b19mYWN0b3IucHJvdG8SDWJyYW5jaGxpbmUudjEi5wIKCVR3b0ZhY3RvchIRCgRuYW1lGAEgASgJQgPgQQgSMgoFc3RhdGUYAiABKA4yHi5icmFuY2hsaW5lLnYxLlR3b0ZhY3Rvci5TdGF0ZUID4EEDEjQKC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKDGNvbmZpcm1fdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI3Cg5sYXN0X3VzZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIlChhyZWNvdmVyeV9jb2Rlc19yZW1haW5pbmcYBiABKAVCA+BBAyJGCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEgwKCERJU0FCTEVEEAESCwoHUEVORElORxACEgsKB0VOQUJMRUQQA0JYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * Whether an account asks for a one-time passcode beside its password. Every account has exactly one of these.
+ * Whether an account asks for a one-time passcode beside its password. Every account has exactly
+ * one of these.
  *
  * @generated from message branchline.v1.TwoFactor
  */
@@ -92,14 +93,16 @@ export enum TwoFactor_State {
   DISABLED = 1,
 
   /**
-   * A secret was handed out and waits to be confirmed with a passcode. Ends by itself after an hour.
+   * A secret was handed out and waits to be confirmed with a passcode. Ends by itself after an
+   * hour.
    *
    * @generated from enum value: PENDING = 2;
    */
   PENDING = 2,
 
   /**
-   * On: sign-in by password, Basic authentication by password and password reset ask for a second factor.
+   * On: sign-in by password, Basic authentication by password and password reset ask for a second
+   * factor.
    *
    * @generated from enum value: ENABLED = 3;
    */

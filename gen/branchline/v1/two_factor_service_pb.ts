@@ -55,7 +55,8 @@ export type EnrollTwoFactorRequest = Message<"branchline.v1.EnrollTwoFactorReque
   name: string;
 
   /**
-   * Password of the account. Not needed by accounts that were made by single sign-on and never got one.
+   * Password of the account. Not needed by accounts that were made by single sign-on and never got
+   * one.
    *
    * @generated from field: string password = 2;
    */
@@ -252,17 +253,17 @@ export const RegenerateRecoveryCodesResponseSchema: GenMessage<RegenerateRecover
   messageDesc(file_branchline_v1_two_factor_service, 7);
 
 /**
- * One-time passcodes by RFC 6238 as a second factor beside the password: SHA-1, 6 digits, 30 seconds, accepted one step
- * early or late.
+ * One-time passcodes by RFC 6238 as a second factor beside the password: SHA-1, 6 digits, 30
+ * seconds, accepted one step early or late.
  *
- * A passcode works once, whichever way it is presented (sign-in, the header `X-Service-OTP` beside Basic
- * authentication, password reset, or a method of this service), and not after a newer one. Personal access tokens and
- * sign-in through identity providers ask for none.
+ * A passcode works once, whichever way it is presented (sign-in, the header `X-Service-OTP` beside
+ * Basic authentication, password reset, or a method of this service), and not after a newer one.
+ * Personal access tokens and sign-in through identity providers ask for none.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and
- * BAD_CREDENTIALS; with UNAUTHENTICATED, SESSION_REQUIRED and PERMISSION_DENIED as the access option demands; and with
- * INVALID_NAME and USER_NOT_FOUND when the resource name in the request has the wrong form or its account does not
- * exist.
+ * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, SESSION_REQUIRED and
+ * PERMISSION_DENIED as the access option demands; and with INVALID_NAME and USER_NOT_FOUND when the
+ * resource name in the request has the wrong form or its account does not exist.
  *
  * @generated from service branchline.v1.TwoFactorService
  */
@@ -271,7 +272,8 @@ export const TwoFactorService: GenService<{
    * Whether an account uses a second factor.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    *
    * @generated from rpc branchline.v1.TwoFactorService.GetTwoFactor
    */
@@ -283,7 +285,8 @@ export const TwoFactorService: GenService<{
   /**
    * Hands out a new secret for the caller's authenticator app.
    *
-   * Nothing changes about signing in until it is confirmed. A secret that was not confirmed is replaced.
+   * Nothing changes about signing in until it is confirmed. A secret that was not confirmed is
+   * replaced.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
@@ -307,7 +310,8 @@ export const TwoFactorService: GenService<{
    * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
    * - TWO_FACTOR_INVALID, when the passcode is wrong.
    * - RATE_LIMITED, after too many wrong passcodes.
-   * - TWO_FACTOR_NOT_PENDING, when no secret waits for confirmation, or it waited for more than an hour.
+   * - TWO_FACTOR_NOT_PENDING, when no secret waits for confirmation, or it waited for more than an
+   *   hour.
    *
    * @generated from rpc branchline.v1.TwoFactorService.ConfirmTwoFactor
    */
@@ -317,11 +321,12 @@ export const TwoFactorService: GenService<{
     output: typeof ConfirmTwoFactorResponseSchema;
   },
   /**
-   * Turns the second factor off. The owner proves both factors; an administrator helps somebody else without, which is
-   * logged.
+   * Turns the second factor off. The owner proves both factors; an administrator helps somebody
+   * else without, which is logged.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - BAD_CREDENTIALS, when the password is wrong.
    * - TWO_FACTOR_INVALID, when the passcode or recovery code is wrong, missing or was used before.
    * - RATE_LIMITED, after too many wrong passwords or codes.

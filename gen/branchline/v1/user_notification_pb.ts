@@ -24,8 +24,8 @@ export const file_branchline_v1_user_notification: GenFile = /*@__PURE__*/
  */
 export type UserNotification = Message<"branchline.v1.UserNotification"> & {
   /**
-   * Resource name, `users/{user}/notifications/{notification}`. The last segment is a decimal number, unique on the
-   * instance.
+   * Resource name, `users/{user}/notifications/{notification}`. The last segment is a decimal
+   * number, unique on the instance.
    *
    * @generated from field: string name = 1;
    */
@@ -60,7 +60,8 @@ export type UserNotification = Message<"branchline.v1.UserNotification"> & {
   type: UserNotification_Type;
 
   /**
-   * Where it happened. Unset when the receiver can no longer read one of the memos, or it was deleted; the type stays.
+   * Where it happened. Unset when the receiver can no longer read one of the memos, or it was
+   * deleted; the type stays.
    *
    * @generated from oneof branchline.v1.UserNotification.payload
    */
@@ -118,7 +119,8 @@ export type UserNotification_MemoCommentPayload = Message<"branchline.v1.UserNot
   relatedMemo: string;
 
   /**
-   * Start of the comment as plain text, up to 64 characters cut at a blank, with ` ...` when there is more.
+   * Start of the comment as plain text, up to 64 characters cut at a blank, with ` ...` when
+   * there is more.
    *
    * @generated from field: string memo_snippet = 3;
    */
@@ -153,15 +155,16 @@ export type UserNotification_MemoMentionPayload = Message<"branchline.v1.UserNot
   memo: string;
 
   /**
-   * Resource name of the memo that was commented on, `memos/{memo}`. Empty unless the mention is in a comment and the
-   * receiver can read that memo.
+   * Resource name of the memo that was commented on, `memos/{memo}`. Empty unless the mention is
+   * in a comment and the receiver can read that memo.
    *
    * @generated from field: string related_memo = 2;
    */
   relatedMemo: string;
 
   /**
-   * Start of the memo or comment as plain text, up to 64 characters cut at a blank, with ` ...` when there is more.
+   * Start of the memo or comment as plain text, up to 64 characters cut at a blank, with ` ...`
+   * when there is more.
    *
    * @generated from field: string memo_snippet = 3;
    */

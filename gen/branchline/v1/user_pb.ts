@@ -29,15 +29,16 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * Resource name, `users/{user}`.
    *
-   * The segment is the id that was chosen on create, or else the username, and then it follows the username when that
-   * changes. Requests may use either, in any case.
+   * The segment is the id that was chosen on create, or else the username, and then it follows the
+   * username when that changes. Requests may use either, in any case.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Role on the instance. Only administrators choose it; what others ask for on create is ignored and becomes USER.
+   * Role on the instance. Only administrators choose it; what others ask for on create is ignored
+   * and becomes USER.
    *
    * The first account of an instance becomes ADMIN whatever it asks for.
    *
@@ -48,15 +49,17 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * The name to sign in with and to be mentioned by.
    *
-   * 1 to 36 ASCII letters, digits and hyphens, a letter or digit at both ends; some words are reserved. Case is kept
-   * and does not count in comparisons. Unique among the usernames and the ids of all accounts.
+   * 1 to 36 ASCII letters, digits and hyphens, a letter or digit at both ends; some words are
+   * reserved. Case is kept and does not count in comparisons. Unique among the usernames and the
+   * ids of all accounts.
    *
    * @generated from field: string username = 3;
    */
   username: string;
 
   /**
-   * E-mail address. Empty when there is none, and for viewers other than the owner and administrators.
+   * E-mail address. Empty when there is none, and for viewers other than the owner and
+   * administrators.
    *
    * Case does not count in comparisons. Unique among accounts that have one.
    *
@@ -74,8 +77,9 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * Picture of the account. Empty means none.
    *
-   * Takes an absolute https URL, or a `data:image/…;base64,` URI of a PNG, JPEG, GIF or WebP image of up to 1 MiB. An
-   * image given as a data URI comes back as the path it is served at, `/file/users/{user}/avatar`.
+   * Takes an absolute https URL, or a `data:image/…;base64,` URI of a PNG, JPEG, GIF or WebP image
+   * of up to 1 MiB. An image given as a data URI comes back as the path it is served at,
+   * `/file/users/{user}/avatar`.
    *
    * @generated from field: string avatar_url = 6;
    */
@@ -91,14 +95,16 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * New password. Never returned.
    *
-   * At least 8 characters unless the instance is configured otherwise, at most 256 bytes, and not the username.
+   * At least 8 characters unless the instance is configured otherwise, at most 256 bytes, and not
+   * the username.
    *
    * @generated from field: string password = 8;
    */
   password: string;
 
   /**
-   * NORMAL, or ARCHIVED for an account that cannot sign in. Only administrators change it. Not given means NORMAL.
+   * NORMAL, or ARCHIVED for an account that cannot sign in. Only administrators change it. Not
+   * given means NORMAL.
    *
    * @generated from field: branchline.v1.State state = 9;
    */
@@ -163,9 +169,9 @@ export const User_RoleSchema: GenEnum<User_Role> = /*@__PURE__*/
 /**
  * Figures about the memos of one account.
  *
- * Counted are the memos that are not archived and that the viewer may read: the owner's own ones all, PUBLIC and
- * PROTECTED ones for other signed-in viewers, administrators included, and PUBLIC ones for anonymous viewers. Comments
- * do not count.
+ * Counted are the memos that are not archived and that the viewer may read: the owner's own ones
+ * all, PUBLIC and PROTECTED ones for other signed-in viewers, administrators included, and PUBLIC
+ * ones for anonymous viewers. Comments do not count.
  *
  * @generated from message branchline.v1.UserStats
  */
@@ -178,8 +184,8 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
   name: string;
 
   /**
-   * One timestamp for each memo, newest first: when it was made, or last updated where the instance is set to show
-   * that. At most the newest 1000.
+   * One timestamp for each memo, newest first: when it was made, or last updated where the instance
+   * is set to show that. At most the newest 1000.
    *
    * @generated from field: repeated google.protobuf.Timestamp memo_display_timestamps = 2;
    */
@@ -193,8 +199,8 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
   memoTypeStats?: UserStats_MemoTypeStats | undefined;
 
   /**
-   * How many memos carry a tag, by tag without its `#`. A memo that repeats a tag counts once. Of each visibility at most
-   * 10,000 tags are read, the first ones by their text.
+   * How many memos carry a tag, by tag without its `#`. A memo that repeats a tag counts once. Of
+   * each visibility at most 10,000 tags are read, the first ones by their text.
    *
    * @generated from field: map<string, int32> tag_count = 4;
    */
@@ -215,8 +221,8 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
   totalMemoCount: number;
 
   /**
-   * Whether the account has more memos, pinned memos or tags than the lists in here hold. Counts are whole in any case.
-   * Left out when false.
+   * Whether the account has more memos, pinned memos or tags than the lists in here hold. Counts
+   * are whole in any case. Left out when false.
    *
    * @generated from field: optional bool truncated = 7;
    */

@@ -39,21 +39,24 @@ export const file_branchline_v1_user_service: GenFile = /*@__PURE__*/
  */
 export type ListUsersRequest = Message<"branchline.v1.ListUsersRequest"> & {
   /**
-   * Most accounts to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may come.
+   * Most accounts to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may
+   * come.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page. The filter and show_deleted must be the same again.
+   * next_page_token of the page before. Empty for the first page. The filter and show_deleted must
+   * be the same again.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * `username == '<username>'`, with single or double quotes. Case does not count. Empty means every account.
+   * `username == '<username>'`, with single or double quotes. Case does not count. Empty means
+   * every account.
    *
    * @generated from field: string filter = 3;
    */
@@ -116,7 +119,8 @@ export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE_
  */
 export type BatchGetUsersRequest = Message<"branchline.v1.BatchGetUsersRequest"> & {
   /**
-   * Usernames or ids, up to 100. Surrounding blanks are removed, blank entries skipped, duplicates answered once.
+   * Usernames or ids, up to 100. Surrounding blanks are removed, blank entries skipped, duplicates
+   * answered once.
    *
    * @generated from field: repeated string usernames = 1;
    */
@@ -207,15 +211,16 @@ export const GetUserAvatarRequestSchema: GenMessage<GetUserAvatarRequest> = /*@_
  */
 export type CreateUserRequest = Message<"branchline.v1.CreateUserRequest"> & {
   /**
-   * The account. Its name and times are ignored; a role or state that is not given is USER or NORMAL.
+   * The account. Its name and times are ignored; a role or state that is not given is USER or
+   * NORMAL.
    *
    * @generated from field: branchline.v1.User user = 1;
    */
   user?: User | undefined;
 
   /**
-   * Last segment of the name, lower-case letters, digits and hyphens. It never changes. When empty, the username serves
-   * as the id.
+   * Last segment of the name, lower-case letters, digits and hyphens. It never changes. When empty,
+   * the username serves as the id.
    *
    * @generated from field: string user_id = 2;
    */
@@ -231,8 +236,8 @@ export type CreateUserRequest = Message<"branchline.v1.CreateUserRequest"> & {
   /**
    * Makes the call safe to repeat: up to 64 characters of printable ASCII, a UUID for example.
    *
-   * For 24 hours the same request of the same caller under the same id answers the account that the first one made. A
-   * call that fails leaves its id free.
+   * For 24 hours the same request of the same caller under the same id answers the account that the
+   * first one made. A call that fails leaves its id free.
    *
    * @generated from field: string request_id = 4;
    */
@@ -267,7 +272,8 @@ export type UpdateUserRequest = Message<"branchline.v1.UpdateUserRequest"> & {
   updateMask?: FieldMask | undefined;
 
   /**
-   * Accepted for clients that send it. Sensitive fields can be updated without it, and a missing account is never made.
+   * Accepted for clients that send it. Sensitive fields can be updated without it, and a missing
+   * account is never made.
    *
    * @generated from field: bool allow_missing = 3;
    */
@@ -295,7 +301,8 @@ export type DeleteUserRequest = Message<"branchline.v1.DeleteUserRequest"> & {
   name: string;
 
   /**
-   * Whether to delete the content of the account as well. Without it, an account that owns content is not deleted.
+   * Whether to delete the content of the account as well. Without it, an account that owns content
+   * is not deleted.
    *
    * @generated from field: bool force = 2;
    */
@@ -632,7 +639,8 @@ export type ListPersonalAccessTokensRequest = Message<"branchline.v1.ListPersona
   parent: string;
 
   /**
-   * Most tokens to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may come.
+   * Most tokens to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may
+   * come.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -863,7 +871,8 @@ export type UpdateUserWebhookRequest = Message<"branchline.v1.UpdateUserWebhookR
   webhook?: UserWebhook | undefined;
 
   /**
-   * Fields to change. When absent, every field that is not empty; over REST, the members of the body.
+   * Fields to change. When absent, every field that is not empty; over REST, the members of the
+   * body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -1059,24 +1068,28 @@ export type ListUserNotificationsRequest = Message<"branchline.v1.ListUserNotifi
   parent: string;
 
   /**
-   * Most notifications to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may come.
+   * Most notifications to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer
+   * may come.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page. The filter must be the same again.
+   * next_page_token of the page before. Empty for the first page. The filter must be the same
+   * again.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * Conditions joined by `&&`, for example `status == "UNREAD" && create_time >= timestamp("2026-05-01T00:00:00Z")`.
+   * Conditions joined by `&&`, for example `status == "UNREAD" && create_time >=
+   * timestamp("2026-05-01T00:00:00Z")`.
    *
-   * `status` and `type` take `==` and `!=`, `sender` takes `==` with `users/{user}`, and `create_time` takes the
-   * comparisons. Quotes are single or double. Empty means every notification.
+   * `status` and `type` take `==` and `!=`, `sender` takes `==` with `users/{user}`, and
+   * `create_time` takes the comparisons. Quotes are single or double. Empty means every
+   * notification.
    *
    * @generated from field: string filter = 4;
    */
@@ -1168,18 +1181,20 @@ export const DeleteUserNotificationRequestSchema: GenMessage<DeleteUserNotificat
   messageDesc(file_branchline_v1_user_service, 40);
 
 /**
- * Accounts and what hangs off them: statistics, settings, linked identities, tokens, webhooks and notifications.
+ * Accounts and what hangs off them: statistics, settings, linked identities, tokens, webhooks and
+ * notifications.
  *
- * The access option of a method says who may call it. Beside the failures that a method lists, all of them fail with
- * MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, PERMISSION_DENIED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as that option demands; and with INVALID_NAME and USER_NOT_FOUND when the resource name in the
- * request has the wrong form or its account does not exist. Checks run in this order: credentials, syntax of the name,
- * existence of the account, scope, permission, existence of what the name leads to, masks and values, state,
+ * The access option of a method says who may call it. Beside the failures that a method lists, all
+ * of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED,
+ * PERMISSION_DENIED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as that option demands; and with
+ * INVALID_NAME and USER_NOT_FOUND when the resource name in the request has the wrong form or its
+ * account does not exist. Checks run in this order: credentials, syntax of the name, existence of
+ * the account, scope, permission, existence of what the name leads to, masks and values, state,
  * uniqueness.
  *
- * Field masks take snake_case and lowerCamelCase paths. `*` names every field that can be changed. Naming an
- * output-only field is allowed and does nothing; an unknown path fails the whole update. Over REST an update may come
- * without `update_mask`: the members of the body are the mask then.
+ * Field masks take snake_case and lowerCamelCase paths. `*` names every field that can be changed.
+ * Naming an output-only field is allowed and does nothing; an unknown path fails the whole update.
+ * Over REST an update may come without `update_mask`: the members of the body are the mask then.
  *
  * @generated from service branchline.v1.UserService
  */
@@ -1187,7 +1202,8 @@ export const UserService: GenService<{
   /**
    * All accounts, newest first.
    *
-   * Accounts of equal age come by descending id. Archived ones are left out unless show_deleted is set.
+   * Accounts of equal age come by descending id. Archived ones are left out unless show_deleted is
+   * set.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the caller is not an administrator.
@@ -1205,7 +1221,8 @@ export const UserService: GenService<{
   /**
    * The active accounts among the given usernames.
    *
-   * They come in the order of first mention. Unknown and archived ones are left out without an error.
+   * They come in the order of first mention. Unknown and archived ones are left out without an
+   * error.
    *
    * Fails with:
    * - TOO_MANY_NAMES, when more than 100 usernames are given, duplicates counted, blanks not.
@@ -1249,18 +1266,20 @@ export const UserService: GenService<{
   /**
    * Makes an account.
    *
-   * The first account of an instance becomes its administrator and can only be made from the machine itself; of
-   * concurrent calls exactly one makes it. After that, administrators make accounts, and everybody where the instance
-   * is open for registration. A personal access token of an administrator needs `write:admin`.
+   * The first account of an instance becomes its administrator and can only be made from the
+   * machine itself; of concurrent calls exactly one makes it. After that, administrators make
+   * accounts, and everybody where the instance is open for registration. A personal access token of
+   * an administrator needs `write:admin`.
    *
    * Fails with:
-   * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine, or a page of another
-   *   site may have sent the request.
+   * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine,
+   *   or a page of another site may have sent the request.
    * - REGISTRATION_CLOSED, when the caller is not an administrator and people may not register.
    * - PASSWORD_SIGN_IN_CLOSED, when people may register, but not with a password.
    * - SCOPE_MISSING, when the token of an administrator lacks `write:admin`.
    * - INVALID_FIELD, when the user is missing, or a text is too long.
-   * - INVALID_USERNAME, INVALID_USER_ID, INVALID_EMAIL or INVALID_AVATAR, when that value is not allowed.
+   * - INVALID_USERNAME, INVALID_USER_ID, INVALID_EMAIL or INVALID_AVATAR, when that value is not
+   *   allowed.
    * - WEAK_PASSWORD, when the password is missing, too short, too long, or the username.
    * - INVALID_REQUEST_ID, when request_id is too long or not printable ASCII.
    * - REQUEST_ID_REUSED, when the caller sent a different request under the same request_id.
@@ -1276,21 +1295,24 @@ export const UserService: GenService<{
   /**
    * Changes the fields of an account that update_mask names, all or none.
    *
-   * The paths are `username`, `display_name`, `email`, `avatar_url`, `description` and `password`, and for
-   * administrators `role` and `state`. A new username frees the old one at once. A new password ends every session but
-   * the caller's own, and all access tokens; personal access tokens stay. Archiving ends every session.
-   * To an address that a personal access token of the account wrote, no link to set a password is mailed until somebody
-   * who signed in writes it.
+   * The paths are `username`, `display_name`, `email`, `avatar_url`, `description` and `password`,
+   * and for administrators `role` and `state`. A new username frees the old one at once. A new
+   * password ends every session but the caller's own, and all access tokens; personal access tokens
+   * stay. Archiving ends every session. To an address that a personal access token of the account
+   * wrote, no link to set a password is mailed until somebody who signed in writes it.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such account; allow_missing does not change that.
-   * - PERMISSION_DENIED, when the caller is no administrator and the account is not theirs, or the mask names `role` or
-   *   `state`.
-   * - USERNAME_CHANGE_CLOSED or DISPLAY_NAME_CHANGE_CLOSED, when only administrators may change that here.
+   * - PERMISSION_DENIED, when the caller is no administrator and the account is not theirs, or the
+   *   mask names `role` or `state`.
+   * - USERNAME_CHANGE_CLOSED or DISPLAY_NAME_CHANGE_CLOSED, when only administrators may change
+   *   that here.
    * - SESSION_REQUIRED, when a personal access token is to change the password of its own account.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be changed.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
+   *   changed.
    * - INVALID_FIELD, when the user is missing, or a text is too long.
-   * - INVALID_USERNAME, INVALID_EMAIL, INVALID_AVATAR or WEAK_PASSWORD, when that value is not allowed.
+   * - INVALID_USERNAME, INVALID_EMAIL, INVALID_AVATAR or WEAK_PASSWORD, when that value is not
+   *   allowed.
    * - LAST_ADMIN, when the last active administrator would be demoted or archived.
    * - USERNAME_TAKEN or EMAIL_TAKEN, when another account has it.
    *
@@ -1302,16 +1324,19 @@ export const UserService: GenService<{
     output: typeof UserSchema;
   },
   /**
-   * Deletes an account for good, with its settings, sessions, tokens, webhooks, identities and notifications.
+   * Deletes an account for good, with its settings, sessions, tokens, webhooks, identities and
+   * notifications.
    *
-   * Its username and id are free again. An account that made content that others may rely on (memos, comments,
-   * repositories, pull requests, reviews, releases) is only deleted by force: its memos and repositories with it, and
-   * the comments of others below them; what it made in the repositories of others stays, as that of nobody. To lock an
-   * account and keep it, set its state to ARCHIVED.
+   * Its username and id are free again. An account that made content that others may rely on
+   * (memos, comments, repositories, pull requests, reviews, releases) is only deleted by force: its
+   * memos and repositories with it, and the comments of others below them; what it made in the
+   * repositories of others stays, as that of nobody. To lock an account and keep it, set its state
+   * to ARCHIVED.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such account.
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - LAST_ADMIN, when it is the last active administrator.
    * - LAST_ORGANIZATION_OWNER, when it is the only owner of an organisation.
    * - HAS_ASSOCIATED_DATA, when it owns content and force is not set.
@@ -1324,9 +1349,9 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The statistics of every account with at least one memo that the caller may read, by name. Counts are whole; of times,
-   * pinned memos and tags at most 50,000 are listed for all accounts together, an equal share of each; `truncated` tells
-   * of which there are more.
+   * The statistics of every account with at least one memo that the caller may read, by name.
+   * Counts are whole; of times, pinned memos and tags at most 50,000 are listed for all accounts
+   * together, an equal share of each; `truncated` tells of which there are more.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous and the instance private.
@@ -1339,7 +1364,8 @@ export const UserService: GenService<{
     output: typeof ListAllUserStatsResponseSchema;
   },
   /**
-   * The statistics of one account, as far as the caller may read its memos. All zero when there are none.
+   * The statistics of one account, as far as the caller may read its memos. All zero when there are
+   * none.
    *
    * Fails with:
    * - USER_NOT_FOUND, when there is no such account.
@@ -1383,14 +1409,16 @@ export const UserService: GenService<{
   /**
    * Changes the fields of the caller's GENERAL setting that update_mask names, all or none.
    *
-   * The paths are `locale`, `memo_visibility` and `theme`, with or without `general_setting.` before them, and
-   * `general_setting` for all three. Fields that the mask does not name keep their value.
+   * The paths are `locale`, `memo_visibility` and `theme`, with or without `general_setting.`
+   * before them, and `general_setting` for all three. Fields that the mask does not name keep their
+   * value.
    *
    * Fails with:
    * - INVALID_NAME, when the last segment is neither GENERAL nor WEBHOOKS.
    * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
    * - SETTING_NOT_UPDATABLE, when it is WEBHOOKS, which have methods of their own.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be changed.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
+   *   changed.
    * - INVALID_FIELD, when general_setting is missing, or a value is not allowed.
    *
    * @generated from rpc branchline.v1.UserService.UpdateUserSetting
@@ -1404,7 +1432,8 @@ export const UserService: GenService<{
    * The identities that sign in to an account, in the order they were linked.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    *
    * @generated from rpc branchline.v1.UserService.ListLinkedIdentities
    */
@@ -1416,12 +1445,13 @@ export const UserService: GenService<{
   /**
    * Links the identity that an authorization code stands for to the caller.
    *
-   * The server redeems the code at the provider. Linking an identity that the caller has already answers the existing
-   * one.
+   * The server redeems the code at the provider. Linking an identity that the caller has already
+   * answers the existing one.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
-   * - SESSION_REQUIRED, when the caller is a personal access token: the identity could sign in and do more than it.
+   * - SESSION_REQUIRED, when the caller is a personal access token: the identity could sign in and
+   *   do more than it.
    * - INVALID_NAME or IDENTITY_PROVIDER_NOT_FOUND, when there is no such provider.
    * - INVALID_FIELD, when code or redirect_uri is empty.
    * - BAD_CREDENTIALS, with INVALID_ARGUMENT, when the provider refuses the code.
@@ -1441,7 +1471,8 @@ export const UserService: GenService<{
    * One identity that signs in to an account.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - LINKED_IDENTITY_NOT_FOUND, when nothing is linked at this provider.
    *
    * @generated from rpc branchline.v1.UserService.GetLinkedIdentity
@@ -1455,7 +1486,8 @@ export const UserService: GenService<{
    * Unlinks an identity, which can then be linked to any account.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - LINKED_IDENTITY_NOT_FOUND, when nothing is linked at this provider.
    * - LAST_SIGN_IN_METHOD, when the account has no password that it may use and no other identity.
    *
@@ -1467,10 +1499,12 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The tokens of an account in the order they were made, expired ones included, without their text.
+   * The tokens of an account in the order they were made, expired ones included, without their
+   * text.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - INVALID_PAGE_SIZE, when page_size is negative.
    * - INVALID_PAGE_TOKEN, when page_token is not from this method for this account.
    *
@@ -1484,7 +1518,8 @@ export const UserService: GenService<{
   /**
    * Makes a token for the caller. Its text is in the answer and cannot be read again.
    *
-   * A caller that authenticates by token makes only tokens within its own scopes, and hands `public-only` on to them.
+   * A caller that authenticates by token makes only tokens within its own scopes, and hands
+   * `public-only` on to them.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
@@ -1504,7 +1539,8 @@ export const UserService: GenService<{
    * Deletes a token. The next request that carries it is refused.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - TOKEN_NOT_FOUND, when the account has no such token.
    *
    * @generated from rpc branchline.v1.UserService.DeletePersonalAccessToken
@@ -1518,7 +1554,8 @@ export const UserService: GenService<{
    * The webhooks of an account in the order they were made, without their secrets.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    *
    * @generated from rpc branchline.v1.UserService.ListUserWebhooks
    */
@@ -1531,7 +1568,8 @@ export const UserService: GenService<{
    * Adds a webhook to an account, up to 100.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - INVALID_FIELD, when the webhook is missing, or its display name is too long.
    * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
    * - BLOCKED_ADDRESS, when the host has a private or reserved address.
@@ -1548,14 +1586,17 @@ export const UserService: GenService<{
   /**
    * Changes the fields of a webhook that update_mask names, all or none.
    *
-   * The paths are `url`, `display_name` and `signing_secret`. Without a mask, every field that is not empty is changed.
+   * The paths are `url`, `display_name` and `signing_secret`. Without a mask, every field that is
+   * not empty is changed.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    * - UNKNOWN_MASK_PATH, when the mask names something that cannot be changed.
    * - INVALID_FIELD, when the webhook is missing, or its display name is too long.
-   * - INVALID_WEBHOOK_URL, when the URL is named and empty, not allowed, or its host cannot be resolved.
+   * - INVALID_WEBHOOK_URL, when the URL is named and empty, not allowed, or its host cannot be
+   *   resolved.
    * - BLOCKED_ADDRESS, when the host has a private or reserved address.
    * - INVALID_SIGNING_SECRET, when the secret is named and empty, or has the wrong form.
    *
@@ -1570,7 +1611,8 @@ export const UserService: GenService<{
    * Deletes a webhook, with the deliveries that still wait.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    *
    * @generated from rpc branchline.v1.UserService.DeleteUserWebhook
@@ -1584,7 +1626,8 @@ export const UserService: GenService<{
    * The key that deliveries of a webhook are signed with.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    *
    * @generated from rpc branchline.v1.UserService.GetUserWebhookSigningSecret
@@ -1598,7 +1641,8 @@ export const UserService: GenService<{
    * The deliveries of a webhook, newest first.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    * - INVALID_PAGE_SIZE, when page_size is negative.
    * - INVALID_PAGE_TOKEN, when page_token is not from this method for this webhook.
@@ -1614,7 +1658,8 @@ export const UserService: GenService<{
    * Sends a finished delivery once more, with the same body and the same `webhook-id`.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - WEBHOOK_NOT_FOUND or WEBHOOK_DELIVERY_NOT_FOUND, when there is no such webhook or delivery.
    * - WEBHOOK_DISABLED, when the webhook was switched off by its target.
    *
@@ -1626,10 +1671,12 @@ export const UserService: GenService<{
     output: typeof UserWebhookDeliverySchema;
   },
   /**
-   * Sends a delivery of the type `test` to a webhook. Answers at once; ListUserWebhookDeliveries tells what came of it.
+   * Sends a delivery of the type `test` to a webhook. Answers at once; ListUserWebhookDeliveries
+   * tells what came of it.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an administrator.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
    * - WEBHOOK_DISABLED, when the webhook was switched off by its target.
    *
@@ -1665,7 +1712,8 @@ export const UserService: GenService<{
    * - INVALID_NAME, when the last segment is not a number.
    * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
    * - NOTIFICATION_NOT_FOUND, when the caller has no such notification.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be changed.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
+   *   changed.
    * - INVALID_FIELD, when the notification is missing, or its status unspecified.
    *
    * @generated from rpc branchline.v1.UserService.UpdateUserNotification

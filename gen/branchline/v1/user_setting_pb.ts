@@ -24,7 +24,8 @@ export const file_branchline_v1_user_setting: GenFile = /*@__PURE__*/
  */
 export type UserSetting = Message<"branchline.v1.UserSetting"> & {
   /**
-   * Resource name, `users/{user}/settings/{setting}`, where the last segment is GENERAL or WEBHOOKS.
+   * Resource name, `users/{user}/settings/{setting}`, where the last segment is GENERAL or
+   * WEBHOOKS.
    *
    * @generated from field: string name = 1;
    */
@@ -68,34 +69,34 @@ export const UserSettingSchema: GenMessage<UserSetting> = /*@__PURE__*/
  */
 export type UserSetting_GeneralSetting = Message<"branchline.v1.UserSetting.GeneralSetting"> & {
   /**
-   * Preferred language, 2 to 35 letters, digits, hyphens and underscores, for example `pt-BR`. Default `en`; writing
-   * an empty text goes back to it.
+   * Preferred language, 2 to 35 letters, digits, hyphens and underscores, for example `pt-BR`.
+   * Default `en`; writing an empty text goes back to it.
    *
    * @generated from field: string locale = 1;
    */
   locale: string;
 
   /**
-   * Visibility of a memo that is made without one: PRIVATE, PROTECTED or PUBLIC. Default PRIVATE; writing an empty
-   * text goes back to it.
+   * Visibility of a memo that is made without one: PRIVATE, PROTECTED or PUBLIC. Default PRIVATE;
+   * writing an empty text goes back to it.
    *
    * @generated from field: string memo_visibility = 3;
    */
   memoVisibility: string;
 
   /**
-   * Name of a stylesheet of the web frontend, up to 64 letters, digits, dots, hyphens and underscores. Empty, the
-   * default, is the frontend's own choice.
+   * Name of a stylesheet of the web frontend, up to 64 letters, digits, dots, hyphens and
+   * underscores. Empty, the default, is the frontend's own choice.
    *
    * @generated from field: string theme = 4;
    */
   theme: string;
 
   /**
-   * Whether commits and tags that the server makes (changes of files, merges, squashes) name the account by an address
-   * that takes no mail, `{id}+{username}@noreply.{host}`, in place of its own. They count as its own all the same.
-   * Commits that are pushed, and addresses that a request names, stay as they are. Left out when false, which is the
-   * default.
+   * Whether commits and tags that the server makes (changes of files, merges, squashes) name the
+   * account by an address that takes no mail, `{id}+{username}@noreply.{host}`, in place of its
+   * own. They count as its own all the same. Commits that are pushed, and addresses that a
+   * request names, stay as they are. Left out when false, which is the default.
    *
    * @generated from field: optional bool keep_email_private = 5;
    */

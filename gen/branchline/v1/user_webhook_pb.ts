@@ -17,26 +17,29 @@ export const file_branchline_v1_user_webhook: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfd2ViaG9vay5wcm90bxINYnJhbmNobGluZS52MSKUAgoLVXNlcldlYmhvb2sSEQoEbmFtZRgBIAEoCUID4EEIEhAKA3VybBgCIAEoCUID4EECEhkKDGRpc3BsYXlfbmFtZRgDIAEoCUID4EEBEjQKC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKDnNpZ25pbmdfc2VjcmV0GAYgASgJQgngQQT6phkCCAESHwoSc2lnbmluZ19zZWNyZXRfc2V0GAcgASgIQgPgQQMSFQoIZGlzYWJsZWQYECABKAhCA+BBAyLeAwoTVXNlcldlYmhvb2tEZWxpdmVyeRIRCgRuYW1lGAEgASgJQgPgQQgSFwoKZXZlbnRfdHlwZRgCIAEoCUID4EEDEjwKBXN0YXRlGAMgASgOMiguYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0RlbGl2ZXJ5LlN0YXRlQgPgQQMSGgoNYXR0ZW1wdF9jb3VudBgEIAEoBUID4EEDEhwKD3Jlc3BvbnNlX3N0YXR1cxgFIAEoBUID4EEDEhIKBWVycm9yGAYgASgJQgPgQQMSGQoMcmVxdWVzdF9ib2R5GAcgASgJQgPgQQMSNAoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbGFzdF9hdHRlbXB0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbmV4dF9hdHRlbXB0X3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJREVMSVZFUkVEEAISCgoGRkFJTEVEEANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_rest_v1_rest, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * A URL that is told about what happens to the memos of an account, and to the pull requests that concern it.
+ * A URL that is told about what happens to the memos of an account, and to the pull requests that
+ * concern it.
  *
- * Deliveries are signed as Standard Webhooks 1.0 describes. Only the owner and administrators see the webhook.
+ * Deliveries are signed as Standard Webhooks 1.0 describes. Only the owner and administrators see
+ * the webhook.
  *
  * @generated from message branchline.v1.UserWebhook
  */
 export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
   /**
-   * Resource name, `users/{user}/webhooks/{webhook}`. The last segment is 16 random hexadecimal digits.
+   * Resource name, `users/{user}/webhooks/{webhook}`. The last segment is 16 random hexadecimal
+   * digits.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Where deliveries are posted to: an absolute http or https URL of up to 2048 characters, without user information
-   * and fragment. Surrounding blanks are removed.
+   * Where deliveries are posted to: an absolute http or https URL of up to 2048 characters, without
+   * user information and fragment. Surrounding blanks are removed.
    *
-   * Hosts with a private or reserved address are refused, when the webhook is written and again at each delivery,
-   * unless the operator allows them.
+   * Hosts with a private or reserved address are refused, when the webhook is written and again at
+   * each delivery, unless the operator allows them.
    *
    * @generated from field: string url = 2;
    */
@@ -66,8 +69,9 @@ export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
   /**
    * Key that deliveries are signed with. Never returned; GetUserWebhookSigningSecret reads it.
    *
-   * Printable ASCII. After the prefix `whsec_` comes the base64 form of 24 to 64 bytes, which are the key; without the
-   * prefix, the text itself is. Empty on create means that the server makes one. It can be replaced, not removed.
+   * Printable ASCII. After the prefix `whsec_` comes the base64 form of 24 to 64 bytes, which are
+   * the key; without the prefix, the text itself is. Empty on create means that the server makes
+   * one. It can be replaced, not removed.
    *
    * @generated from field: string signing_secret = 6;
    */
@@ -81,7 +85,8 @@ export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
   signingSecretSet: boolean;
 
   /**
-   * Whether nothing is sent any more, because the target answered 410. Writing `url` switches it on again.
+   * Whether nothing is sent any more, because the target answered 410. Writing `url` switches it on
+   * again.
    *
    * @generated from field: bool disabled = 16;
    */
@@ -98,22 +103,23 @@ export const UserWebhookSchema: GenMessage<UserWebhook> = /*@__PURE__*/
 /**
  * What was sent to a webhook about one event, and what came of it.
  *
- * The server keeps the latest 100 finished deliveries of a webhook, and all that still wait. One that tells of a pull request which
- * the account may not read any more goes when it is due.
+ * The server keeps the latest 100 finished deliveries of a webhook, and all that still wait. One
+ * that tells of a pull request which the account may not read any more goes when it is due.
  *
  * @generated from message branchline.v1.UserWebhookDelivery
  */
 export type UserWebhookDelivery = Message<"branchline.v1.UserWebhookDelivery"> & {
   /**
-   * Resource name, `users/{user}/webhooks/{webhook}/deliveries/{delivery}`. The last segment is the `webhook-id` header
-   * of every attempt.
+   * Resource name, `users/{user}/webhooks/{webhook}/deliveries/{delivery}`. The last segment is the
+   * `webhook-id` header of every attempt.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Type of the event, for example `memo.created` or `pull_request.merged`; `test` for one that was asked for.
+   * Type of the event, for example `memo.created` or `pull_request.merged`; `test` for one that was
+   * asked for.
    *
    * @generated from field: string event_type = 2;
    */
@@ -148,8 +154,8 @@ export type UserWebhookDelivery = Message<"branchline.v1.UserWebhookDelivery"> &
   error: string;
 
   /**
-   * The JSON text that is sent. Of an event about a pull request it is the part that was known when it happened; `sender` and
-   * `pull_request`, as they are by then, are added to each attempt.
+   * The JSON text that is sent. Of an event about a pull request it is the part that was known when
+   * it happened; `sender` and `pull_request`, as they are by then, are added to each attempt.
    *
    * @generated from field: string request_body = 7;
    */
@@ -212,7 +218,8 @@ export enum UserWebhookDelivery_State {
   DELIVERED = 2,
 
   /**
-   * All attempts failed, the target answered 410 and the webhook was switched off, or the account was archived.
+   * All attempts failed, the target answered 410 and the webhook was switched off, or the account
+   * was archived.
    *
    * @generated from enum value: FAILED = 3;
    */

@@ -50,20 +50,35 @@ const NOTHING: UserValues = {
 /**
  * Makes an account for somebody.
  *
- * @throws INVALID_USERNAME, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, USERNAME_TAKEN, EMAIL_TAKEN
+ * @throws INVALID_USERNAME, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, USERNAME_TAKEN,
+ *   EMAIL_TAKEN
  */
-export function createUserAsAdmin(app: App, caller: SignedIn, draft: AdminUserDraft): Promise<User> {
+export function createUserAsAdmin(
+  app: App,
+  caller: SignedIn,
+  draft: AdminUserDraft,
+): Promise<User> {
   const { username, email, password, fullName, restricted } = draft
   if (email === '') throw new DomainError('INVALID_EMAIL')
   const visibility = readVisibility(draft.visibility) ?? 'public'
-  const values = { ...NOTHING, username, email, password, display_name: fullName, visibility, restricted, userId: '' }
+  const values = {
+    ...NOTHING,
+    username,
+    email,
+    password,
+    display_name: fullName,
+    visibility,
+    restricted,
+    userId: '',
+  }
   return createUser(app, caller, values, { requestId: '', validateOnly: false })
 }
 
 /**
  * Changes an account: everything that is asked for, or nothing.
  *
- * @throws USER_NOT_FOUND, SESSION_REQUIRED, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, EMAIL_TAKEN, LAST_ADMIN
+ * @throws USER_NOT_FOUND, SESSION_REQUIRED, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD,
+ *   EMAIL_TAKEN, LAST_ADMIN
  */
 export async function editUserAsAdmin(
   app: App,
@@ -103,7 +118,9 @@ export async function deleteUserAsAdmin(app: App, username: string, purge: boole
   }
 }
 
-/** Refusals that have another status where administrators of compatible systems delete an account. */
+/**
+ * Refusals that have another status where administrators of compatible systems delete an account.
+ */
 const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
   ['HAS_ASSOCIATED_DATA', 'ACCOUNT_NOT_PURGED'],
   ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],
@@ -111,6 +128,7 @@ const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
 
 async function findUser(app: App, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
-  if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
+  if (!user)
+    throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })
   return user
 }

@@ -35,8 +35,15 @@ export type Credential =
   | { readonly kind: 'password' }
   /** A reverse proxy that the operator trusts said so. */
   | { readonly kind: 'proxy' }
-  /** In a call before, which left something to be done later: by a token with these scopes, if by one. */
-  | { readonly kind: 'order'; readonly scopes: Scopes | undefined; readonly uuid?: string | undefined }
+  /**
+   * In a call before, which left something to be done later: by a token with these scopes, if by
+   * one.
+   */
+  | {
+      readonly kind: 'order'
+      readonly scopes: Scopes | undefined
+      readonly uuid?: string | undefined
+    }
   | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
 
 /**
@@ -56,22 +63,38 @@ export function signedIn(caller: Caller): SignedIn {
  * @param uuid what `tokenUuidOf` gave then.
  */
 export function onBehalfOf(user: User, scopes?: Scopes, uuid?: string): SignedIn {
-  return { kind: 'user', user, credential: { kind: 'order', scopes, uuid }, peer: { address: '', loopback: true } }
+  return {
+    kind: 'user',
+    user,
+    credential: { kind: 'order', scopes, uuid },
+    peer: { address: '', loopback: true },
+  }
 }
 
-/** The access token that the caller uses, or used when something was left to be done later; undefined for another credential. */
+/**
+ * The access token that the caller uses, or used when something was left to be done later;
+ * undefined for another credential.
+ */
 export function tokenUuidOf({ credential }: SignedIn): string | undefined {
   return credential.kind === 'token' || credential.kind === 'order' ? credential.uuid : undefined
 }
 
-/** What the credential is limited to; undefined for one without limits, as sessions and passwords are. */
+/**
+ * What the credential is limited to; undefined for one without limits, as sessions and passwords
+ * are.
+ */
 export function scopesOf({ credential }: SignedIn): Scopes | undefined {
   return credential.kind === 'token' || credential.kind === 'order' ? credential.scopes : undefined
 }
 
-/** Whether the caller acts with the powers of an administrator: by role, and by scope where a token is used. */
+/**
+ * Whether the caller acts with the powers of an administrator: by role, and by scope where a token
+ * is used.
+ */
 export function actsAsAdministrator(caller: Caller, level: 'read' | 'write'): boolean {
-  return caller.kind === 'user' && caller.user.role === 'ADMIN' && holdsScope(caller, `${level}:admin`)
+  return (
+    caller.kind === 'user' && caller.user.role === 'ADMIN' && holdsScope(caller, `${level}:admin`)
+  )
 }
 
 /** Whether the credential carries a scope. */

@@ -2,9 +2,10 @@ import { GitError } from '../../git/core/errors.ts'
 import { isForeignKeyViolation } from '../../storage/database/database.ts'
 
 /**
- * Everything that can go wrong by the caller's doing, each a value of the proto enum ErrorReason, where its meaning and
- * its metadata are documented. A reason names a situation, so that each has exactly one status; CODE_REFUSED and
- * NO_BRANCHES alone, whose status is their own, go out as BAD_CREDENTIALS and REPOSITORY_EMPTY.
+ * Everything that can go wrong by the caller's doing, each a value of the proto enum ErrorReason,
+ * where its meaning and its metadata are documented. A reason names a situation, so that each has
+ * exactly one status; CODE_REFUSED and NO_BRANCHES alone, whose status is their own, go out as
+ * BAD_CREDENTIALS and REPOSITORY_EMPTY.
  */
 export type Reason =
   | 'ACCOUNT_ARCHIVED'
@@ -326,7 +327,10 @@ export class DomainError extends Error {
 /** After how long to try again when too much is going on. */
 const RETRY_AFTER_SECONDS = 5
 
-/** The refusal behind a fault of Git that comes of limits: too much is going on, or it takes more time or memory than it may. */
+/**
+ * The refusal behind a fault of Git that comes of limits: too much is going on, or it takes more
+ * time or memory than it may.
+ */
 export function refusalOfGit(error: unknown): DomainError | undefined {
   if (!(error instanceof GitError)) return undefined
   switch (error.kind) {
@@ -342,11 +346,13 @@ export function refusalOfGit(error: unknown): DomainError | undefined {
 }
 
 /**
- * The refusal behind a fault of storage or of Git that comes of a deletion: what a request was allowed to work on may go at any
- * moment until it is done, and no look beforehand changes that. Undefined for all other faults.
+ * The refusal behind a fault of storage or of Git that comes of a deletion: what a request was
+ * allowed to work on may go at any moment until it is done, and no look beforehand changes that.
+ * Undefined for all other faults.
  */
 export function deletionBehind(error: unknown): DomainError | undefined {
-  if (error instanceof GitError && error.kind === 'NO_REPOSITORY') return new DomainError('REPOSITORY_NOT_FOUND')
+  if (error instanceof GitError && error.kind === 'NO_REPOSITORY')
+    return new DomainError('REPOSITORY_NOT_FOUND')
   return isForeignKeyViolation(error) ? new DomainError('DELETED_MEANWHILE') : undefined
 }
 

@@ -3,17 +3,26 @@ import type { App } from '../app.ts'
 import { DomainError } from './errors.ts'
 
 /**
- * Logs of events, of accounts or of repositories: rows that are read behind a position, the id of an event, and forgotten oldest
- * first.
+ * Logs of events, of accounts or of repositories: rows that are read behind a position, the id of
+ * an event, and forgotten oldest first.
  */
 
-/** How long a client may be away and go on with its cursor, if what it watches is no busier than its log is long. */
+/**
+ * How long a client may be away and go on with its cursor, if what it watches is no busier than its
+ * log is long.
+ */
 export const RETENTION_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Events forgotten in one transaction, for which every other write waits: a few milliseconds. Divides the length of every log. */
+/**
+ * Events forgotten in one transaction, for which every other write waits: a few milliseconds.
+ * Divides the length of every log.
+ */
 const FORGET_STEP = 500
 
-/** Steps in a row. Forgetting goes on with the next events that are recorded, and never holds up the end of the server. */
+/**
+ * Steps in a row. Forgetting goes on with the next events that are recorded, and never holds up the
+ * end of the server.
+ */
 const MAX_FORGET_STEPS = 20
 
 /** Events read at once, with what they are about: what a stream holds in memory. */
@@ -76,8 +85,8 @@ function checkPosition(position: number, { floor, newest }: Extent): void {
 }
 
 /**
- * Forgets old events now and then, after one was stored, so that forgetting costs each event about as much as making it did, and
- * needs no timer.
+ * Forgets old events now and then, after one was stored, so that forgetting costs each event about
+ * as much as making it did, and needs no timer.
  *
  * @param stored the id of the event, and how many its log has now.
  */

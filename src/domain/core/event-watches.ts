@@ -14,7 +14,10 @@ export interface EventWatch {
   readonly isSilent: boolean
   /** Says that the stream sent something. */
   sent(): void
-  /** Resolves once the subject may have events that came after the last call began, the stream is silent, or it ends. */
+  /**
+   * Resolves once the subject may have events that came after the last call began, the stream is
+   * silent, or it ends.
+   */
   next(): Promise<void>
   /** Gives the place of the stream free. */
   close(): void
@@ -46,7 +49,9 @@ export interface EventSource {
   /** Id of the latest event, whatever it is about; 0 when there is none. */
   findNewest(): Promise<number>
   /** The subjects of events with ids above `after`, each with the id of its latest one. */
-  findSubjects(after: number): Promise<readonly { readonly subjectId: number; readonly newest: number }[]>
+  findSubjects(
+    after: number,
+  ): Promise<readonly { readonly subjectId: number; readonly newest: number }[]>
 }
 
 /** A subject with open watches. */
@@ -65,8 +70,8 @@ interface Lookout {
 /**
  * The watches of all subjects of one kind.
  *
- * Every commit that makes events leads to one query for the subjects that they are about, and wakes the streams of
- * these, so that a commit costs the same however many others watch.
+ * Every commit that makes events leads to one query for the subjects that they are about, and wakes
+ * the streams of these, so that a commit costs the same however many others watch.
  */
 export function createEventWatches(
   app: App,
@@ -101,14 +106,21 @@ export function createEventWatches(
   return {
     async open(subjectId, holder, until) {
       const { subject, ready } = enter(subjectId, holder)
-      const watch = startWatch(subject.signal, until, startTimer, () => leave(subjectId, subject, holder))
+      const watch = startWatch(subject.signal, until, startTimer, () =>
+        leave(subjectId, subject, holder),
+      )
       await ready
       return watch
     },
   }
 }
 
-function startWatch(signal: Signal, until: AbortSignal, startTimer: StartTimer, leave: () => void): EventWatch {
+function startWatch(
+  signal: Signal,
+  until: AbortSignal,
+  startTimer: StartTimer,
+  leave: () => void,
+): EventWatch {
   let seen = signal.count
   let pause = new AbortController()
   let stopTimer = startTimer(() => pause.abort(), HEARTBEAT_MS)

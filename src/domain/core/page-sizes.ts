@@ -7,8 +7,8 @@ export interface PageSizes {
 }
 
 /**
- * The sizes of the pages of a list. One that the operator sets counts for every list, and a usual one gives way to it: no
- * page is larger than the largest.
+ * The sizes of the pages of a list. One that the operator sets counts for every list, and a usual
+ * one gives way to it: no page is larger than the largest.
  *
  * @param usual sizes of the list where the operator sets none.
  */
@@ -17,5 +17,8 @@ export function pageSizes(
   usual: { readonly defaultPageSize: number; readonly maxPageSize: number },
 ): { readonly defaultPageSize: number; readonly maxPageSize: number } {
   const largest = maxPageSize ?? Math.max(usual.maxPageSize, defaultPageSize ?? 0)
-  return { defaultPageSize: Math.min(defaultPageSize ?? usual.defaultPageSize, largest), maxPageSize: largest }
+  return {
+    defaultPageSize: Math.min(defaultPageSize ?? usual.defaultPageSize, largest),
+    maxPageSize: largest,
+  }
 }

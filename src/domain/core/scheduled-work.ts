@@ -23,17 +23,26 @@ export interface DueWork extends DueQueue {
 }
 
 export interface DueWorker {
-  /** Gives up what is under way, which is begun anew after the next start, and resolves when nothing is left of it. */
+  /**
+   * Gives up what is under way, which is begun anew after the next start, and resolves when nothing
+   * is left of it.
+   */
   stop(): Promise<void>
 }
 
-/** After a fault of our own, such as a full disk: it will hardly be gone sooner, and the log must not fill up. */
+/**
+ * After a fault of our own, such as a full disk: it will hardly be gone sooner, and the log must
+ * not fill up.
+ */
 const FAULT_PAUSE_MS = 5_000
 
 /** Timers of Node are good for 24 days; looking once an hour costs nothing. */
 const MAX_SLEEP_MS = 60 * 60 * 1000
 
-/** Does work as it falls due, until it is stopped. Rows are all it works from: what was due before the start is done, too. */
+/**
+ * Does work as it falls due, until it is stopped. Rows are all it works from: what was due before
+ * the start is done, too.
+ */
 export function startDueWork(app: App, work: DueWork): DueWorker {
   const stopping = new AbortController()
   // Every piece listens; the usual warning about many listeners would be about many pieces.
@@ -94,7 +103,10 @@ function createPieces(app: App, work: DueWork, until: AbortSignal) {
   }
 
   return {
-    /** Starts what is due, as far as there are places. @returns milliseconds until there may be more. */
+    /**
+     * Starts what is due, as far as there are places. @returns milliseconds until there may be
+     * more.
+     */
     async startDue(): Promise<number> {
       const now = app.clock.now()
       try {
@@ -103,7 +115,10 @@ function createPieces(app: App, work: DueWork, until: AbortSignal) {
           if (!piece) break
           start(piece)
         }
-        return Math.min(((await work.nextTime(now)) ?? Number.POSITIVE_INFINITY) - now, MAX_SLEEP_MS)
+        return Math.min(
+          ((await work.nextTime(now)) ?? Number.POSITIVE_INFINITY) - now,
+          MAX_SLEEP_MS,
+        )
       } catch (err) {
         app.log.error({ err }, work.failure)
         return FAULT_PAUSE_MS

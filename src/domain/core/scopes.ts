@@ -31,21 +31,26 @@ export class Scopes {
   private constructor(names: readonly string[]) {
     const given = new Set(names)
     const implied = (name: string) =>
-      name !== ALL && name !== PUBLIC_ONLY && (given.has(ALL) || (name.startsWith('read:') && given.has(writing(name))))
+      name !== ALL &&
+      name !== PUBLIC_ONLY &&
+      (given.has(ALL) || (name.startsWith('read:') && given.has(writing(name))))
     this.names = SCOPES.filter((name) => given.has(name) && !implied(name))
   }
 
   /**
-   * Reads scopes as a client sends them. None at all means `all`, `admin` included: clients of the compatible API know
-   * no scopes.
+   * Reads scopes as a client sends them. None at all means `all`, `admin` included: clients of the
+   * compatible API know no scopes.
    *
-   * @throws INVALID_SCOPE for an unknown scope, and when `public-only`, which grants nothing, is the only one.
+   * @throws INVALID_SCOPE for an unknown scope, and when `public-only`, which grants nothing, is
+   *   the only one.
    */
   static parse(names: readonly string[]): Scopes {
     if (names.length === 0) return new Scopes([ALL])
     const unknown = names.find((name) => !SCOPES.includes(name))
-    if (unknown !== undefined) throw new DomainError('INVALID_SCOPE', { scope: unknown.slice(0, 64) })
-    if (names.every((name) => name === PUBLIC_ONLY)) throw new DomainError('INVALID_SCOPE', { scope: PUBLIC_ONLY })
+    if (unknown !== undefined)
+      throw new DomainError('INVALID_SCOPE', { scope: unknown.slice(0, 64) })
+    if (names.every((name) => name === PUBLIC_ONLY))
+      throw new DomainError('INVALID_SCOPE', { scope: PUBLIC_ONLY })
     return new Scopes(names)
   }
 
@@ -64,12 +69,20 @@ export class Scopes {
     return this.names.includes(PUBLIC_ONLY)
   }
 
-  /** Whether a `read:` or `write:` scope is granted, by name, by the write scope of its category, or by `all`. */
+  /**
+   * Whether a `read:` or `write:` scope is granted, by name, by the write scope of its category, or
+   * by `all`.
+   */
   includes(scope: string): boolean {
-    return this.names.includes(ALL) || this.names.includes(scope) || this.names.includes(writing(scope))
+    return (
+      this.names.includes(ALL) || this.names.includes(scope) || this.names.includes(writing(scope))
+    )
   }
 
-  /** The first scope that the others do not grant. Whether either is restricted to public data makes no difference. */
+  /**
+   * The first scope that the others do not grant. Whether either is restricted to public data makes
+   * no difference.
+   */
   firstOutside(others: Scopes): string | undefined {
     return this.names.find((name) => name !== PUBLIC_ONLY && !others.includes(name))
   }

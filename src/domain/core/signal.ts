@@ -1,8 +1,14 @@
-/** Tells those who wait that there is something new to look for. It carries nothing, so nothing piles up in it. */
+/**
+ * Tells those who wait that there is something new to look for. It carries nothing, so nothing
+ * piles up in it.
+ */
 export interface Signal {
   /** Wakes everyone who waits. */
   notify(): void
-  /** How often `notify` was called so far. Read it before looking, and wait from there: nothing is missed in between. */
+  /**
+   * How often `notify` was called so far. Read it before looking, and wait from there: nothing is
+   * missed in between.
+   */
   readonly count: number
   /**
    * Resolves once `notify` was called more often than `seen` times, which may be at once.

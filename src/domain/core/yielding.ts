@@ -3,11 +3,18 @@ import { setImmediate } from 'node:timers/promises'
 /** How long a computation may hold up everybody else at a time. */
 const MAX_TURN_MS = 10
 
-/** The turns that a long computation takes, between which the process does what else there is to do. */
+/**
+ * The turns that a long computation takes, between which the process does what else there is to do.
+ */
 export interface Turns {
-  /** Ends this turn if it has lasted long enough; undefined, and nothing to wait for, if it has not. */
+  /**
+   * Ends this turn if it has lasted long enough; undefined, and nothing to wait for, if it has not.
+   */
   yield(): Promise<void> | undefined
-  /** How long the computation has been at it, in milliseconds of its own turns, up to the latest that ended. */
+  /**
+   * How long the computation has been at it, in milliseconds of its own turns, up to the latest
+   * that ended.
+   */
   spentMs(): number
 }
 

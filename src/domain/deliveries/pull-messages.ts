@@ -15,7 +15,8 @@ interface WaitingMessage {
 }
 
 /**
- * What a message says to an account at this moment: of a pull request what it is like now, as far as the account may see it.
+ * What a message says to an account at this moment: of a pull request what it is like now, as far
+ * as the account may see it.
  *
  * @returns JSON; undefined when the account may not know of it any more.
  */
@@ -30,7 +31,8 @@ export async function messageBody(
   const open = await findReadablePull(app, reader, about.pull_request_id)
   const [view] = open ? await viewPulls(app, reader, open, [open.pull]) : []
   if (!view) return undefined
-  const actor = about.actor_id === null ? undefined : ((await findOwnerById(app.db, about.actor_id)) ?? GHOST)
+  const actor =
+    about.actor_id === null ? undefined : ((await findOwnerById(app.db, about.actor_id)) ?? GHOST)
   return JSON.stringify({
     ...JSON.parse(body),
     sender: actor ? JSON.parse(app.payloads.account(app, reader, actor)) : null,

@@ -17,7 +17,10 @@ const MAX_ANSWER_BYTES = 64 * 1024
 /** Finished deliveries that a webhook keeps, for its owner to look at and to send again. */
 const MAX_FINISHED_DELIVERIES = 100
 
-/** Retries come up to a tenth later than scheduled, so that what failed together does not return together. */
+/**
+ * Retries come up to a tenth later than scheduled, so that what failed together does not return
+ * together.
+ */
 const JITTER = 0.1
 
 /** Longest wait that a target may ask for: the longest step of the usual schedule. */
@@ -48,7 +51,8 @@ interface Outcome {
 /**
  * Makes the delivery of a webhook that has been due longest, once, and records what came of it.
  *
- * A process that dies between the two makes it again after its next start: at least once, with the same id.
+ * A process that dies between the two makes it again after its next start: at least once, with the
+ * same id.
  *
  * @param until gives the attempt up as if it had not been begun.
  */
@@ -63,19 +67,30 @@ export async function attemptDelivery(
   const startMs = app.clock.now()
   const body = await messageBody(app, due.delivery, due.owner)
   if (body === undefined) return withdraw(app, webhookId, due)
-  const outcome = due.owner.state === 'NORMAL' ? await send(app, userAgent, due, body, until) : 'archived'
+  const outcome =
+    due.owner.state === 'NORMAL' ? await send(app, userAgent, due, body, until) : 'archived'
   if (outcome === 'given up') return
   await transaction(app.db, async (tx) => {
     await rows.recordAttempt(tx, webhookId, due.delivery, await resultOf(app, tx, due, outcome))
     await rows.pruneFinishedDeliveries(tx, webhookId, MAX_FINISHED_DELIVERIES)
   })
   const { uid: delivery } = due.delivery
-  const facts = outcome === 'archived' ? { error: ARCHIVED } : { ...outcome, durationMs: app.clock.now() - startMs }
+  const facts =
+    outcome === 'archived'
+      ? { error: ARCHIVED }
+      : { ...outcome, durationMs: app.clock.now() - startMs }
   app.log.info({ delivery, ...facts }, 'webhook delivery attempted')
 }
 
-/** Takes a delivery back that tells of what its receiver may not know of any more: nothing stays that says there was anything. */
-async function withdraw(app: App, webhookId: number, { delivery }: rows.DueDelivery): Promise<void> {
+/**
+ * Takes a delivery back that tells of what its receiver may not know of any more: nothing stays
+ * that says there was anything.
+ */
+async function withdraw(
+  app: App,
+  webhookId: number,
+  { delivery }: rows.DueDelivery,
+): Promise<void> {
   await transaction(app.db, (tx) => rows.deleteDelivery(tx, webhookId, delivery.id))
   app.log.info({ delivery: delivery.uid }, 'webhook delivery withdrawn')
 }
@@ -103,7 +118,11 @@ async function send(
     )
     const { status } = answer
     const error = status >= 200 && status <= 299 ? '' : `status ${status}`
-    return { status, error, retryAfterMs: readRetryAfter(answer.headers.get('retry-after'), app.clock.now()) }
+    return {
+      status,
+      error,
+      retryAfterMs: readRetryAfter(answer.headers.get('retry-after'), app.clock.now()),
+    }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     if (error.failure === 'CANCELLED') return 'given up'

@@ -1,6 +1,11 @@
 import { webhookQueue } from '../../storage/webhooks/webhook-deliveries.ts'
 import type { App } from '../app.ts'
-import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../core/scheduled-work.ts'
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../core/scheduled-work.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
 
 /** Requests under way at once. Each holds a socket and at most one answer of 64 KiB. */

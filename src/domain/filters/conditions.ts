@@ -3,7 +3,9 @@ import { type Expression, parseExpression, type RelationalOperator } from './par
 import type { Field, FilterSchema, OrderOperator } from './schema.ts'
 import { momentOf } from './times.ts'
 
-/** What a filter demands of a row: terms, each about one field, and how they are joined. Plain data. */
+/**
+ * What a filter demands of a row: terms, each about one field, and how they are joined. Plain data.
+ */
 export type Condition<Term> =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition<Term>[] }
   | { readonly kind: 'not'; readonly condition: Condition<Term> }
@@ -24,8 +26,8 @@ const MIRRORED: Readonly<Record<OrderOperator, OrderOperator>> = {
  *
  * @param nowSeconds what `now` stands for, in Unix seconds.
  * @returns the condition, or undefined for a blank filter.
- * @throws INVALID_FILTER when the text is not of the subset of CEL that `parseExpression` reads, or says something that
- *   the schema does not have.
+ * @throws INVALID_FILTER when the text is not of the subset of CEL that `parseExpression` reads, or
+ *   says something that the schema does not have.
  */
 export function readFilter<Term>(
   text: string,
@@ -41,18 +43,26 @@ export function readFilter<Term>(
 /** The terms of a condition, in the order in which they are written. */
 export function termsOf<Term>(condition: Condition<Term>): Term[] {
   if (condition.kind === 'term') return [condition.term]
-  return condition.kind === 'not' ? termsOf(condition.condition) : condition.conditions.flatMap(termsOf)
+  return condition.kind === 'not'
+    ? termsOf(condition.condition)
+    : condition.conditions.flatMap(termsOf)
 }
 
 /** The condition with each term replaced. */
-export function mapTerms<From, To>(condition: Condition<From>, replace: (term: From) => To): Condition<To> {
+export function mapTerms<From, To>(
+  condition: Condition<From>,
+  replace: (term: From) => To,
+): Condition<To> {
   switch (condition.kind) {
     case 'term':
       return { kind: 'term', term: replace(condition.term) }
     case 'not':
       return { kind: 'not', condition: mapTerms(condition.condition, replace) }
     default:
-      return { kind: condition.kind, conditions: condition.conditions.map((inner) => mapTerms(inner, replace)) }
+      return {
+        kind: condition.kind,
+        conditions: condition.conditions.map((inner) => mapTerms(inner, replace)),
+      }
   }
 }
 
@@ -62,14 +72,21 @@ interface Context<Term> {
 }
 
 /** @returns undefined for what the schema does not have. */
-function conditionOf<Term>(expression: Expression, context: Context<Term>): Condition<Term> | undefined {
+function conditionOf<Term>(
+  expression: Expression,
+  context: Context<Term>,
+): Condition<Term> | undefined {
   const { logic } = context.schema
   switch (expression.kind) {
     case 'and':
     case 'or': {
-      const conditions = expression.operands.flatMap((operand) => conditionOf(operand, context) ?? [])
+      const conditions = expression.operands.flatMap(
+        (operand) => conditionOf(operand, context) ?? [],
+      )
       const complete = conditions.length === expression.operands.length
-      return complete && logic.includes(expression.kind) ? { kind: expression.kind, conditions } : undefined
+      return complete && logic.includes(expression.kind)
+        ? { kind: expression.kind, conditions }
+        : undefined
     }
     case 'not':
       return logic.includes('not') ? negated(conditionOf(expression.operand, context)) : undefined
@@ -85,19 +102,26 @@ function conditionOf<Term>(expression: Expression, context: Context<Term>): Cond
       const field = expression.target && fieldOf(expression.target, context)
       const [part, ...more] = expression.args
       if (field?.type !== 'text' || expression.name !== 'contains') return undefined
-      return part?.kind === 'string' && more.length === 0 ? asCondition(field.term(part.text)) : undefined
+      return part?.kind === 'string' && more.length === 0
+        ? asCondition(field.term(part.text))
+        : undefined
     }
     default:
       return undefined
   }
 }
 
-function membership<Term>(left: Expression, right: Expression, context: Context<Term>): Condition<Term> | undefined {
+function membership<Term>(
+  left: Expression,
+  right: Expression,
+  context: Context<Term>,
+): Condition<Term> | undefined {
   const collection = fieldOf(right, context)
   if (left.kind === 'string')
     return collection?.type === 'strings' ? asCondition(collection.term(left.text)) : undefined
   const field = fieldOf(left, context)
-  if (field?.type !== 'string' || !field.operators.includes('in') || right.kind !== 'list') return undefined
+  if (field?.type !== 'string' || !field.operators.includes('in') || right.kind !== 'list')
+    return undefined
   const values = right.items.flatMap((item) => (item.kind === 'string' ? item.text : []))
   return values.length === right.items.length ? asCondition(field.term(values)) : undefined
 }
@@ -131,7 +155,8 @@ function compared<Term>(
     const flag = asCondition(field.term())
     return value.value === (operator === '=') ? flag : negated(flag)
   }
-  if (field.type !== 'string' || value.kind !== 'string' || !field.operators.includes(operator)) return undefined
+  if (field.type !== 'string' || value.kind !== 'string' || !field.operators.includes(operator))
+    return undefined
   const term = asCondition(field.term([value.text]))
   return operator === '=' ? term : negated(term)
 }
@@ -145,6 +170,7 @@ function negated<Term>(condition: Condition<Term> | undefined): Condition<Term> 
 }
 
 function fieldOf<Term>(expression: Expression, { schema }: Context<Term>): Field<Term> | undefined {
-  if (expression.kind !== 'identifier' || !Object.hasOwn(schema.fields, expression.name)) return undefined
+  if (expression.kind !== 'identifier' || !Object.hasOwn(schema.fields, expression.name))
+    return undefined
   return schema.fields[expression.name]
 }

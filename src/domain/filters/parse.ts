@@ -23,14 +23,19 @@ export type Expression =
       readonly left: Expression
       readonly right: Expression
     }
-  | { readonly kind: 'sum'; readonly sign: 1 | -1; readonly left: Expression; readonly right: Expression }
+  | {
+      readonly kind: 'sum'
+      readonly sign: 1 | -1
+      readonly left: Expression
+      readonly right: Expression
+    }
 
 const RELATIONAL_OPERATORS = ['==', '!=', '<', '<=', '>', '>=', 'in'] as const
 export type RelationalOperator = (typeof RELATIONAL_OPERATORS)[number]
 
 /**
- * Parses a subset of CEL, with its precedence: strings, integers, booleans, lists, identifiers, calls of functions and
- * methods, `!`, `+` and `-`, comparisons, `&&` and `||`
+ * Parses a subset of CEL, with its precedence: strings, integers, booleans, lists, identifiers,
+ * calls of functions and methods, `!`, `+` and `-`, comparisons, `&&` and `||`
  * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax).
  *
  * @throws INVALID_FILTER for every other text, and beyond the limits of `limits.ts`.
@@ -114,7 +119,8 @@ function primary(reader: Reader): Expression {
   if (token.kind === 'symbol') throw invalidFilter(reader.text)
   if (token.kind !== 'identifier') return node(reader, token)
   const { name } = token
-  if (name === 'true' || name === 'false') return node(reader, { kind: 'boolean', value: name === 'true' })
+  if (name === 'true' || name === 'false')
+    return node(reader, { kind: 'boolean', value: name === 'true' })
   if (!accept(reader, '(')) return node(reader, token)
   return node(reader, { kind: 'call', target: undefined, name, args: items(reader, ')') })
 }

@@ -10,7 +10,10 @@ export interface FilterSchema<Term> {
   readonly fields: Readonly<Record<string, Field<Term>>>
 }
 
-/** A field: which operators it takes, and the terms that they make. An undefined term refuses the filter. */
+/**
+ * A field: which operators it takes, and the terms that they make. An undefined term refuses the
+ * filter.
+ */
 export type Field<Term> =
   | {
       /** Compared with strings. `!=` negates the term. */
@@ -44,8 +47,8 @@ export function choiceField<Value extends string, Term>(
 }
 
 /**
- * A field that holds accounts by their resource name, `users/{user}`. Any other text refuses the filter; whether there
- * are such accounts is for the reader of the term to find out.
+ * A field that holds accounts by their resource name, `users/{user}`. Any other text refuses the
+ * filter; whether there are such accounts is for the reader of the term to find out.
  *
  * @param term is given the folded names.
  */

@@ -9,10 +9,14 @@ export interface TermRules<Term> {
 }
 
 /**
- * The same condition with less work in it: repeated terms once, alternatives that are one lookup as one term, and what
- * is cheap before what is not, since SQL stops at the first operand that decides.
+ * The same condition with less work in it: repeated terms once, alternatives that are one lookup as
+ * one term, and what is cheap before what is not, since SQL stops at the first operand that
+ * decides.
  */
-export function simplify<Term>(condition: Condition<Term>, rules: TermRules<Term>): Condition<Term> {
+export function simplify<Term>(
+  condition: Condition<Term>,
+  rules: TermRules<Term>,
+): Condition<Term> {
   switch (condition.kind) {
     case 'term':
       return condition
@@ -21,9 +25,17 @@ export function simplify<Term>(condition: Condition<Term>, rules: TermRules<Term
       return inner.kind === 'not' ? inner.condition : { kind: 'not', condition: inner }
     }
     case 'or':
-      return joined('or', mergeAlternatives(operandsOf(condition.conditions, 'or', rules), rules), rules)
+      return joined(
+        'or',
+        mergeAlternatives(operandsOf(condition.conditions, 'or', rules), rules),
+        rules,
+      )
     case 'and':
-      return joined('and', mergeExclusions(operandsOf(condition.conditions, 'and', rules), rules), rules)
+      return joined(
+        'and',
+        mergeExclusions(operandsOf(condition.conditions, 'and', rules), rules),
+        rules,
+      )
   }
 }
 
@@ -47,7 +59,10 @@ function operandsOf<Term>(
   return [...new Map(flat.map((inner) => [JSON.stringify(inner), inner])).values()]
 }
 
-function mergeAlternatives<Term>(operands: readonly Condition<Term>[], rules: TermRules<Term>): Condition<Term>[] {
+function mergeAlternatives<Term>(
+  operands: readonly Condition<Term>[],
+  rules: TermRules<Term>,
+): Condition<Term>[] {
   const terms: Term[] = []
   const others: Condition<Term>[] = []
   for (const operand of operands) {
@@ -68,11 +83,19 @@ function mergeInto<Term>(terms: Term[], added: Term, { either }: TermRules<Term>
 }
 
 /** What must not be is an alternative, negated: none of these is not one of these. */
-function mergeExclusions<Term>(operands: readonly Condition<Term>[], rules: TermRules<Term>): Condition<Term>[] {
-  const excluded = operands.flatMap((operand) => (operand.kind === 'not' ? [operand.condition] : []))
+function mergeExclusions<Term>(
+  operands: readonly Condition<Term>[],
+  rules: TermRules<Term>,
+): Condition<Term>[] {
+  const excluded = operands.flatMap((operand) =>
+    operand.kind === 'not' ? [operand.condition] : [],
+  )
   if (excluded.length < 2) return [...operands]
   const others = operands.filter(({ kind }) => kind !== 'not')
-  return [...others, { kind: 'not', condition: joined('or', mergeAlternatives(excluded, rules), rules) }]
+  return [
+    ...others,
+    { kind: 'not', condition: joined('or', mergeAlternatives(excluded, rules), rules) },
+  ]
 }
 
 function joined<Term>(

@@ -7,7 +7,10 @@ import { setImmediate } from 'node:timers/promises'
  */
 const STEP_WORK = 50_000
 
-/** What one page may cost altogether: less than a second. Who wants to go through more asks for the next page. */
+/**
+ * What one page may cost altogether: less than a second. Who wants to go through more asks for the
+ * next page.
+ */
 const PAGE_WORK = 8_000_000
 
 /** To read a row and its place in the list, before any condition. */
@@ -31,7 +34,10 @@ export interface SearchBounds {
   readonly maxRows: number
 }
 
-/** @param conditionWork what the condition of the filter costs for one row at worst, in units of `STEP_WORK`. */
+/**
+ * @param conditionWork what the condition of the filter costs for one row at worst, in units of
+ *   `STEP_WORK`.
+ */
 export function searchBounds(conditionWork: number): SearchBounds {
   const rowWork = ROW_WORK + conditionWork
   return {
@@ -47,8 +53,8 @@ export function searchBounds(conditionWork: number): SearchBounds {
  *
  * @param limit most rows of the page.
  * @param after place of the last row of the page before; undefined for the first page.
- * @param scan reads the next rows of the list, those that do not meet the filter included. Fewer than asked for are the
- *   last ones.
+ * @param scan reads the next rows of the list, those that do not meet the filter included. Fewer
+ *   than asked for are the last ones.
  * @returns the rows of the page, and where the next page starts, undefined on the last one.
  */
 export async function searchInSteps<Position, Row extends ScannedRow<Position>>(

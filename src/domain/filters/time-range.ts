@@ -6,7 +6,10 @@ export interface TimeRange {
   readonly max: number | undefined
 }
 
-/** The range outside of which no moment meets all terms. Inside of it the terms themselves still decide. */
+/**
+ * The range outside of which no moment meets all terms. Inside of it the terms themselves still
+ * decide.
+ */
 export function timeRangeOf(
   terms: readonly { readonly operator: OrderOperator; readonly seconds: number }[],
 ): TimeRange {

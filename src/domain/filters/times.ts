@@ -4,7 +4,14 @@ import type { Expression } from './parse.ts'
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
 /** Seconds of the units of a duration. */
-const UNITS_S: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 }
+const UNITS_S: Readonly<Record<string, number>> = {
+  h: 3600,
+  m: 60,
+  s: 1,
+  ms: 1e-3,
+  us: 1e-6,
+  ns: 1e-9,
+}
 const DURATION = /^[+-]?(?:\d+(?:\.\d+)?(?:h|ms|m|s|us|ns))+$/
 const DURATION_PART = /(\d+(?:\.\d+)?)(h|ms|m|s|us|ns)/g
 
@@ -12,8 +19,8 @@ const DURATION_PART = /(\d+(?:\.\d+)?)(h|ms|m|s|us|ns)/g
 const MAX_DURATION_S = 315_576_000_000
 
 /**
- * The moment that an expression stands for: an integer of Unix seconds, `now` or `timestamp("…")`, and any of them with
- * durations added or taken off.
+ * The moment that an expression stands for: an integer of Unix seconds, `now` or `timestamp("…")`,
+ * and any of them with durations added or taken off.
  *
  * @param nowSeconds Unix time of `now`.
  * @returns Unix seconds, maybe a fraction; undefined when the expression is no moment.
@@ -29,7 +36,9 @@ export function momentOf(expression: Expression, nowSeconds: number): number | u
     case 'sum': {
       const start = momentOf(expression.left, nowSeconds)
       const duration = parseDuration(onlyText(expression.right, 'duration'))
-      return start === undefined || duration === undefined ? undefined : start + expression.sign * duration
+      return start === undefined || duration === undefined
+        ? undefined
+        : start + expression.sign * duration
     }
     default:
       return undefined
@@ -59,7 +68,8 @@ function isDate(date: string): boolean {
 function parseDuration(text: string | undefined): number | undefined {
   if (text === undefined || !DURATION.test(text)) return undefined
   let seconds = 0
-  for (const [, count, unit] of text.matchAll(DURATION_PART)) seconds += Number(count) * (UNITS_S[unit ?? ''] ?? 0)
+  for (const [, count, unit] of text.matchAll(DURATION_PART))
+    seconds += Number(count) * (UNITS_S[unit ?? ''] ?? 0)
   if (seconds > MAX_DURATION_S) return undefined
   return text.startsWith('-') ? -seconds : seconds
 }

@@ -34,8 +34,9 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 const CODE_ESCAPE = /[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})/y
 
 /**
- * Splits a filter into tokens as CEL does (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax),
- * without comments, floating point numbers, bytes, and raw and triple-quoted strings.
+ * Splits a filter into tokens as CEL does
+ * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax), without comments,
+ * floating point numbers, bytes, and raw and triple-quoted strings.
  *
  * @throws INVALID_FILTER
  */
@@ -59,9 +60,11 @@ function nextToken(source: Source): Token {
   const plainText = PLAIN_TEXT[source.text[source.at] ?? '']
   if (plainText) return { kind: 'string', text: stringLiteral(source, plainText) }
   const name = take(IDENTIFIER, source)?.[0]
-  if (name !== undefined) return name === 'in' ? { kind: 'symbol', symbol: name } : { kind: 'identifier', name }
+  if (name !== undefined)
+    return name === 'in' ? { kind: 'symbol', symbol: name } : { kind: 'identifier', name }
   const digits = take(INTEGER, source)?.[0]
-  if (digits !== undefined && Number.isSafeInteger(Number(digits))) return { kind: 'integer', value: Number(digits) }
+  if (digits !== undefined && Number.isSafeInteger(Number(digits)))
+    return { kind: 'integer', value: Number(digits) }
   const symbol = take(SYMBOL, source)?.[0]
   if (symbol !== undefined) return { kind: 'symbol', symbol }
   throw invalidFilter(source.text)
@@ -86,7 +89,10 @@ function escapeSequence(source: Source): string {
     return simple
   }
   const [, byte, short, long, octal] = take(CODE_ESCAPE, source) ?? []
-  const code = octal === undefined ? Number.parseInt(byte ?? short ?? long ?? '', 16) : Number.parseInt(octal, 8)
+  const code =
+    octal === undefined
+      ? Number.parseInt(byte ?? short ?? long ?? '', 16)
+      : Number.parseInt(octal, 8)
   const isCharacter = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
   if (!isCharacter) throw invalidFilter(source.text)
   return String.fromCodePoint(code)

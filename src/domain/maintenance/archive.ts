@@ -1,6 +1,6 @@
 /**
- * The form of a backup, a tar archive: `about.json` first, then the files of the repositories and the attachments, then
- * the database, and `complete.json` at the end, without which it is cut off.
+ * The form of a backup, a tar archive: `about.json` first, then the files of the repositories and
+ * the attachments, then the database, and `complete.json` at the end, without which it is cut off.
  */
 export const BACKUP_FORMAT = 1
 

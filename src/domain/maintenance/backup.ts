@@ -6,7 +6,11 @@ import { type Header, type Pack, pack } from 'tar-stream'
 import { repositoryExists } from '../../git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../git/repositories/repository-files.ts'
 import { type Db, openDatabase, transaction } from '../../storage/database/database.ts'
-import { allRepositoryIds, noteAllRepositories, snapshotDatabase } from '../../storage/database/maintenance.ts'
+import {
+  allRepositoryIds,
+  noteAllRepositories,
+  snapshotDatabase,
+} from '../../storage/database/maintenance.ts'
 import { schemaVersion } from '../../storage/database/migrate.ts'
 import { attachmentPath, openAttachment } from '../../storage/repos/attachment-files.ts'
 import { deleteReleaseAssets, pageOfAttachments } from '../../storage/repos/release-assets.ts'
@@ -30,7 +34,10 @@ export interface BackupSummary {
 }
 
 export interface BackupOptions {
-  /** Beside the database: the snapshot is there while the backup is made. One that a killed backup left there is replaced. */
+  /**
+   * Beside the database: the snapshot is there while the backup is made. One that a killed backup
+   * left there is replaced.
+   */
   readonly snapshotFile: string
   /** Of this program. */
   readonly version: string
@@ -39,9 +46,9 @@ export interface BackupOptions {
 /**
  * Writes everything that an instance keeps as one tar archive, while it may be running.
  *
- * The rows are those of one moment, when the backup begins; refs and objects are read afterwards, so whatever a row refers to is
- * there. Where refs have moved in between they are the newer ones: the restored instance reads its branches from Git again when it
- * starts, as after a crash.
+ * The rows are those of one moment, when the backup begins; refs and objects are read afterwards,
+ * so whatever a row refers to is there. Where refs have moved in between they are the newer ones:
+ * the restored instance reads its branches from Git again when it starts, as after a crash.
  *
  * @param output is ended.
  */
@@ -58,9 +65,16 @@ export async function writeBackup(
   await snapshotDatabase(db, snapshotFile)
   try {
     const snapshot = openDatabase(snapshotFile)
-    const about: About = { format: BACKUP_FORMAT, version, schema: await schemaVersion(snapshot), timeMs: clock.now() }
+    const about: About = {
+      format: BACKUP_FORMAT,
+      version,
+      schema: await schemaVersion(snapshot),
+      timeMs: clock.now(),
+    }
     await addContent(archive, ABOUT_ENTRY, JSON.stringify(about))
-    const summary = await addFiles(archive, snapshot, { git, attachments }).finally(() => snapshot.destroy())
+    const summary = await addFiles(archive, snapshot, { git, attachments }).finally(() =>
+      snapshot.destroy(),
+    )
     const size = (await stat(snapshotFile)).size
     await addFile(archive, { name: DATABASE_ENTRY, size }, createReadStream(snapshotFile))
     await addContent(archive, COMPLETE_ENTRY, JSON.stringify(summary))
@@ -101,14 +115,23 @@ async function addRepositories(
   const deleted: number[] = []
   for (const id of ids) {
     for (const folder of foldersOf(git, id)) {
-      await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', { type: 'directory', mode: 0o700 })
+      await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', {
+        type: 'directory',
+        mode: 0o700,
+      })
     }
     for await (const { path, bytes, linkKey, content } of repositoryFiles(git, id)) {
       const name = `${REPOSITORIES_ENTRY}${path}`
       const linkname = linkKey === undefined ? undefined : places.get(linkKey)
       if (Buffer.isBuffer(content)) await addContent(archive, name, content)
-      else if (linkname !== undefined) await addContent(archive, name, '', { type: 'link', linkname })
-      else await addFile(archive, { name, size: bytes }, content.createReadStream({ autoClose: false }))
+      else if (linkname !== undefined)
+        await addContent(archive, name, '', { type: 'link', linkname })
+      else
+        await addFile(
+          archive,
+          { name, size: bytes },
+          content.createReadStream({ autoClose: false }),
+        )
       if (linkKey !== undefined) places.set(linkKey, linkname ?? name)
       files += 1
     }
@@ -121,8 +144,15 @@ async function addRepositories(
   return { repositories: ids.length - deleted.length, files }
 }
 
-/** Adds the attachments of a snapshot, from which those that are gone by now are deleted. Returns how many there are. */
-async function addAttachments(archive: Pack, snapshot: Db, files: App['attachments']): Promise<number> {
+/**
+ * Adds the attachments of a snapshot, from which those that are gone by now are deleted. Returns
+ * how many there are.
+ */
+async function addAttachments(
+  archive: Pack,
+  snapshot: Db,
+  files: App['attachments'],
+): Promise<number> {
   const deleted: string[] = []
   let count = 0
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -148,13 +178,24 @@ async function addAttachments(archive: Pack, snapshot: Db, files: App['attachmen
 /** Rows that are read at a time. */
 const ATTACHMENTS_AT_A_TIME = 500
 
-function addContent(archive: Pack, name: string, content: string | Buffer, more: Partial<Header> = {}): Promise<void> {
+function addContent(
+  archive: Pack,
+  name: string,
+  content: string | Buffer,
+  more: Partial<Header> = {},
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    archive.entry({ ...FILE, name, ...more }, content, (error) => (error ? reject(error) : resolve()))
+    archive.entry({ ...FILE, name, ...more }, content, (error) =>
+      error ? reject(error) : resolve(),
+    )
   })
 }
 
-async function addFile(archive: Pack, header: Pick<Header, 'name' | 'size'>, content: Readable): Promise<void> {
+async function addFile(
+  archive: Pack,
+  header: Pick<Header, 'name' | 'size'>,
+  content: Readable,
+): Promise<void> {
   await pipeline(content, archive.entry({ ...FILE, ...header }))
 }
 

@@ -1,8 +1,17 @@
-import { checkObjects, removeLock, repositoryFolders, staleLocks } from '../../git/repositories/examination.ts'
+import {
+  checkObjects,
+  removeLock,
+  repositoryFolders,
+  staleLocks,
+} from '../../git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../git/repositories/repositories.ts'
 import { allRepositoryIds, databaseProblems } from '../../storage/database/maintenance.ts'
-import { attachmentBytes, removeAttachment, storedAttachments } from '../../storage/repos/attachment-files.ts'
+import {
+  attachmentBytes,
+  removeAttachment,
+  storedAttachments,
+} from '../../storage/repos/attachment-files.ts'
 import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import type { App } from '../app.ts'
@@ -26,11 +35,16 @@ export interface Examination {
 }
 
 /**
- * Compares rows with repositories, and repairs what the one can learn from the other: Git is right about refs, rows are right about
- * which repositories there are. Beside a running server it may tell of what is being changed at this moment.
+ * Compares rows with repositories, and repairs what the one can learn from the other: Git is right
+ * about refs, rows are right about which repositories there are. Beside a running server it may
+ * tell of what is being changed at this moment.
  */
-export async function* examine(app: App, { fsck, fix }: Examination): AsyncGenerator<Finding, void, undefined> {
-  for (const problem of await databaseProblems(app.db)) yield { subject: 'the database', problem, outcome: HOPELESS }
+export async function* examine(
+  app: App,
+  { fsck, fix }: Examination,
+): AsyncGenerator<Finding, void, undefined> {
+  for (const problem of await databaseProblems(app.db))
+    yield { subject: 'the database', problem, outcome: HOPELESS }
   const ids = await allRepositoryIds(app.db)
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
   yield* examineFolders(app, fix)
@@ -39,11 +53,16 @@ export async function* examine(app: App, { fsck, fix }: Examination): AsyncGener
 
 const HOPELESS = 'cannot be repaired: restore a backup'
 
-async function* examineRepository(app: App, id: number, { fsck, fix }: Examination): AsyncGenerator<Finding> {
+async function* examineRepository(
+  app: App,
+  id: number,
+  { fsck, fix }: Examination,
+): AsyncGenerator<Finding> {
   const subject = `repository ${id}`
   if (!(await repositoryExists(app.git, id))) {
     // It may have been deleted since the list was made.
-    if (await findRepositoryById(app.db, id)) yield { subject, problem: 'its folder is missing', outcome: HOPELESS }
+    if (await findRepositoryById(app.db, id))
+      yield { subject, problem: 'its folder is missing', outcome: HOPELESS }
     return
   }
   try {
@@ -59,10 +78,13 @@ async function* examineRepository(app: App, id: number, { fsck, fix }: Examinati
     }
     const differences = await compareRefIndex(app, id)
     if (fix && differences.length > 0) await syncRefIndex(app, id)
-    for (const problem of differences) yield { subject, problem, outcome: fix ? 'repaired' : '--fix repairs it' }
-    for (const { text, repair } of await examineHeads(app, id)) yield await repairable(fix, subject, text, repair)
+    for (const problem of differences)
+      yield { subject, problem, outcome: fix ? 'repaired' : '--fix repairs it' }
+    for (const { text, repair } of await examineHeads(app, id))
+      yield await repairable(fix, subject, text, repair)
     if (!fsck) return
-    for (const problem of await checkObjects(app.git, id)) yield { subject, problem, outcome: HOPELESS }
+    for (const problem of await checkObjects(app.git, id))
+      yield { subject, problem, outcome: HOPELESS }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     yield { subject, problem: `it cannot be read: ${reason}`, outcome: HOPELESS }
@@ -73,7 +95,9 @@ async function* examineFolders(app: App, fix: boolean): AsyncGenerator<Finding> 
   for await (const id of repositoryFolders(app.git)) {
     // Rows come before folders, and go before them.
     if (await findRepositoryById(app.db, id)) continue
-    yield await repairable(fix, `repository ${id}`, 'nothing leads to its folder', () => deleteRepository(app.git, id))
+    yield await repairable(fix, `repository ${id}`, 'nothing leads to its folder', () =>
+      deleteRepository(app.git, id),
+    )
   }
 }
 
@@ -84,7 +108,8 @@ async function* examineAttachments(app: App, fix: boolean): AsyncGenerator<Findi
     for (const { uuid, repository_id, bytes } of page) {
       const found = await attachmentBytes(app.attachments, repository_id, uuid)
       if (found === bytes) continue
-      const problem = found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
+      const problem =
+        found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
       yield { subject: `attachment ${uuid}`, problem, outcome: HOPELESS }
     }
     after = page.at(-1)?.uuid

@@ -1,7 +1,10 @@
 import { sweepLeftovers } from '../../git/repositories/leftovers.ts'
 import type { App } from '../app.ts'
 
-/** What a killed process left lies around for an hour at most, and two folders of each repository are listed for that. */
+/**
+ * What a killed process left lies around for an hour at most, and two folders of each repository
+ * are listed for that.
+ */
 const SWEEP_INTERVAL_MS = 60 * 60_000
 
 /** Removes what killed processes have left in repositories, now and from time to time. */
@@ -16,7 +19,8 @@ export function startLeftoverSweeps(app: App): LeftoverSweeps {
   const sweep = () =>
     app.background.run('sweep leftovers', async () => {
       const removed = await sweepLeftovers(app.git, app.clock.now(), stopping.signal)
-      if (removed > 0) app.log.warn({ removed }, 'what killed processes left in repositories was removed')
+      if (removed > 0)
+        app.log.warn({ removed }, 'what killed processes left in repositories was removed')
     })
   sweep()
   const timer = setInterval(sweep, SWEEP_INTERVAL_MS)

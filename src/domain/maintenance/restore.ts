@@ -39,7 +39,8 @@ const MAX_JSON_BYTES = 64 * 1024
  * @throws RestoreError
  */
 export async function restoreBackup(input: Readable, folder: string): Promise<About> {
-  if (!(await isVacant(folder))) throw new RestoreError(`${folder} is not empty: give a folder that is`)
+  if (!(await isVacant(folder)))
+    throw new RestoreError(`${folder} is not empty: give a folder that is`)
   await mkdir(dirname(folder), { recursive: true })
   const draft = `${folder}.${randomUUID()}`
   try {
@@ -73,15 +74,19 @@ async function unpack(input: Readable, folder: string): Promise<About> {
   try {
     for await (const entry of archive) {
       if (about === undefined) about = await readAbout(entry)
-      else if (entry.header.name === COMPLETE_ENTRY) isComplete = (await readJson(entry)) !== undefined
+      else if (entry.header.name === COMPLETE_ENTRY)
+        isComplete = (await readJson(entry)) !== undefined
       else await extractFile(entry, folder)
     }
     await read
   } catch (error) {
     if (error instanceof RestoreError) throw error
-    throw new RestoreError(`the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new RestoreError(
+      `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
-  if (about === undefined || !isComplete) throw new RestoreError('the archive is cut off: it is not a whole backup')
+  if (about === undefined || !isComplete)
+    throw new RestoreError('the archive is cut off: it is not a whole backup')
   return about
 }
 
@@ -89,16 +94,21 @@ async function readAbout(entry: Entry): Promise<About> {
   if (entry.header.name !== ABOUT_ENTRY) throw new RestoreError('this is no backup of Branchline')
   const about = (await readJson(entry)) as About
   if (about.format !== BACKUP_FORMAT) {
-    throw new RestoreError(`backups of format ${about.format} are not known here, only ${BACKUP_FORMAT}`)
+    throw new RestoreError(
+      `backups of format ${about.format} are not known here, only ${BACKUP_FORMAT}`,
+    )
   }
   if (about.schema > migrations.length) {
-    throw new RestoreError(`the backup was made by the newer Branchline ${about.version}: restore it with that one`)
+    throw new RestoreError(
+      `the backup was made by the newer Branchline ${about.version}: restore it with that one`,
+    )
   }
   return about
 }
 
 async function readJson(entry: Entry): Promise<unknown> {
-  if ((entry.header.size ?? 0) > MAX_JSON_BYTES) throw new RestoreError('this is no backup of Branchline')
+  if ((entry.header.size ?? 0) > MAX_JSON_BYTES)
+    throw new RestoreError('this is no backup of Branchline')
   return JSON.parse((await buffer(entry)).toString('utf8'))
 }
 

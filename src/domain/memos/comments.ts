@@ -11,13 +11,18 @@ import type { MemoView } from './memo-view.ts'
 import { getMemo, storeNewMemo } from './memos.ts'
 
 /**
- * Makes a comment of the caller on a memo, or on another comment, that they may read. Its visibility is that of the
- * memo, whatever the draft says.
+ * Makes a comment of the caller on a memo, or on another comment, that they may read. Its
+ * visibility is that of the memo, whatever the draft says.
  *
- * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED, INVALID_MEMO_ID, INVALID_FIELD, MEMO_ARCHIVED,
- *   MEMO_ID_TAKEN
+ * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED, INVALID_MEMO_ID, INVALID_FIELD,
+ *   MEMO_ARCHIVED, MEMO_ID_TAKEN
  */
-export async function createComment(app: App, caller: SignedIn, uid: string, draft: MemoDraft): Promise<MemoView> {
+export async function createComment(
+  app: App,
+  caller: SignedIn,
+  uid: string,
+  draft: MemoDraft,
+): Promise<MemoView> {
   // Before the content, which is work to read, and which a refusal must not depend on.
   await getMemo(app.db, readerOf(caller), uid)
   const { columns, tags } = readDraft(app, draft, 'comment')

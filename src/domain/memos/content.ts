@@ -7,7 +7,10 @@ import { scanText } from './content/text-marks.ts'
 export interface MemoAnalysis {
   /** Without `#`, as written, each once, in order of appearance; `#a/b` gives `a` and `a/b`. */
   readonly tags: readonly string[]
-  /** Usernames without `@`, as first written, each once however its case differs, in order of appearance. */
+  /**
+   * Usernames without `@`, as first written, each once however its case differs, in order of
+   * appearance.
+   */
   readonly mentions: readonly string[]
   /** Links of every kind, bare URLs and e-mail addresses among them, images not. */
   readonly hasLink: boolean
@@ -21,22 +24,29 @@ export interface MemoAnalysis {
 }
 
 /**
- * In UTF-16 code units; what follows is stored and shown, but not looked into. The worst contents of this length keep
- * the only thread busy for a third of a second, and some need more than twice the time for twice the length.
+ * In UTF-16 code units; what follows is stored and shown, but not looked into. The worst contents
+ * of this length keep the only thread busy for a third of a second, and some need more than twice
+ * the time for twice the length.
  */
 const MAX_ANALYZED_LENGTH = 65_536
 
-/** Each is a row to store and an entry in every answer that carries the memo; later ones do not count. */
+/**
+ * Each is a row to store and an entry in every answer that carries the memo; later ones do not
+ * count.
+ */
 const MAX_TAGS = 500
 
-/** Each is a name to look up and maybe somebody to notify; a content that names more people is not written to them. */
+/**
+ * Each is a name to look up and maybe somebody to notify; a content that names more people is not
+ * written to them.
+ */
 const MAX_MENTIONS = 100
 
 /**
  * Reads all that is kept about a memo's content out of it. Never throws.
  *
- * The markdown is CommonMark 0.31 with tables, strikethrough, task list items and autolinks as in GitHub Flavored
- * Markdown, and with mathematics between dollar signs.
+ * The markdown is CommonMark 0.31 with tables, strikethrough, task list items and autolinks as in
+ * GitHub Flavored Markdown, and with mathematics between dollar signs.
  */
 export function analyzeMemo(content: string): MemoAnalysis {
   const tokens = parseMarkdown(content.slice(0, MAX_ANALYZED_LENGTH))

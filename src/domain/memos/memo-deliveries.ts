@@ -5,7 +5,12 @@ import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
 import type { App } from '../app.ts'
 import { DomainError } from '../core/errors.ts'
 import type { UserWebhook } from '../webhooks/user-webhooks.ts'
-import { newDeliveryUid, queueMessage, requireRoom, webhooksWithRoom } from '../webhooks/waiting-deliveries.ts'
+import {
+  newDeliveryUid,
+  queueMessage,
+  requireRoom,
+  webhooksWithRoom,
+} from '../webhooks/waiting-deliveries.ts'
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent } from './memo-events.ts'
 import type { MemoView } from './memo-view.ts'
@@ -24,12 +29,16 @@ const ACTIVITY_TYPES: Readonly<Record<EventType, string>> = {
 }
 
 /**
- * Queues what a change of a memo has to say to webhooks, in its transaction: to those of its creator, and of a new
- * comment to those of whoever wrote the memo that it comments on.
+ * Queues what a change of a memo has to say to webhooks, in its transaction: to those of its
+ * creator, and of a new comment to those of whoever wrote the memo that it comments on.
  *
  * The caller gives `app.signals.deliveries` after the commit.
  */
-export async function queueDeliveries(app: App, tx: Tx, { type, view, commentedOn, timeMs }: MemoEvent): Promise<void> {
+export async function queueDeliveries(
+  app: App,
+  tx: Tx,
+  { type, view, commentedOn, timeMs }: MemoEvent,
+): Promise<void> {
   await queueMemo(app, tx, view.creator, type, view, timeMs)
   if (type !== 'memo.created' || !commentedOn) return
   const { creator } = commentedOn
@@ -85,7 +94,12 @@ export async function redeliver(
  * @param name what an error calls the webhook.
  * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too much waits already.
  */
-export async function testWebhook(app: App, owner: User, webhook: UserWebhook, name: string): Promise<WebhookDelivery> {
+export async function testWebhook(
+  app: App,
+  owner: User,
+  webhook: UserWebhook,
+  name: string,
+): Promise<WebhookDelivery> {
   const now = app.clock.now()
   const body = { type: 'test', timestamp: new Date(now).toISOString(), creator: nameOf(owner) }
   const delivery = await transaction(app.db, async (tx) => {
@@ -102,7 +116,14 @@ export async function testWebhook(app: App, owner: User, webhook: UserWebhook, n
   return delivery
 }
 
-async function queueMemo(app: App, tx: Tx, owner: User, type: EventType, view: MemoView, timeMs: number) {
+async function queueMemo(
+  app: App,
+  tx: Tx,
+  owner: User,
+  type: EventType,
+  view: MemoView,
+  timeMs: number,
+) {
   if (owner.state !== 'NORMAL') return
   const webhookIds = await webhooksWithRoom(tx, await rows.listEnabledWebhooks(tx, owner.id))
   if (webhookIds.length === 0) return

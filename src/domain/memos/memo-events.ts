@@ -19,8 +19,8 @@ export interface MemoEvent {
 }
 
 /**
- * Tells everyone whom a change of a memo concerns, in its transaction: notifications, webhooks and watchers of events
- * are rows that exist exactly when the change does.
+ * Tells everyone whom a change of a memo concerns, in its transaction: notifications, webhooks and
+ * watchers of events are rows that exist exactly when the change does.
  *
  * The transaction is one of `publishing`.
  */
@@ -30,7 +30,10 @@ export async function publishMemoEvent(app: App, tx: Tx, event: MemoEvent): Prom
   await queueDeliveries(app, tx, event)
 }
 
-/** Runs a change of memos that publishes events, and wakes those who wait for them once it is committed. */
+/**
+ * Runs a change of memos that publishes events, and wakes those who wait for them once it is
+ * committed.
+ */
 export async function publishing<T>(app: App, change: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, change)
   app.signals.deliveries.notify()

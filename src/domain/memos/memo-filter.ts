@@ -1,11 +1,19 @@
 import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
-import type { MemoCondition, MemoFlag, MemoTerm, MemoVisibility } from '../../storage/memos/memo-condition.ts'
+import type {
+  MemoCondition,
+  MemoFlag,
+  MemoTerm,
+  MemoVisibility,
+} from '../../storage/memos/memo-condition.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type Condition, mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
 import { invalidFilter } from '../filters/limits.ts'
 import { accountField, choiceField, type Field, type FilterSchema } from '../filters/schema.ts'
 
-/** Strings that one filter may look for in contents: more than people search for at once, and each is work. */
+/**
+ * Strings that one filter may look for in contents: more than people search for at once, and each
+ * is work.
+ */
 const MAX_CONTENT_TERMS = 8
 
 /** A term as it is written: creators by their names. */
@@ -20,7 +28,10 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
   fields: {
     content: { type: 'text', term: (part) => ({ kind: 'content', part }) },
     creator: accountField(['=', '!=', 'in'], (keys) => ({ kind: 'creator', keys })),
-    visibility: choiceField(VISIBILITIES, ['=', '!=', 'in'], (among) => ({ kind: 'visibility', among })),
+    visibility: choiceField(VISIBILITIES, ['=', '!=', 'in'], (among) => ({
+      kind: 'visibility',
+      among,
+    })),
     tags: { type: 'strings', term: (tag) => ({ kind: 'tags', among: [tag] }) },
     tag: { type: 'string', operators: ['in'], term: (among) => ({ kind: 'tags', among }) },
     created_ts: time('create_time'),
@@ -36,7 +47,8 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
 /**
  * Reads the filter of ListMemos, as the proto file describes it.
  *
- * The names of creators are looked up here. One that leads to no account stands for nobody: no memo is by them.
+ * The names of creators are looked up here. One that leads to no account stands for nobody: no memo
+ * is by them.
  *
  * @returns the condition, or undefined for a blank filter.
  * @throws INVALID_FILTER
@@ -59,7 +71,10 @@ function contentTerms(condition: Condition<WrittenTerm>): number {
 }
 
 function time(column: 'create_time' | 'update_time'): Field<WrittenTerm> {
-  return { type: 'time', term: (operator, seconds) => ({ kind: 'time', column, operator, seconds }) }
+  return {
+    type: 'time',
+    term: (operator, seconds) => ({ kind: 'time', column, operator, seconds }),
+  }
 }
 
 function flag(column: MemoFlag): Field<WrittenTerm> {

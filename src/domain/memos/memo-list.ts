@@ -35,15 +35,16 @@ const ORDER_COLUMNS: ReadonlyMap<string, rows.MemoOrder['column']> = new Map([
 /**
  * Reads the `order_by` of a list, as the proto file describes it.
  *
- * @returns the columns to order by: `pinned` first if it is among them, last the one that tells apart what is equal in
- *   all others.
+ * @returns the columns to order by: `pinned` first if it is among them, last the one that tells
+ *   apart what is equal in all others.
  * @throws INVALID_ORDER
  */
 export function readMemoOrder(text: string): MemoOrder {
   const terms = (text.trim() || 'create_time').split(',').map((term) => {
     const [field = '', direction = 'desc', ...rest] = term.trim().split(/ +/)
     const column = ORDER_COLUMNS.get(field)
-    if (!column || (direction !== 'asc' && direction !== 'desc') || rest.length > 0) throw invalidOrder(text)
+    if (!column || (direction !== 'asc' && direction !== 'desc') || rest.length > 0)
+      throw invalidOrder(text)
     return { column, direction: column === 'pinned' ? 'desc' : direction } as const
   })
   if (new Set(terms.map(({ column }) => column)).size < terms.length) throw invalidOrder(text)
@@ -53,8 +54,8 @@ export function readMemoOrder(text: string): MemoOrder {
 }
 
 /**
- * The memos of a state that the reader may read and that meet a filter; of archived ones the reader's own. Comments are
- * left out.
+ * The memos of a state that the reader may read and that meet a filter; of archived ones the
+ * reader's own. Comments are left out.
  *
  * A filter may lead to a page with fewer memos than asked for, or none, that is not the last.
  *
@@ -79,7 +80,8 @@ export async function listMemos(
 /**
  * One page of a list as views.
  *
- * @param read reads a page, of one memo more than asked for, which tells whether a full page is the last.
+ * @param read reads a page, of one memo more than asked for, which tells whether a full page is the
+ *   last.
  */
 export async function listingOf(
   app: App,
@@ -91,7 +93,8 @@ export async function listingOf(
   const last = memos.at(-1)
   return {
     memos: await viewsOf(app.db, memos),
-    next: found.length > page.limit && last ? page.order.map(({ column }) => last[column]) : undefined,
+    next:
+      found.length > page.limit && last ? page.order.map(({ column }) => last[column]) : undefined,
   }
 }
 
@@ -100,7 +103,9 @@ function stretchesOf({ userId, publicOnly }: MemoReader, state: Memo['state']): 
   const signedIn = userId !== undefined && !publicOnly
   if (state === 'ARCHIVED') {
     if (userId === undefined) return []
-    const visibilities = signedIn ? (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const) : (['PUBLIC'] as const)
+    const visibilities = signedIn
+      ? (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const)
+      : (['PUBLIC'] as const)
     return visibilities.map((visibility) => ({ state, visibility, creatorId: userId }))
   }
   const everybodys = { state, creatorId: undefined }

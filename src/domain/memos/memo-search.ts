@@ -1,4 +1,8 @@
-import { MAX_SOUGHT_TAGS, type MemoCondition, type MemoTerm } from '../../storage/memos/memo-condition.ts'
+import {
+  MAX_SOUGHT_TAGS,
+  type MemoCondition,
+  type MemoTerm,
+} from '../../storage/memos/memo-condition.ts'
 import * as rows from '../../storage/memos/memo-list.ts'
 import { findMemosByIds, type RootedMemo } from '../../storage/memos/memos.ts'
 import type { App } from '../app.ts'
@@ -7,15 +11,18 @@ import { type SearchBounds, searchBounds, searchInSteps } from '../filters/steps
 import { timeRangeOf } from '../filters/time-range.ts'
 
 /**
- * Places of a list that one statement sorts, where no index has the order: it goes through the whole list, for some tens
- * of milliseconds with 100,000 memos.
+ * Places of a list that one statement sorts, where no index has the order: it goes through the
+ * whole list, for some tens of milliseconds with 100,000 memos.
  */
 const SORTED_AT_ONCE = 2000
 
 /** Most places that are sorted for one page. */
 const MAX_SORTED = 20_000
 
-/** Work, in the unit of `searchBounds`: to look at a column, to look for one tag, and to go through the tags of a memo. */
+/**
+ * Work, in the unit of `searchBounds`: to look at a column, to look for one tag, and to go through
+ * the tags of a memo.
+ */
 const COLUMN_WORK = 1
 const TAG_WORK = 3
 const TAGS_WORK = 100
@@ -31,10 +38,11 @@ export interface FoundMemos {
 }
 
 /**
- * One page of the memos that meet the condition of a filter. What it costs is bounded whatever the filter: the page may
- * have fewer memos than asked for, or none, and not be the last.
+ * One page of the memos that meet the condition of a filter. What it costs is bounded whatever the
+ * filter: the page may have fewer memos than asked for, or none, and not be the last.
  *
- * @param isListed whether a memo belongs in the list, for memos that changed since their place was read.
+ * @param isListed whether a memo belongs in the list, for memos that changed since their place was
+ *   read.
  */
 export async function searchMemos(
   app: App,
@@ -70,7 +78,11 @@ async function searchSorted(
   const bounds = { rowsPerStep, maxRows: Math.min(maxRows, MAX_SORTED) }
   let places: rows.PlacedMemo[] = []
   const read = async (after: rows.MemoPosition | undefined) => {
-    const added = await rows.listMemoPlaces(app.db, stretches, { ...page, after, limit: SORTED_AT_ONCE })
+    const added = await rows.listMemoPlaces(app.db, stretches, {
+      ...page,
+      after,
+      limit: SORTED_AT_ONCE,
+    })
     places = [...places, ...added]
     return added.length
   }
@@ -91,8 +103,10 @@ function termRules(memoContentBytes: number): TermRules<MemoTerm> {
   const contentWork = Math.ceil(memoContentBytes / BYTES_PER_WORK)
   return {
     either(a, b) {
-      if (a.kind === 'tags' && b.kind === 'tags') return { kind: 'tags', among: union(a.among, b.among) }
-      if (a.kind === 'creator' && b.kind === 'creator') return { kind: 'creator', ids: union(a.ids, b.ids) }
+      if (a.kind === 'tags' && b.kind === 'tags')
+        return { kind: 'tags', among: union(a.among, b.among) }
+      if (a.kind === 'creator' && b.kind === 'creator')
+        return { kind: 'creator', ids: union(a.ids, b.ids) }
       if (a.kind === 'visibility' && b.kind === 'visibility') {
         return { kind: 'visibility', among: union(a.among, b.among) }
       }
@@ -111,32 +125,38 @@ function union<T>(a: readonly T[], b: readonly T[]): T[] {
 }
 
 /**
- * The stretches that can have memos for a condition: an index leads to those of one creator and one visibility, and to a
- * range of the time that the list is ordered by.
+ * The stretches that can have memos for a condition: an index leads to those of one creator and one
+ * visibility, and to a range of the time that the list is ordered by.
  */
 function narrowed(
   stretches: readonly rows.MemoStretch[],
   condition: MemoCondition,
   order: rows.MemoPage['order'],
 ): readonly rows.MemoStretch[] {
-  const terms = (condition.kind === 'and' ? condition.conditions : [condition]).flatMap((conjunct) =>
-    conjunct.kind === 'term' ? [conjunct.term] : [],
+  const terms = (condition.kind === 'and' ? condition.conditions : [condition]).flatMap(
+    (conjunct) => (conjunct.kind === 'term' ? [conjunct.term] : []),
   )
   const visibilities = terms.flatMap((term) => (term.kind === 'visibility' ? [term.among] : []))
-  const creators = terms.flatMap((term) => (term.kind === 'creator' && term.ids.length < 2 ? [term.ids[0]] : []))
+  const creators = terms.flatMap((term) =>
+    term.kind === 'creator' && term.ids.length < 2 ? [term.ids[0]] : [],
+  )
   const [column] = order.map((by) => by.column)
   const range =
     column === 'create_time' || column === 'update_time'
       ? {
           column,
-          ...timeRangeOf(terms.filter((term) => term.kind === 'time').filter((term) => term.column === column)),
+          ...timeRangeOf(
+            terms.filter((term) => term.kind === 'time').filter((term) => term.column === column),
+          ),
         }
       : undefined
   return stretches.flatMap(({ state, visibility, creatorId }) => {
     const creatorIds = new Set(creatorId === undefined ? creators : [creatorId, ...creators])
     const [only] = creatorIds
     const none =
-      creatorIds.size > 1 || creatorIds.has(undefined) || visibilities.some((all) => !all.includes(visibility))
+      creatorIds.size > 1 ||
+      creatorIds.has(undefined) ||
+      visibilities.some((all) => !all.includes(visibility))
     return none ? [] : [{ state, visibility, creatorId: only, range }]
   })
 }

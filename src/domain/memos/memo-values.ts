@@ -5,7 +5,13 @@ import { DomainError } from '../core/errors.ts'
 import { analyzeMemo } from './content.ts'
 
 /** What UpdateMemo may change. */
-export type MemoField = 'content' | 'visibility' | 'pinned' | 'state' | 'create_time' | 'update_time'
+export type MemoField =
+  | 'content'
+  | 'visibility'
+  | 'pinned'
+  | 'state'
+  | 'create_time'
+  | 'update_time'
 
 /** Values for a memo; those of fields that an update does not name are not looked at. */
 export interface MemoValues {
@@ -79,9 +85,10 @@ export function readDraft(
 /**
  * Checks the values of an update, and reads what its content says.
  *
- * @param all whether the update was for every field rather than for named ones: then those that the request leaves out
- *   are passed over.
- * @returns the columns to write, as far as the fields reach, and the tags of the content if that is among them.
+ * @param all whether the update was for every field rather than for named ones: then those that the
+ *   request leaves out are passed over.
+ * @returns the columns to write, as far as the fields reach, and the tags of the content if that is
+ *   among them.
  * @throws INVALID_FIELD
  */
 export function readValues(
@@ -93,9 +100,12 @@ export function readValues(
   const missing = (['visibility', 'create_time', 'update_time'] as const).find(
     (field) => fields.has(field) && values[field] === undefined,
   )
-  if (missing !== undefined && !all) throw new DomainError('INVALID_FIELD', { field: `memo.${missing}` })
+  if (missing !== undefined && !all)
+    throw new DomainError('INVALID_FIELD', { field: `memo.${missing}` })
   const { visibility, create_time, update_time } = values
-  const { columns, tags } = fields.has('content') ? readContent(app, values.content, 'memo') : { columns: {}, tags: [] }
+  const { columns, tags } = fields.has('content')
+    ? readContent(app, values.content, 'memo')
+    : { columns: {}, tags: [] }
   return {
     columns: {
       ...columns,
@@ -113,9 +123,13 @@ export function readValues(
 function readContent(app: App, content: string, holder: Holder) {
   const maxBytes = app.settings.memoContentBytes
   if (Buffer.byteLength(content) > maxBytes) {
-    throw new DomainError('INVALID_FIELD', { field: `${holder}.content`, max_bytes: String(maxBytes) })
+    throw new DomainError('INVALID_FIELD', {
+      field: `${holder}.content`,
+      max_bytes: String(maxBytes),
+    })
   }
-  const { tags, title, snippet, hasLink, hasCode, hasTaskList, hasIncompleteTasks } = analyzeMemo(content)
+  const { tags, title, snippet, hasLink, hasCode, hasTaskList, hasIncompleteTasks } =
+    analyzeMemo(content)
   const columns = {
     content,
     title,
@@ -130,5 +144,8 @@ function readContent(app: App, content: string, holder: Holder) {
 
 function newUid(): string {
   // randomInt draws again instead of folding, so that every character is as likely as any other.
-  return Array.from({ length: UID_CHARACTERS }, () => UID_ALPHABET[randomInt(UID_ALPHABET.length)]).join('')
+  return Array.from(
+    { length: UID_CHARACTERS },
+    () => UID_ALPHABET[randomInt(UID_ALPHABET.length)],
+  ).join('')
 }

@@ -1,6 +1,11 @@
 import { findUsersByIds, type User } from '../../storage/accounts/users.ts'
 import type { Db } from '../../storage/database/database.ts'
-import { type CommentedMemo, findCommentedMemos, findTags, type RootedMemo } from '../../storage/memos/memos.ts'
+import {
+  type CommentedMemo,
+  findCommentedMemos,
+  findTags,
+  type RootedMemo,
+} from '../../storage/memos/memos.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 
@@ -26,7 +31,9 @@ export async function viewsOf(db: Db, memos: readonly RootedMemo[]): Promise<Mem
   return memos.flatMap((memo) => {
     const creator = creators.get(memo.creator_id)
     // The creator may have gone, and the memo with them, since it was read.
-    return creator ? [{ memo, creator, tags: tags.get(memo.id) ?? [], parent: parents.get(memo.parent_id ?? 0) }] : []
+    return creator
+      ? [{ memo, creator, tags: tags.get(memo.id) ?? [], parent: parents.get(memo.parent_id ?? 0) }]
+      : []
   })
 }
 
@@ -41,8 +48,14 @@ export async function viewOf(db: Db, memo: RootedMemo): Promise<MemoView> {
   return view
 }
 
-/** What a reader of a comment sees of the memo that it comments on, beside its name; undefined when it is archived. */
-export function readableSnippet({ memo, parent }: MemoView, reader: MemoReader): string | undefined {
+/**
+ * What a reader of a comment sees of the memo that it comments on, beside its name; undefined when
+ * it is archived.
+ */
+export function readableSnippet(
+  { memo, parent }: MemoView,
+  reader: MemoReader,
+): string | undefined {
   if (!parent) return undefined
   const { creator_id, state, snippet } = parent
   return isReadable({ ...memo, creator_id, state }, reader) ? snippet : undefined

@@ -13,7 +13,13 @@ import {
   requireWritable,
 } from './memo-access.ts'
 import { publishing, publishMemoEvent } from './memo-events.ts'
-import { type MemoDraft, type MemoField, type MemoValues, readDraft, readValues } from './memo-values.ts'
+import {
+  type MemoDraft,
+  type MemoField,
+  type MemoValues,
+  readDraft,
+  readValues,
+} from './memo-values.ts'
 import { type MemoView, viewOf, viewsOf } from './memo-view.ts'
 
 /** A memo as stored. */
@@ -57,7 +63,14 @@ export async function createMemo(app: App, caller: SignedIn, draft: MemoDraft): 
   const { columns, tags } = readDraft(app, draft, 'memo')
   return publishing(app, async (tx) => {
     const visibility = draft.visibility ?? (await defaultMemoVisibility(tx, caller.user.id))
-    return storeNewMemo(app, tx, caller, { ...columns, visibility, parent_id: null, root_id: null }, tags, undefined)
+    return storeNewMemo(
+      app,
+      tx,
+      caller,
+      { ...columns, visibility, parent_id: null, root_id: null },
+      tags,
+      undefined,
+    )
   })
 }
 
@@ -65,7 +78,8 @@ export async function createMemo(app: App, caller: SignedIn, draft: MemoDraft): 
  * Stores a new memo or comment of the caller and tells of it.
  *
  * @param commentedOn of a comment, the memo that it comments on.
- * @throws PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN, and BAD_CREDENTIALS when the account was deleted meanwhile
+ * @throws PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN, and BAD_CREDENTIALS when the account was deleted
+ *   meanwhile
  */
 export async function storeNewMemo(
   app: App,
@@ -77,19 +91,26 @@ export async function storeNewMemo(
 ): Promise<MemoView> {
   requirePublicIfRestricted(memo.visibility, caller)
   if (!(await findUserById(tx, caller.user.id))) throw new DomainError('BAD_CREDENTIALS')
-  if (await rows.findMemoByUid(tx, memo.uid)) throw new DomainError('MEMO_ID_TAKEN', { memo_id: memo.uid })
+  if (await rows.findMemoByUid(tx, memo.uid))
+    throw new DomainError('MEMO_ID_TAKEN', { memo_id: memo.uid })
   await rows.insertMemo(tx, { ...memo, creator_id: caller.user.id }, tags)
   const view = await viewOf(tx, await requirePresent(tx, memo.uid))
   const timeMs = app.clock.now()
-  await publishMemoEvent(app, tx, { type: 'memo.created', view, previousContent: undefined, commentedOn, timeMs })
+  await publishMemoEvent(app, tx, {
+    type: 'memo.created',
+    view,
+    previousContent: undefined,
+    commentedOn,
+    timeMs,
+  })
   return view
 }
 
 /**
  * Changes the named fields of a memo, all or none.
  *
- * @param all whether the update was for every field rather than for named ones: then those that the request leaves out
- *   are passed over.
+ * @param all whether the update was for every field rather than for named ones: then those that the
+ *   request leaves out are passed over.
  * @throws INVALID_FIELD, MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function updateMemo(
@@ -112,7 +133,13 @@ export async function updateMemo(
     const view = await viewOf(tx, await requirePresent(tx, uid))
     const { content: previousContent } = present
     const timeMs = app.clock.now()
-    await publishMemoEvent(app, tx, { type: 'memo.updated', view, previousContent, commentedOn: undefined, timeMs })
+    await publishMemoEvent(app, tx, {
+      type: 'memo.updated',
+      view,
+      previousContent,
+      commentedOn: undefined,
+      timeMs,
+    })
     return view
   })
 }
@@ -128,19 +155,29 @@ export async function deleteMemo(app: App, caller: SignedIn, uid: string): Promi
     const { id, content: previousContent } = view.memo
     await rows.deleteMemo(tx, id)
     const timeMs = app.clock.now()
-    await publishMemoEvent(app, tx, { type: 'memo.deleted', view, previousContent, commentedOn: undefined, timeMs })
+    await publishMemoEvent(app, tx, {
+      type: 'memo.deleted',
+      view,
+      previousContent,
+      commentedOn: undefined,
+      timeMs,
+    })
   })
 }
 
 /** What writing some columns changes of a memo, and the time of the update with it. */
 function changesOf(app: App, present: Memo, columns: rows.MemoChanges): rows.MemoChanges {
   const changes: rows.MemoChanges = Object.fromEntries(
-    Object.entries(columns).filter(([column, value]) => present[column as keyof rows.MemoChanges] !== value),
+    Object.entries(columns).filter(
+      ([column, value]) => present[column as keyof rows.MemoChanges] !== value,
+    ),
   )
   // A comment follows the memo at the top of its tree.
   if (present.root_id !== null) delete changes.visibility
   const moves = changes.content !== undefined || changes.visibility || changes.state
-  return moves && columns.update_time === undefined ? { ...changes, update_time: nowSeconds(app.clock) } : changes
+  return moves && columns.update_time === undefined
+    ? { ...changes, update_time: nowSeconds(app.clock) }
+    : changes
 }
 
 async function requirePresent(tx: Tx, uid: string): Promise<Memo> {

@@ -1,5 +1,9 @@
 import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
-import type { NotificationStatus, NotificationTerm, NotificationType } from '../../storage/memos/notifications.ts'
+import type {
+  NotificationStatus,
+  NotificationTerm,
+  NotificationType,
+} from '../../storage/memos/notifications.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type Condition, readFilter } from '../filters/conditions.ts'
 import { accountField, choiceField, type FilterSchema } from '../filters/schema.ts'
@@ -18,17 +22,24 @@ const NOTIFICATION_FILTER: FilterSchema<WrittenTerm> = {
     status: choiceField(STATUSES, ['=', '!='], (among) => ({ kind: 'status', among })),
     type: choiceField(TYPES, ['=', '!='], (among) => ({ kind: 'type', among })),
     sender: accountField(['='], (keys) => ({ kind: 'sender', keys })),
-    create_time: { type: 'time', term: (operator, seconds) => ({ kind: 'create_time', operator, seconds }) },
+    create_time: {
+      type: 'time',
+      term: (operator, seconds) => ({ kind: 'create_time', operator, seconds }),
+    },
   },
 }
 
 /**
- * Reads the filter of ListUserNotifications, as the proto file describes it. A sender that does not exist sent nothing.
+ * Reads the filter of ListUserNotifications, as the proto file describes it. A sender that does not
+ * exist sent nothing.
  *
  * @returns what a notification has to meet, all of it; nothing for a blank filter.
  * @throws INVALID_FILTER
  */
-export async function readNotificationFilter(app: App, filter: string): Promise<NotificationTerm[]> {
+export async function readNotificationFilter(
+  app: App,
+  filter: string,
+): Promise<NotificationTerm[]> {
   const condition = readFilter(filter, NOTIFICATION_FILTER, nowSeconds(app.clock))
   const written = condition ? conjuncts(condition) : []
   const ids = await findUserIdsByNameKeys(
@@ -41,7 +52,10 @@ export async function readNotificationFilter(app: App, filter: string): Promise<
   })
 }
 
-/** The terms of a condition that has no `or`. What a value must not be is turned into what it can be then. */
+/**
+ * The terms of a condition that has no `or`. What a value must not be is turned into what it can be
+ * then.
+ */
 function conjuncts(condition: Condition<WrittenTerm>): WrittenTerm[] {
   if (condition.kind === 'term') return [condition.term]
   if (condition.kind === 'not') return conjuncts(condition.condition).map(complement)

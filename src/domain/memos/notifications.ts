@@ -32,11 +32,12 @@ export interface NotificationPayload {
 type ShownMemo = Pick<Memo, 'uid' | 'snippet'>
 
 /**
- * Notifies those whom a change of a memo concerns, in its transaction: of a new comment the creator of the memo
- * commented on, and of mentions that the content did not have before those who are mentioned.
+ * Notifies those whom a change of a memo concerns, in its transaction: of a new comment the creator
+ * of the memo commented on, and of mentions that the content did not have before those who are
+ * mentioned.
  *
- * Each of them is an active account other than the author that can read the memo, and the memo that it comments on.
- * Who is told of a comment is not told that it mentions them too.
+ * Each of them is an active account other than the author that can read the memo, and the memo that
+ * it comments on. Who is told of a comment is not told that it mentions them too.
  */
 export async function notifyOf(app: App, tx: Tx, event: MemoEvent): Promise<void> {
   if (event.type === 'memo.deleted') return
@@ -65,8 +66,8 @@ export async function notifyOf(app: App, tx: Tx, event: MemoEvent): Promise<void
 }
 
 /**
- * Notifications of an account behind a position, newest first. Where few of very many meet the terms, the page may have
- * fewer than asked for, or none, and not be the last.
+ * Notifications of an account behind a position, newest first. Where few of very many meet the
+ * terms, the page may have fewer than asked for, or none, and not be the last.
  *
  * @param terms as `readNotificationFilter` gives them.
  * @returns the notifications, and where the next page starts, undefined on the last one.
@@ -87,12 +88,21 @@ export async function listNotifications(
       .filter(({ create_time }) => min === undefined || create_time >= min)
       .map((row) => ({ ...row, place: { createTime: row.create_time, id: row.id } }))
   }
-  const { found, next } = await searchInSteps(searchBounds(terms.length), limit, after ?? newest, scan)
+  const { found, next } = await searchInSteps(
+    searchBounds(terms.length),
+    limit,
+    after ?? newest,
+    scan,
+  )
   return { notifications: await viewsOf(app.db, receiver, found), next }
 }
 
 /** A notification of an account; undefined when it has none with this number. */
-export async function findNotification(app: App, receiver: User, id: number): Promise<NotificationView | undefined> {
+export async function findNotification(
+  app: App,
+  receiver: User,
+  id: number,
+): Promise<NotificationView | undefined> {
   const found = await rows.findNotification(app.db, receiver.id, id)
   return found && (await viewOf(app.db, receiver, found))
 }
@@ -103,7 +113,11 @@ export async function findNotifications(
   receiver: User,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, NotificationView>> {
-  const views = await viewsOf(app.db, receiver, await rows.findNotifications(app.db, receiver.id, ids))
+  const views = await viewsOf(
+    app.db,
+    receiver,
+    await rows.findNotifications(app.db, receiver.id, ids),
+  )
   return new Map(views.map((view) => [view.notification.id, view]))
 }
 
@@ -153,7 +167,10 @@ function commentReceivers({ commentedOn }: MemoEvent): User[] {
   return commentedOn?.creator.state === 'NORMAL' ? [commentedOn.creator] : []
 }
 
-/** The active accounts that the content mentions and did not mention before, of as many names as `analyzeMemo` gives. */
+/**
+ * The active accounts that the content mentions and did not mention before, of as many names as
+ * `analyzeMemo` gives.
+ */
 async function mentionedUsers(tx: Tx, { view, previousContent }: MemoEvent): Promise<User[]> {
   if (view.memo.content === previousContent) return []
   const before = new Set(mentionKeys(previousContent ?? ''))
@@ -169,8 +186,13 @@ function mentionKeys(content: string): string[] {
   return content.includes('@') ? analyzeMemo(content).mentions.map(nameKey) : []
 }
 
-async function parentOf(db: Db, { parent_id }: Pick<Memo, 'parent_id'>): Promise<MemoAccess | undefined> {
-  return parent_id === null ? undefined : (await rows.findMemoSummaries(db, [parent_id])).get(parent_id)
+async function parentOf(
+  db: Db,
+  { parent_id }: Pick<Memo, 'parent_id'>,
+): Promise<MemoAccess | undefined> {
+  return parent_id === null
+    ? undefined
+    : (await rows.findMemoSummaries(db, [parent_id])).get(parent_id)
 }
 
 function canReadBoth(userId: number, memo: MemoAccess, parent: MemoAccess | undefined): boolean {
@@ -178,7 +200,11 @@ function canReadBoth(userId: number, memo: MemoAccess, parent: MemoAccess | unde
   return isReadable(memo, reader) && (parent === undefined || isReadable(parent, reader))
 }
 
-async function viewOf(db: Db, receiver: User, notification: rows.Notification): Promise<NotificationView | undefined> {
+async function viewOf(
+  db: Db,
+  receiver: User,
+  notification: rows.Notification,
+): Promise<NotificationView | undefined> {
   return (await viewsOf(db, receiver, [notification]))[0]
 }
 
@@ -188,15 +214,26 @@ async function viewsOf(
   receiver: User,
   notifications: readonly rows.Notification[],
 ): Promise<NotificationView[]> {
-  const senders = await findUsersByIds(db, distinct(notifications.map(({ sender_id }) => sender_id)))
-  const memos = await rows.findMemoSummaries(db, distinct(notifications.map(({ memo_id }) => memo_id)))
-  const parents = await rows.findMemoSummaries(db, distinct([...memos.values()].map(({ parent_id }) => parent_id)))
+  const senders = await findUsersByIds(
+    db,
+    distinct(notifications.map(({ sender_id }) => sender_id)),
+  )
+  const memos = await rows.findMemoSummaries(
+    db,
+    distinct(notifications.map(({ memo_id }) => memo_id)),
+  )
+  const parents = await rows.findMemoSummaries(
+    db,
+    distinct([...memos.values()].map(({ parent_id }) => parent_id)),
+  )
   return notifications.flatMap((notification) => {
     const sender = senders.get(notification.sender_id)
     const memo = memos.get(notification.memo_id ?? 0)
     const parent = parents.get(memo?.parent_id ?? 0)
     // The sender may have gone, and the notification with them, since it was read.
-    return sender ? [{ notification, sender, payload: payloadOf(receiver, notification.type, memo, parent) }] : []
+    return sender
+      ? [{ notification, sender, payload: payloadOf(receiver, notification.type, memo, parent) }]
+      : []
   })
 }
 

@@ -25,12 +25,19 @@ export function createUserEventWatches(app: App, startTimer?: StartTimer): UserE
       signal: app.signals.events,
       findNewest: () => findNewestEventId(app.db),
       findSubjects: async (after) =>
-        (await findAccountsWithEvents(app.db, after)).map(({ user_id, newest }) => ({ subjectId: user_id, newest })),
+        (await findAccountsWithEvents(app.db, after)).map(({ user_id, newest }) => ({
+          subjectId: user_id,
+          newest,
+        })),
     },
     startTimer,
   )
   return {
     open: (userId, until) =>
-      watches.open(userId, { key: userId, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' }, until),
+      watches.open(
+        userId,
+        { key: userId, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' },
+        until,
+      ),
   }
 }

@@ -33,7 +33,10 @@ export type OwnEvent = UserEventPage['events'][number]
 /** Some of the events of an account, in the order in which they were committed. */
 export type OwnEventPage = EventPage<OwnEvent>
 
-/** Events kept for an account, save for those that a forgetting still to come will take: some hundred KiB. */
+/**
+ * Events kept for an account, save for those that a forgetting still to come will take: some
+ * hundred KiB.
+ */
 export const MAX_EVENTS = 10_000
 
 const ROWS: EventLogRows<UserEvent> = {
@@ -44,7 +47,8 @@ const ROWS: EventLogRows<UserEvent> = {
 }
 
 /**
- * Records an event for those who watch the account, in the transaction of the change that it tells of.
+ * Records an event for those who watch the account, in the transaction of the change that it tells
+ * of.
  *
  * @param resource `uid` of the memo, or number of the notification.
  */
@@ -55,7 +59,12 @@ export async function recordUserEvent(
   type: UserEventType,
   resource: string,
 ): Promise<void> {
-  const stored = await insertUserEvent(tx, { user_id: userId, type, resource, time: app.clock.now() })
+  const stored = await insertUserEvent(tx, {
+    user_id: userId,
+    type,
+    resource,
+    time: app.clock.now(),
+  })
   forgetSometimes(app, ROWS, userId, stored)
 }
 
@@ -66,10 +75,14 @@ const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
 }
 
 /**
- * Records a change of a memo: for its creator, and a new comment for the creator of the memo commented on as well, as
- * long as they can read it.
+ * Records a change of a memo: for its creator, and a new comment for the creator of the memo
+ * commented on as well, as long as they can read it.
  */
-export async function recordMemoEvents(app: App, tx: Tx, { type, view, commentedOn }: MemoEvent): Promise<void> {
+export async function recordMemoEvents(
+  app: App,
+  tx: Tx,
+  { type, view, commentedOn }: MemoEvent,
+): Promise<void> {
   const { memo } = view
   await recordUserEvent(app, tx, memo.creator_id, MEMO_EVENT_TYPES[type], memo.uid)
   if (!commentedOn) return
@@ -79,12 +92,17 @@ export async function recordMemoEvents(app: App, tx: Tx, { type, view, commented
 }
 
 /**
- * Where a stream of the events of an account begins: behind the events up to a position, the id of an event.
+ * Where a stream of the events of an account begins: behind the events up to a position, the id of
+ * an event.
  *
  * @param position where the last stream ended; undefined for what happens from now on.
  * @throws CURSOR_EXPIRED
  */
-export async function startOfUserEvents(app: App, user: User, position: number | undefined): Promise<number> {
+export async function startOfUserEvents(
+  app: App,
+  user: User,
+  position: number | undefined,
+): Promise<number> {
   return startOfEvents(position, await findUserEventLog(app.db, user.id))
 }
 

@@ -7,7 +7,10 @@ import type { MemoReader } from './memo-access.ts'
 /** An account as its statistics name it. */
 export type StatsOwner = rows.StatsOwner
 
-/** Figures about those memos of an account that a reader may read. Comments and archived memos do not count. */
+/**
+ * Figures about those memos of an account that a reader may read. Comments and archived memos do
+ * not count.
+ */
 export interface UserStats {
   readonly owner: StatsOwner
   readonly memoCount: number
@@ -28,16 +31,27 @@ export interface UserStats {
 /** The statistics of one account. */
 export async function getUserStats(app: App, reader: MemoReader, user: User): Promise<UserStats> {
   const isOwn = user.id === reader.userId && !reader.publicOnly
-  const visibilities: readonly MemoVisibility[] = isOwn ? ['PUBLIC', 'PROTECTED', 'PRIVATE'] : readableOf(reader)
+  const visibilities: readonly MemoVisibility[] = isOwn
+    ? ['PUBLIC', 'PROTECTED', 'PRIVATE']
+    : readableOf(reader)
   return statsOf(user, await rows.findMemoFigures(app.db, user.id, visibilities, displayTime(app)))
 }
 
 /** The statistics of every account with a memo that the reader may read, by name. */
 export async function listAllUserStats(app: App, reader: MemoReader): Promise<UserStats[]> {
   const ownId = reader.publicOnly ? undefined : reader.userId
-  const { owners, ...figures } = await rows.findAllMemoFigures(app.db, readableOf(reader), ownId, displayTime(app))
+  const { owners, ...figures } = await rows.findAllMemoFigures(
+    app.db,
+    readableOf(reader),
+    ownId,
+    displayTime(app),
+  )
   const [counts, tags] = [byUser(figures.counts), byUser(figures.tags)]
-  const [times, pinned, cutTags] = [byUser(figures.times), byUser(figures.pinned), byUser(figures.cutTags)]
+  const [times, pinned, cutTags] = [
+    byUser(figures.times),
+    byUser(figures.pinned),
+    byUser(figures.cutTags),
+  ]
   return owners
     .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
     .map((owner) =>
@@ -61,8 +75,12 @@ function displayTime({ settings }: App): rows.DisplayTime {
 }
 
 /** Adds up what an account has in different visibilities. */
-function statsOf(owner: StatsOwner, { counts, tags, cutTags, times, pinned }: rows.MemoFigures): UserStats {
-  const sum = (column: keyof rows.MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
+function statsOf(
+  owner: StatsOwner,
+  { counts, tags, cutTags, times, pinned }: rows.MemoFigures,
+): UserStats {
+  const sum = (column: keyof rows.MemoCounts) =>
+    counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
   for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
   const displayTimes = newest(times, (a, b) => b.time - a.time).map(({ time }) => time)
@@ -75,7 +93,9 @@ function statsOf(owner: StatsOwner, { counts, tags, cutTags, times, pinned }: ro
     incompleteTasksCount: sum('with_incomplete_tasks'),
     tagCounts,
     displayTimes,
-    pinnedUids: newest(pinned, (a, b) => b.create_time - a.create_time || b.id - a.id).map(({ uid }) => uid),
+    pinnedUids: newest(pinned, (a, b) => b.create_time - a.create_time || b.id - a.id).map(
+      ({ uid }) => uid,
+    ),
     // As many pinned memos are listed as memos have times.
     isCut: cutTags.length > 0 || displayTimes.length < sum('memos'),
   }
@@ -86,7 +106,9 @@ function newest<Row>(memos: readonly Row[], newestFirst: (a: Row, b: Row) => num
   return memos.toSorted(newestFirst).slice(0, rows.MAX_LISTED_MEMOS)
 }
 
-function byUser<Row extends { readonly user_id: number }>(all: readonly Row[]): ReadonlyMap<number, readonly Row[]> {
+function byUser<Row extends { readonly user_id: number }>(
+  all: readonly Row[],
+): ReadonlyMap<number, readonly Row[]> {
   const grouped = new Map<number, Row[]>()
   for (const row of all) {
     const group = grouped.get(row.user_id)

@@ -3,13 +3,20 @@ import {
   type Organization,
   type OrganizationViewer,
 } from '../../storage/organizations/organizations.ts'
-import { findOrganizationRights, type OrganizationRights, type TeamViewer } from '../../storage/organizations/teams.ts'
+import {
+  findOrganizationRights,
+  type OrganizationRights,
+  type TeamViewer,
+} from '../../storage/organizations/teams.ts'
 import { nameKey } from '../accounts/users/user-fields.ts'
 import type { App } from '../app.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
 
-/** What a call takes of its caller: to know of an organisation, to be in it, a team's leave to make repositories, to own it. */
+/**
+ * What a call takes of its caller: to know of an organisation, to be in it, a team's leave to make
+ * repositories, to own it.
+ */
 export type OrganizationNeed = 'visible' | 'member' | 'create-repository' | 'owner'
 
 /** An organisation that a caller may know of. */
@@ -22,14 +29,19 @@ export interface OpenOrganization {
 }
 
 /** What nobody's teams make of them. */
-const NO_RIGHTS: OrganizationRights = { isMember: false, isOwner: false, createsRepositories: false }
+const NO_RIGHTS: OrganizationRights = {
+  isMember: false,
+  isOwner: false,
+  createsRepositories: false,
+}
 
 /**
  * The organisation that a caller names.
  *
  * @param name in any case.
- * @throws ORGANIZATION_NOT_FOUND when there is none, or none that the caller may know of; PUBLIC_ONLY_TOKEN when the caller may,
- *   and the token may not; ORGANIZATION_ACCESS_DENIED when the caller may know of it and no more.
+ * @throws ORGANIZATION_NOT_FOUND when there is none, or none that the caller may know of;
+ *   PUBLIC_ONLY_TOKEN when the caller may, and the token may not; ORGANIZATION_ACCESS_DENIED when
+ *   the caller may know of it and no more.
  */
 export async function openOrganization(
   app: App,
@@ -58,18 +70,26 @@ export async function enterOrganization(
 ): Promise<OpenOrganization> {
   const standing = await standingIn(app, caller, organization)
   const isSignedIn = caller.kind === 'user'
-  const isOpen = organization.visibility === 'public' || (organization.visibility === 'limited' && isSignedIn)
+  const isOpen =
+    organization.visibility === 'public' || (organization.visibility === 'limited' && isSignedIn)
   const isRestricted = isSignedIn && caller.user.restricted === 1
   const sees = standing.isMember || (isOpen && !isRestricted) || actsAsAdministrator(caller, 'read')
   if (!sees) throw new DomainError(missing)
-  if (organization.visibility !== 'public' && seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
+  if (organization.visibility !== 'public' && seesPublicDataOnly(caller))
+    throw new DomainError('PUBLIC_ONLY_TOKEN')
   return standing
 }
 
 /** What a caller is to an organisation, whether or not they may know of it. */
-export async function standingIn(app: App, caller: Caller, organization: Organization): Promise<OpenOrganization> {
+export async function standingIn(
+  app: App,
+  caller: Caller,
+  organization: Organization,
+): Promise<OpenOrganization> {
   const rights =
-    caller.kind === 'user' ? await findOrganizationRights(app.db, organization.id, caller.user.id) : NO_RIGHTS
+    caller.kind === 'user'
+      ? await findOrganizationRights(app.db, organization.id, caller.user.id)
+      : NO_RIGHTS
   const isOwner = rights.isOwner || actsAsAdministrator(caller, 'write')
   return {
     organization,

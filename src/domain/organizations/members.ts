@@ -34,21 +34,33 @@ export async function listMembers(
  * @param publicOnly whether to count only those who show it, whoever asks.
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
-export async function checkMember(app: App, caller: Caller, name: string, username: string, publicOnly: boolean) {
+export async function checkMember(
+  app: App,
+  caller: Caller,
+  name: string,
+  username: string,
+  publicOnly: boolean,
+) {
   const open = await openOrganization(app, caller, name, 'visible')
   const user = await getUserByUsername(app.db, username)
   const membership = await rows.findMembership(app.db, open.organization.id, user.id)
-  const isKnown = membership === 'public' || (membership && !publicOnly && seesAllMembers(caller, open))
+  const isKnown =
+    membership === 'public' || (membership && !publicOnly && seesAllMembers(caller, open))
   if (!isKnown) throw new DomainError('MEMBER_NOT_FOUND')
 }
 
 /**
  * Takes a user out of an organisation and all of its teams. One who is no member stays none.
  *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the
- *   user, LAST_ORGANIZATION_OWNER
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED
+ *   unless the caller is an owner or the user, LAST_ORGANIZATION_OWNER
  */
-export async function removeMember(app: App, caller: SignedIn, name: string, username: string): Promise<void> {
+export async function removeMember(
+  app: App,
+  caller: SignedIn,
+  name: string,
+  username: string,
+): Promise<void> {
   const open = await openOrganization(app, caller, name, 'visible')
   const user = await getUserByUsername(app.db, username)
   if (user.id !== caller.user.id) checkOrganizationNeed(open, 'owner')
@@ -61,15 +73,26 @@ export async function removeMember(app: App, caller: SignedIn, name: string, use
 }
 
 /**
- * Shows or hides that a user is a member of an organisation, which only they and administrators of the instance may do.
+ * Shows or hides that a user is a member of an organisation, which only they and administrators of
+ * the instance may do.
  *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, PERMISSION_DENIED, MEMBER_NOT_FOUND
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, PERMISSION_DENIED,
+ *   MEMBER_NOT_FOUND
  */
-export async function showMembership(app: App, caller: SignedIn, name: string, username: string, isPublic: boolean) {
+export async function showMembership(
+  app: App,
+  caller: SignedIn,
+  name: string,
+  username: string,
+  isPublic: boolean,
+) {
   const { organization } = await openOrganization(app, caller, name, 'visible')
   const user = await getUserByUsername(app.db, username)
-  if (user.id !== caller.user.id && !actsAsAdministrator(caller, 'write')) throw new DomainError('PERMISSION_DENIED')
-  const found = await transaction(app.db, (tx) => rows.updateMembership(tx, organization.id, user.id, isPublic))
+  if (user.id !== caller.user.id && !actsAsAdministrator(caller, 'write'))
+    throw new DomainError('PERMISSION_DENIED')
+  const found = await transaction(app.db, (tx) =>
+    rows.updateMembership(tx, organization.id, user.id, isPublic),
+  )
   if (!found) throw new DomainError('MEMBER_NOT_FOUND')
 }
 
@@ -78,9 +101,14 @@ export async function showMembership(app: App, caller: SignedIn, name: string, u
  *
  * @throws LAST_ORGANIZATION_OWNER for the one, SOLE_ORGANIZATION_OWNER for all.
  */
-export async function checkOwnerRemains(tx: Tx, userId: number, organizationId?: number): Promise<void> {
+export async function checkOwnerRemains(
+  tx: Tx,
+  userId: number,
+  organizationId?: number,
+): Promise<void> {
   const orphaned = await findOnlyOwned(tx, userId, organizationId)
   if (!orphaned) return
-  const reason = organizationId === undefined ? 'SOLE_ORGANIZATION_OWNER' : 'LAST_ORGANIZATION_OWNER'
+  const reason =
+    organizationId === undefined ? 'SOLE_ORGANIZATION_OWNER' : 'LAST_ORGANIZATION_OWNER'
   throw new DomainError(reason, { organization: orphaned.name })
 }

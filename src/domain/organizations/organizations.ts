@@ -5,7 +5,13 @@ import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
-import { checkLength, checkSeen, isEmail, isUsername, nameKey } from '../accounts/users/user-fields.ts'
+import {
+  checkLength,
+  checkSeen,
+  isEmail,
+  isUsername,
+  nameKey,
+} from '../accounts/users/user-fields.ts'
 import { type App, nowSeconds } from '../app.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
@@ -39,7 +45,8 @@ export interface OrganizationPage {
 /**
  * Makes an organisation with the team Owners, whose first member is the caller.
  *
- * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL, PUBLIC_ONLY_TOKEN
+ * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL,
+ *   PUBLIC_ONLY_TOKEN
  */
 export async function createOrganization(
   app: App,
@@ -47,12 +54,14 @@ export async function createOrganization(
   name: string,
   profile: OrganizationProfile,
 ): Promise<Organization> {
-  if (!isUsername(name)) throw new DomainError('INVALID_ORGANIZATION_NAME', { name: name.slice(0, 64) })
+  if (!isUsername(name))
+    throw new DomainError('INVALID_ORGANIZATION_NAME', { name: name.slice(0, 64) })
   const columns = readProfile(caller, profile)
   const now = nowSeconds(app.clock)
   const key = nameKey(name)
   return transaction(app.db, async (tx) => {
-    if ((await findNameHolder(tx, key)) !== undefined) throw new DomainError('ORGANIZATION_NAME_TAKEN', { name })
+    if ((await findNameHolder(tx, key)) !== undefined)
+      throw new DomainError('ORGANIZATION_NAME_TAKEN', { name })
     const organization = await rows.insertOrganization(tx, {
       full_name: '',
       email: '',
@@ -68,7 +77,11 @@ export async function createOrganization(
       update_time: now,
     })
     await claimNames(tx, organization.id, new Set([key]))
-    const owners = await insertTeam(tx, { ...OWNERS_TEAM, organization_id: organization.id, create_time: now })
+    const owners = await insertTeam(tx, {
+      ...OWNERS_TEAM,
+      organization_id: organization.id,
+      create_time: now,
+    })
     await insertTeamMember(tx, owners.id, caller.user.id)
     await rows.insertMember(tx, organization.id, caller.user.id)
     return organization
@@ -80,14 +93,19 @@ export async function createOrganization(
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
-export async function getOrganization(app: App, caller: Caller, name: string): Promise<Organization> {
+export async function getOrganization(
+  app: App,
+  caller: Caller,
+  name: string,
+): Promise<Organization> {
   return (await openOrganization(app, caller, name, 'visible')).organization
 }
 
 /**
  * Changes what people say of an organisation, and who may know of it.
  *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_FIELD, INVALID_EMAIL
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_FIELD,
+ *   INVALID_EMAIL
  */
 export async function editOrganization(
   app: App,
@@ -97,7 +115,9 @@ export async function editOrganization(
 ): Promise<Organization> {
   const { organization } = await openOrganization(app, caller, name, 'owner')
   const changes = { ...readProfile(caller, profile), update_time: nowSeconds(app.clock) }
-  const edited = await transaction(app.db, (tx) => rows.updateOrganization(tx, organization.id, changes))
+  const edited = await transaction(app.db, (tx) =>
+    rows.updateOrganization(tx, organization.id, changes),
+  )
   if (!edited) throw new DomainError('ORGANIZATION_NOT_FOUND')
   return edited
 }
@@ -105,7 +125,8 @@ export async function editOrganization(
 /**
  * Deletes an organisation that owns no repositories, with its teams.
  *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, ORGANIZATION_HAS_REPOSITORIES
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED,
+ *   ORGANIZATION_HAS_REPOSITORIES
  */
 export async function deleteOrganization(app: App, caller: Caller, name: string): Promise<void> {
   const { organization } = await openOrganization(app, caller, name, 'owner')
@@ -117,7 +138,12 @@ export async function deleteOrganization(app: App, caller: Caller, name: string)
 }
 
 /** The organisations that a caller may know of, by name. */
-export function listOrganizations(app: App, caller: Caller, offset: number, limit: number): Promise<OrganizationPage> {
+export function listOrganizations(
+  app: App,
+  caller: Caller,
+  offset: number,
+  limit: number,
+): Promise<OrganizationPage> {
   return pageOf(app, { viewer: organizationViewer(caller) }, offset, limit)
 }
 
@@ -128,7 +154,12 @@ export function listOwnOrganizations(
   offset: number,
   limit: number,
 ): Promise<OrganizationPage> {
-  return pageOf(app, { viewer: organizationViewer(caller), memberId: caller.user.id }, offset, limit)
+  return pageOf(
+    app,
+    { viewer: organizationViewer(caller), memberId: caller.user.id },
+    offset,
+    limit,
+  )
 }
 
 /**
@@ -152,7 +183,9 @@ async function pageOf(app: App, filter: rows.OrganizationFilter, offset: number,
   return { organizations, total: await rows.countOrganizations(app.db, filter) }
 }
 
-/** @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN for what would hide it from the caller */
+/**
+ * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN for what would hide it from the caller
+ */
 function readProfile(caller: Caller, profile: OrganizationProfile): rows.OrganizationChanges {
   const { fullName: full_name, email, description, website, location } = profile
   const texts = { full_name, description, website, location }

@@ -1,7 +1,11 @@
 import { blockExists } from '../../storage/accounts/user-blocks.ts'
 import type { User } from '../../storage/accounts/users.ts'
 import { transaction } from '../../storage/database/database.ts'
-import { deleteMembersWithoutTeam, findMembership, insertMember } from '../../storage/organizations/organizations.ts'
+import {
+  deleteMembersWithoutTeam,
+  findMembership,
+  insertMember,
+} from '../../storage/organizations/organizations.ts'
 import * as rows from '../../storage/organizations/team-members.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import type { App } from '../app.ts'
@@ -34,21 +38,33 @@ export async function listTeamMembers(
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
-export async function getTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<User> {
+export async function getTeamMember(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  username: string,
+): Promise<User> {
   const open = await openTeam(app, caller, id, 'visible')
   const user = await getUserByUsername(app.db, username)
   const membership = await findMembership(app.db, open.organization.id, user.id)
   const isKnown = membership === 'public' || seesAllMembers(caller, open)
-  if (!isKnown || !(await rows.isTeamMember(app.db, id, user.id))) throw new DomainError('MEMBER_NOT_FOUND')
+  if (!isKnown || !(await rows.isTeamMember(app.db, id, user.id)))
+    throw new DomainError('MEMBER_NOT_FOUND')
   return user
 }
 
 /**
  * Puts a user into a team, and by that into the organisation. One who is in it stays.
  *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, USER_NOT_FOUND, USER_BLOCKED
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, USER_NOT_FOUND,
+ *   USER_BLOCKED
  */
-export async function addTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<void> {
+export async function addTeamMember(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  username: string,
+): Promise<void> {
   const { organization } = await openTeam(app, caller, id, 'owner')
   const user = await getUserByUsername(app.db, username)
   await transaction(app.db, async (tx) => {
@@ -61,10 +77,15 @@ export async function addTeamMember(app: App, caller: SignedIn, id: number, user
 /**
  * Takes a user out of a team, and out of the organisation when it was the last one.
  *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the user,
- *   MEMBER_NOT_FOUND, LAST_ORGANIZATION_OWNER
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED unless the
+ *   caller is an owner or the user, MEMBER_NOT_FOUND, LAST_ORGANIZATION_OWNER
  */
-export async function removeTeamMember(app: App, caller: SignedIn, id: number, username: string): Promise<void> {
+export async function removeTeamMember(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  username: string,
+): Promise<void> {
   const open = await openTeam(app, caller, id, 'visible')
   const user = await getUserByUsername(app.db, username)
   if (user.id !== caller.user.id) checkOrganizationNeed(open, 'owner')

@@ -49,7 +49,8 @@ export function readRights(request: RightsRequest): TeamRights {
 }
 
 /**
- * Reads the rights of a team that is edited. A permission without units is for the units that are open.
+ * Reads the rights of a team that is edited. A permission without units is for the units that are
+ * open.
  *
  * @throws INVALID_FIELD, INVALID_TEAM_UNITS, OWNERS_TEAM_FIXED
  */
@@ -64,7 +65,9 @@ export function readChangedRights(request: RightsRequest, present: TeamRights): 
 
 /** The units that a team opens. */
 export function openUnits(rights: TeamRights): string[] {
-  return Object.entries(unitLevels(rights)).flatMap(([unit, level]) => (level === 'none' ? [] : [unit]))
+  return Object.entries(unitLevels(rights)).flatMap(([unit, level]) =>
+    level === 'none' ? [] : [unit],
+  )
 }
 
 /** Levels by unit, as stored. */
@@ -96,7 +99,10 @@ function rightsOf(permission: Level | undefined, levelOf: LevelOf): TeamRights {
     const level = levelOf(unit)
     return level === undefined ? [] : [[unit, level]]
   })
-  return { permission: permission ?? lowest(levels), units: JSON.stringify(Object.fromEntries(levels)) }
+  return {
+    permission: permission ?? lowest(levels),
+    units: JSON.stringify(Object.fromEntries(levels)),
+  }
 }
 
 /** The lowest level of the open units. Those that cannot be written say nothing beside others. */
@@ -104,7 +110,9 @@ function lowest(levels: readonly [unit: string, level: Level][]): Level {
   const open = levels.filter(([, level]) => level !== 'none')
   const telling = open.filter(([unit]) => !READ_ONLY_UNITS.has(unit))
   const ranks = (telling.length > 0 ? telling : open).map(([, level]) => LEVELS.indexOf(level))
-  return ranks.length === 0 ? 'none' : (LEVELS[Math.min(...ranks, LEVELS.indexOf('write'))] ?? 'none')
+  return ranks.length === 0
+    ? 'none'
+    : (LEVELS[Math.min(...ranks, LEVELS.indexOf('write'))] ?? 'none')
 }
 
 /** The team Owners may be told what it has already. */
@@ -132,6 +140,7 @@ function checkLevel(text: string): Level {
 }
 
 function checkUnit(text: string): string {
-  if (!UNITS.some((unit) => unit === text)) throw new DomainError('INVALID_TEAM_UNITS', { unit: text.slice(0, 64) })
+  if (!UNITS.some((unit) => unit === text))
+    throw new DomainError('INVALID_TEAM_UNITS', { unit: text.slice(0, 64) })
   return text
 }

@@ -66,7 +66,10 @@ export interface TeamRequest extends RightsRequest {
   readonly visibility?: string | undefined
 }
 
-/** The form in which names of teams are compared: they are ASCII, so this is all the folding that they need. */
+/**
+ * The form in which names of teams are compared: they are ASCII, so this is all the folding that
+ * they need.
+ */
 export function teamNameKey(name: string): string {
   return name.toLowerCase()
 }
@@ -74,10 +77,15 @@ export function teamNameKey(name: string): string {
 /**
  * The team with a number.
  *
- * @throws TEAM_NOT_FOUND when there is none that the caller may know of; PUBLIC_ONLY_TOKEN; ORGANIZATION_ACCESS_DENIED when it takes
- *   an owner of the organisation, and the caller is none
+ * @throws TEAM_NOT_FOUND when there is none that the caller may know of; PUBLIC_ONLY_TOKEN;
+ *   ORGANIZATION_ACCESS_DENIED when it takes an owner of the organisation, and the caller is none
  */
-export async function openTeam(app: App, caller: SignedIn, id: number, needed: 'visible' | 'owner'): Promise<OpenTeam> {
+export async function openTeam(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  needed: 'visible' | 'owner',
+): Promise<OpenTeam> {
   const team = await rows.findTeamById(app.db, id)
   const organization = team && (await findOrganizationById(app.db, team.organization_id))
   if (!organization) throw new DomainError('TEAM_NOT_FOUND')
@@ -87,12 +95,23 @@ export async function openTeam(app: App, caller: SignedIn, id: number, needed: '
   return { ...open, team }
 }
 
-/** Whether a caller may know of a team of an organisation that they know of. The same as the lists say of many. */
-async function seesTeam(app: App, caller: SignedIn, open: OpenOrganization, team: Team): Promise<boolean> {
+/**
+ * Whether a caller may know of a team of an organisation that they know of. The same as the lists
+ * say of many.
+ */
+async function seesTeam(
+  app: App,
+  caller: SignedIn,
+  open: OpenOrganization,
+  team: Team,
+): Promise<boolean> {
   const viewer = teamViewer(caller, open)
   if (viewer === 'everything' || team.visibility === 'public') return true
   if (viewer === 'public data') return false
-  return (viewer.isMember && team.visibility === 'limited') || isTeamMember(app.db, team.id, viewer.userId)
+  return (
+    (viewer.isMember && team.visibility === 'limited') ||
+    isTeamMember(app.db, team.id, viewer.userId)
+  )
 }
 
 /**
@@ -111,16 +130,28 @@ export async function listTeams(
 ): Promise<TeamPage> {
   const open = await openOrganization(app, caller, name, 'visible')
   const { organization } = open
-  const bounded = search && { search: { ...search, text: search.text.slice(0, MAX_SEARCH_CHARACTERS) } }
+  const bounded = search && {
+    search: { ...search, text: search.text.slice(0, MAX_SEARCH_CHARACTERS) },
+  }
   const filter = { organizationId: organization.id, viewer: teamViewer(caller, open), ...bounded }
   const found = await rows.listTeams(app.db, filter, offset, limit)
-  return { teams: found.map((team) => ({ team, organization })), total: await rows.countTeams(app.db, filter) }
+  return {
+    teams: found.map((team) => ({ team, organization })),
+    total: await rows.countTeams(app.db, filter),
+  }
 }
 
 /** The teams that the caller is in, by number. */
-export async function listOwnTeams(app: App, caller: SignedIn, offset: number, limit: number): Promise<TeamPage> {
+export async function listOwnTeams(
+  app: App,
+  caller: SignedIn,
+  offset: number,
+  limit: number,
+): Promise<TeamPage> {
   const found = await rows.listTeamsOfUser(app.db, caller.user.id, offset, limit)
-  const organizations = await findOrganizationsByIds(app.db, [...new Set(found.map((team) => team.organization_id))])
+  const organizations = await findOrganizationsByIds(app.db, [
+    ...new Set(found.map((team) => team.organization_id)),
+  ])
   const teams = found.flatMap((team) => {
     const organization = organizations.get(team.organization_id)
     return organization ? [{ team, organization }] : []
@@ -131,8 +162,8 @@ export async function listOwnTeams(app: App, caller: SignedIn, offset: number, l
 /**
  * Makes a team without members.
  *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME, INVALID_FIELD,
- *   INVALID_TEAM_UNITS, TEAM_EXISTS
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME,
+ *   INVALID_FIELD, INVALID_TEAM_UNITS, TEAM_EXISTS
  */
 export async function createTeam(
   app: App,
@@ -164,10 +195,15 @@ export async function createTeam(
 /**
  * Changes a team.
  *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME, INVALID_FIELD, INVALID_TEAM_UNITS,
- *   OWNERS_TEAM_FIXED, TEAM_EXISTS
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME,
+ *   INVALID_FIELD, INVALID_TEAM_UNITS, OWNERS_TEAM_FIXED, TEAM_EXISTS
  */
-export async function editTeam(app: App, caller: SignedIn, id: number, request: TeamRequest): Promise<TeamView> {
+export async function editTeam(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  request: TeamRequest,
+): Promise<TeamView> {
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   const name = checkName(request.name || team.name)
   if (team.permission === 'owner') checkOwnersStay(team, name, request)
@@ -176,7 +212,9 @@ export async function editTeam(app: App, caller: SignedIn, id: number, request: 
     transaction(app.db, async (tx) => {
       // What the request leaves out goes by what is there now.
       const present = await rows.findTeamById(tx, id)
-      return present && rows.updateTeam(tx, id, { ...changes, ...readChangedRights(request, present) })
+      return (
+        present && rows.updateTeam(tx, id, { ...changes, ...readChangedRights(request, present) })
+      )
     }),
   )
   if (!edited) throw new DomainError('TEAM_NOT_FOUND')
@@ -216,7 +254,8 @@ function readColumns(request: TeamRequest): rows.TeamChanges {
   const visibility = readVisibility(request.visibility)
   const columns: rows.TeamChanges = {}
   if (description !== undefined) columns.description = description
-  if (includesAllRepositories !== undefined) columns.includes_all_repositories = includesAllRepositories ? 1 : 0
+  if (includesAllRepositories !== undefined)
+    columns.includes_all_repositories = includesAllRepositories ? 1 : 0
   if (canCreateOrgRepo !== undefined) columns.can_create_org_repo = canCreateOrgRepo ? 1 : 0
   if (visibility !== undefined) columns.visibility = visibility
   return columns

@@ -1,8 +1,8 @@
 import { BlockList, isIPv6 } from 'node:net'
 
 /**
- * Ranges that no stranger may send the server to: this host, its networks, and everything that is not a public unicast
- * address, after the IANA registries of special-purpose addresses (RFC 6890).
+ * Ranges that no stranger may send the server to: this host, its networks, and everything that is
+ * not a public unicast address, after the IANA registries of special-purpose addresses (RFC 6890).
  */
 const BLOCKED_RANGES: readonly string[] = [
   '0.0.0.0/8', // this network; Linux connects 0.0.0.0 to itself
@@ -47,8 +47,9 @@ export function isBlockedAddress(address: string): boolean {
 }
 
 /**
- * An address in the one form that it is judged in: without zone, an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2)
- * as IPv4, since that is what the system connects to, and other IPv6 addresses as RFC 5952 writes them.
+ * An address in the one form that it is judged in: without zone, an IPv4-mapped IPv6 address (RFC
+ * 4291 section 2.5.5.2) as IPv4, since that is what the system connects to, and other IPv6
+ * addresses as RFC 5952 writes them.
  *
  * @param address IPv4 in dotted decimal, or IPv6 in any form.
  */
@@ -70,12 +71,16 @@ export function addRange(list: BlockList, cidr: string): void {
   list.addSubnet(network, Number(prefix), isIPv6(network) ? 'ipv6' : 'ipv4')
 }
 
-/** The IPv4 address that an IPv6 address of a translator leads to: NAT64 (RFC 6052) and 6to4 (RFC 3056). */
+/**
+ * The IPv4 address that an IPv6 address of a translator leads to: NAT64 (RFC 6052) and 6to4 (RFC
+ * 3056).
+ */
 function embeddedIPv4(address: string): string | undefined {
   if (!isIPv6(address)) return undefined
   const groups = groupsOf(address)
   if (groups[0] === 0x2002) return ipv4Of(groups[1], groups[2])
-  const isNat64 = groups[0] === 0x64 && groups[1] === 0xff9b && groups.slice(2, 6).every((group) => group === 0)
+  const isNat64 =
+    groups[0] === 0x64 && groups[1] === 0xff9b && groups.slice(2, 6).every((group) => group === 0)
   return isNat64 ? ipv4Of(groups[6], groups[7]) : undefined
 }
 
@@ -86,7 +91,8 @@ function ipv4Of(high = 0, low = 0): string {
 /** The eight 16-bit groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
   const [before = '', after] = normalised(address).split('::')
-  const numbersOf = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
+  const numbersOf = (part: string) =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
   const [head, tail] = [numbersOf(before), numbersOf(after ?? '')]
   return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
 }

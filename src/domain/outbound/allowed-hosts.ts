@@ -40,7 +40,8 @@ export function parseAllowedHosts(text: string): AllowedHosts {
 function isRange(entry: string): boolean {
   const [, network = '', prefix] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? []
   // An IPv4-mapped range would never match, as addresses are judged unwrapped.
-  const isPlain = isIP(network) > 0 && canonicalAddress(network).includes(':') === network.includes(':')
+  const isPlain =
+    isIP(network) > 0 && canonicalAddress(network).includes(':') === network.includes(':')
   return isPlain && Number(prefix) <= (isIPv6(network) ? 128 : 32)
 }
 

@@ -26,9 +26,10 @@ const HOSTS_FILE = '/etc/hosts'
 /**
  * Looks names up as this machine does.
  *
- * The system's own lookup holds one of the four threads of libuv's pool for as long as the name servers take, and
- * passwords are hashed on the same threads. So it is for trusted names; those of strangers, whose name servers may be
- * slow on purpose, are looked for in the hosts file, then asked for without a thread.
+ * The system's own lookup holds one of the four threads of libuv's pool for as long as the name
+ * servers take, and passwords are hashed on the same threads. So it is for trusted names; those of
+ * strangers, whose name servers may be slow on purpose, are looked for in the hosts file, then
+ * asked for without a thread.
  */
 export const resolveBySystem: Resolve = async (name, { isTrusted, signal }) => {
   if (isTrusted) return (await lookup(name, { all: true })).map(({ address }) => address)
@@ -38,7 +39,9 @@ export const resolveBySystem: Resolve = async (name, { isTrusted, signal }) => {
 
 async function findInHostsFile(name: string): Promise<string[]> {
   const text = await readFile(HOSTS_FILE, 'utf8').catch(() => '')
-  const entries = text.split('\n').map((line) => line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/))
+  const entries = text
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/))
   return entries.filter(([, ...names]) => names.includes(name)).map(([address = '']) => address)
 }
 
@@ -58,11 +61,14 @@ async function askNameServers(name: string, signal: AbortSignal): Promise<string
 /**
  * The addresses that a service is reached at on this machine.
  *
- * @param host what it listens on: for the unspecified address or a name, those of every interface, as they are now.
+ * @param host what it listens on: for the unspecified address or a name, those of every interface,
+ *   as they are now.
  */
 export function boundAddresses(host: string): string[] {
   if (isIP(host) && !isUnspecified(host)) return [host]
-  return Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address))
+  return Object.values(networkInterfaces()).flatMap((entries) =>
+    (entries ?? []).map(({ address }) => address),
+  )
 }
 
 function isUnspecified(address: string): boolean {
@@ -72,8 +78,8 @@ function isUnspecified(address: string): boolean {
 /** What a host leads to, and whether strangers may send the server there. */
 export interface Destinations {
   /**
-   * The addresses of a URL's host, looked up once, in canonical form. Whoever connects must connect to these, since
-   * another lookup may answer something else.
+   * The addresses of a URL's host, looked up once, in canonical form. Whoever connects must connect
+   * to these, since another lookup may answer something else.
    *
    * @param options.isTrusted the URL was set by an administrator: its addresses are not judged.
    * @throws OutboundError UNRESOLVABLE_HOST, or BLOCKED_ADDRESS when any of the addresses is.
@@ -100,7 +106,8 @@ export function createDestinations({
       if (isTrusted) return addresses
       const own = ownAddresses().map(canonicalAddress)
       const isBlocked = (address: string) =>
-        (isBlockedAddress(address) || own.includes(address)) && !allowedHosts.includesAddress(address)
+        (isBlockedAddress(address) || own.includes(address)) &&
+        !allowedHosts.includesAddress(address)
       if (addresses.some(isBlocked)) throw new OutboundError('BLOCKED_ADDRESS')
       return addresses
     },
@@ -108,7 +115,11 @@ export function createDestinations({
 }
 
 /** In canonical form, at least one. */
-async function addressesOf(host: string, resolve: Resolve, options: LookupOptions): Promise<string[]> {
+async function addressesOf(
+  host: string,
+  resolve: Resolve,
+  options: LookupOptions,
+): Promise<string[]> {
   if (isIP(host)) return [canonicalAddress(host)]
   const found = await resolve(host, options).catch((cause: unknown) => {
     throw new OutboundError('UNRESOLVABLE_HOST', { cause })

@@ -4,13 +4,19 @@ export type OutboundFailure =
   | 'UNRESOLVABLE_HOST'
   /** An address of the host is private or reserved. */
   | 'BLOCKED_ADDRESS'
-  /** The connection could not be made, or broke. Bad certificates, and answers that are not HTTP, count too. */
+  /**
+   * The connection could not be made, or broke. Bad certificates, and answers that are not HTTP,
+   * count too.
+   */
   | 'CONNECTION_FAILED'
   | 'TIMEOUT'
   /** The signal fired that the caller gave. */
   | 'CANCELLED'
 
-/** A request without an answer. The message is the failure alone: the cause may tell about the server's network. */
+/**
+ * A request without an answer. The message is the failure alone: the cause may tell about the
+ * server's network.
+ */
 export class OutboundError extends Error {
   readonly failure: OutboundFailure
 

@@ -10,17 +10,20 @@ import type { Outbound, StreamedResponse } from './outbound.ts'
 /**
  * What git on this machine fetches from in place of the server that somebody named.
  *
- * Git looks names up by itself, follows redirects and connects to what comes of it. So it is given a URL on loopback instead, and
- * what it asks there is asked of the real server by the rules that hold for every destination of a stranger. It speaks only the
- * smart protocol (gitprotocol-http(5)), since the dumb one fetches whatever files the other side names. Git never sees the
- * credentials.
+ * Git looks names up by itself, follows redirects and connects to what comes of it. So it is given
+ * a URL on loopback instead, and what it asks there is asked of the real server by the rules that
+ * hold for every destination of a stranger. It speaks only the smart protocol
+ * (gitprotocol-http(5)), since the dumb one fetches whatever files the other side names. Git never
+ * sees the credentials.
  */
 export interface GitGateway {
   /** Where git finds the repository. */
   readonly url: string
   /** Header that git has to send, since others on this machine may connect as well. Secret. */
   readonly header: string
-  /** Why an exchange failed; undefined while none did. Git itself only knows that its fetch failed. */
+  /**
+   * Why an exchange failed; undefined while none did. Git itself only knows that its fetch failed.
+   */
   failure(): GatewayFailure | undefined
   close(): Promise<void>
 }
@@ -32,7 +35,10 @@ export type GatewayFailure =
   | 'NOT_FOUND'
   /** Something answers that is no repository, or none of the smart protocol. */
   | 'NO_REPOSITORY'
-  /** A redirect to what is no http or https URL, from https to http, to something else than the same file, or one too many. */
+  /**
+   * A redirect to what is no http or https URL, from https to http, to something else than the same
+   * file, or one too many.
+   */
   | 'BAD_REDIRECT'
   | 'TOO_LARGE'
 
@@ -61,7 +67,10 @@ const IDLE_TIMEOUT_MS = 60 * 1000
 
 const MAX_REDIRECTS = 5
 
-/** Of a list of refs: a quarter of a million. Git writes a file for each, which is many times as large as its line. */
+/**
+ * Of a list of refs: a quarter of a million. Git writes a file for each, which is many times as
+ * large as its line.
+ */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 
 const ADVERTISEMENT = '/info/refs?service=git-upload-pack'
@@ -70,8 +79,18 @@ const SERVICE = '/git-upload-pack'
 /** Where the repository is on the gateway. */
 const ROOT = '/repository.git'
 
-/** Of what git sends, what the other side gets. It sees the git that fetches, as many servers answer nobody else. */
-const PASSED_HEADERS = ['accept', 'content-encoding', 'content-length', 'content-type', 'git-protocol', 'user-agent']
+/**
+ * Of what git sends, what the other side gets. It sees the git that fetches, as many servers answer
+ * nobody else.
+ */
+const PASSED_HEADERS = [
+  'accept',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'git-protocol',
+  'user-agent',
+]
 
 /** Opens a gateway to a repository. It lasts as long as one copy takes. */
 export async function openGitGateway(
@@ -131,7 +150,11 @@ interface Upstream {
   counter(maxBytes: number): Transform
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  upstream: Upstream,
+): Promise<void> {
   const headers = headersOf(request)
   let found: StreamedResponse
   let maxBytes = MAX_LIST_BYTES
@@ -155,7 +178,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, upstre
   }
 }
 
-/** Whether git asks for refs, in version 2 of the protocol. It is too little for git to compress (gitprotocol-v2(5), ls-refs). */
+/**
+ * Whether git asks for refs, in version 2 of the protocol. It is too little for git to compress
+ * (gitprotocol-v2(5), ls-refs).
+ */
 async function asksForList(request: IncomingMessage): Promise<boolean> {
   await once(request, 'readable')
   const beginning: Buffer | null = request.read()
@@ -169,7 +195,9 @@ function isIdle(cause: unknown): boolean {
 }
 
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
-  const passed = PASSED_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
+  const passed = PASSED_HEADERS.flatMap((name) =>
+    headers[name] === undefined ? [] : [[name, String(headers[name])]],
+  )
   // What is counted must be what arrives: a compressed answer can be a thousand times as long.
   return { ...Object.fromEntries(passed), 'accept-encoding': 'identity' }
 }
@@ -177,13 +205,18 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
 /** @throws GatewayError, and has read no more of the answer then. */
 function checkAnswer({ status, headers, body }: StreamedResponse, contentType: string): void {
   const encoding = headers.get('content-encoding') ?? 'identity'
-  if (status === 200 && headers.get('content-type') === contentType && encoding === 'identity') return
+  if (status === 200 && headers.get('content-type') === contentType && encoding === 'identity')
+    return
   body.on('error', () => {}).destroy()
   if (status === 401 || status === 403) throw new GatewayError('UNAUTHORIZED')
   throw new GatewayError(status === 404 || status === 410 ? 'NOT_FOUND' : 'NO_REPOSITORY')
 }
 
-function createUpstream(outbound: Outbound, target: GatewayTarget, options: GatewayOptions): Upstream {
+function createUpstream(
+  outbound: Outbound,
+  target: GatewayTarget,
+  options: GatewayOptions,
+): Upstream {
   const { maxBytes, signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
   let base = target.url.href.replace(/\/+$/, '')
   let { authorization } = target
@@ -201,16 +234,25 @@ function createUpstream(outbound: Outbound, target: GatewayTarget, options: Gate
     try {
       return await outbound.open({ method, url, headers: all, ...(body && { body }) }, timeouts)
     } catch (error) {
-      throw error instanceof OutboundError ? new GatewayError(error.failure, { cause: error }) : error
+      throw error instanceof OutboundError
+        ? new GatewayError(error.failure, { cause: error })
+        : error
     }
   }
 
-  /** Goes to where a redirect leads, for good. Credentials go to nobody but whom they were given for. */
+  /**
+   * Goes to where a redirect leads, for good. Credentials go to nobody but whom they were given
+   * for.
+   */
   const follow = (location: string | undefined) => {
     const from = new URL(base + ADVERTISEMENT)
-    const to = location !== undefined && URL.canParse(location, from.href) ? new URL(location, from) : undefined
+    const to =
+      location !== undefined && URL.canParse(location, from.href)
+        ? new URL(location, from)
+        : undefined
     const isKept = to?.href.endsWith(ADVERTISEMENT) && to.username === '' && to.password === ''
-    const isFit = to?.protocol === 'https:' || (to?.protocol === 'http:' && from.protocol === 'http:')
+    const isFit =
+      to?.protocol === 'https:' || (to?.protocol === 'http:' && from.protocol === 'http:')
     if (!to || !isKept || !isFit) throw new GatewayError('BAD_REDIRECT')
     if (to.origin !== from.origin) authorization = undefined
     base = to.href.slice(0, -ADVERTISEMENT.length)

@@ -9,7 +9,10 @@ import { OutboundError } from './errors.ts'
 /** How long the check of a destination may take: somebody waits for the answer. */
 const CHECK_TIMEOUT_MS = 5_000
 
-/** Checks at once, each of which may hold a socket to a name server. Further ones wait, as long as they may take. */
+/**
+ * Checks at once, each of which may hold a socket to a name server. Further ones wait, as long as
+ * they may take.
+ */
 const MAX_CHECKS = 64
 
 /** More would not have their turn in time. */
@@ -72,9 +75,10 @@ export interface Outbound {
    */
   checkDestination(url: URL): Promise<void>
   /**
-   * Sends a request over a connection of its own, to the very addresses that were judged: a name that leads elsewhere a
-   * moment later changes nothing. Redirects are answers like others and are not followed. Proxies named in the
-   * environment are not used, since they would do the connecting.
+   * Sends a request over a connection of its own, to the very addresses that were judged: a name
+   * that leads elsewhere a moment later changes nothing. Redirects are answers like others and are
+   * not followed. Proxies named in the environment are not used, since they would do the
+   * connecting.
    *
    * @throws OutboundError when there is no answer.
    */
@@ -82,13 +86,15 @@ export interface Outbound {
   /**
    * The same for bodies that flow, under the same rules.
    *
-   * @throws OutboundError when there is no answer. What cuts a body short later is an error of its stream.
+   * @throws OutboundError when there is no answer. What cuts a body short later is an error of its
+   *   stream.
    */
   open(request: StreamedRequest, options: StreamOptions): Promise<StreamedResponse>
 }
 
 /**
- * @param options.ownAddresses addresses that this service is reached at, blocked as private ones are.
+ * @param options.ownAddresses addresses that this service is reached at, blocked as private ones
+ *   are.
  * @param options.resolve how names are looked up, if not by the system.
  */
 export function createOutbound({
@@ -117,7 +123,10 @@ export function createOutbound({
 
     open(request, options) {
       return withDeadline(options.timeoutMs, options.signal, async (untilAnswer) => {
-        const addresses = await destinations.resolve(request.url, { isTrusted: false, signal: untilAnswer })
+        const addresses = await destinations.resolve(request.url, {
+          isTrusted: false,
+          signal: untilAnswer,
+        })
         return openExchange(request, addresses, options, untilAnswer)
       })
     },
@@ -134,7 +143,13 @@ async function exchange(
   signal.throwIfAborted()
   const client = connectTo(url, addresses)
   try {
-    const response = await client.request({ ...targetOf(url), method, headers, body: body ?? null, signal })
+    const response = await client.request({
+      ...targetOf(url),
+      method,
+      headers,
+      body: body ?? null,
+      signal,
+    })
     return {
       status: response.statusCode,
       headers: firstValues(response.headers),
@@ -166,7 +181,11 @@ async function openExchange(
     const response = await client.request(request)
     signal.addEventListener('abort', close)
     response.body.once('close', close)
-    return { status: response.statusCode, headers: firstValues(response.headers), body: response.body }
+    return {
+      status: response.statusCode,
+      headers: firstValues(response.headers),
+      body: response.body,
+    }
   } catch (cause) {
     close()
     throw new OutboundError('CONNECTION_FAILED', { cause })
@@ -174,7 +193,8 @@ async function openExchange(
 }
 
 /**
- * Connects to the addresses that were judged. Who asks has a deadline, which is the only timeout of a request but for this one.
+ * Connects to the addresses that were judged. Who asks has a deadline, which is the only timeout of
+ * a request but for this one.
  *
  * @param idleTimeoutMs from one part of an answer's body to the next; 0 for as long as it takes.
  */
@@ -193,7 +213,10 @@ function targetOf({ pathname, search }: URL) {
   return { path: pathname + search, reset: true }
 }
 
-/** A lookup that was made already. Addresses in URLs are never looked up, and are those that were judged, too. */
+/**
+ * A lookup that was made already. Addresses in URLs are never looked up, and are those that were
+ * judged, too.
+ */
 function lookupAs(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_, { all }, callback) => {
@@ -253,7 +276,10 @@ async function withDeadline<T>(
   }
 }
 
-/** Runs at most `count` works at once; others wait their turn, of which there are at most `maxWaiting`. */
+/**
+ * Runs at most `count` works at once; others wait their turn, of which there are at most
+ * `maxWaiting`.
+ */
 function createPlaces(count: number, maxWaiting: number) {
   const waiting = new Set<() => void>()
   let free = count
@@ -272,7 +298,10 @@ function createPlaces(count: number, maxWaiting: number) {
       signal.addEventListener('abort', giveUp)
     })
   return {
-    /** @throws OutboundError TIMEOUT when too many wait; the reason of the signal when that fires before its turn. */
+    /**
+     * @throws OutboundError TIMEOUT when too many wait; the reason of the signal when that fires
+     *   before its turn.
+     */
     async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
       signal.throwIfAborted()
       if (free > 0) free--

@@ -18,13 +18,19 @@ const MAX_DISPLAY_NAME_CHARACTERS = 128
 /** 64 random bits: nobody meets another's by chance, and guessing one opens nothing. */
 const UID_BYTES = 8
 
-/** How long a replaced secret signs as well, so that receivers can change over without refusing a delivery. */
+/**
+ * How long a replaced secret signs as well, so that receivers can change over without refusing a
+ * delivery.
+ */
 const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 /** Purpose under which signing secrets are sealed. */
 const SECRET_PURPOSE = 'webhook-signing'
 
-/** An absolute URL as people write it: no user information, and none of the slips that URL parsers mend silently. */
+/**
+ * An absolute URL as people write it: no user information, and none of the slips that URL parsers
+ * mend silently.
+ */
 const WRITTEN_URL = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
 
 /** What a caller wants a webhook to be. */
@@ -45,7 +51,12 @@ export function listUserWebhooks(app: App, owner: User): Promise<UserWebhook[]> 
  * @param name what the error calls it.
  * @throws WEBHOOK_NOT_FOUND
  */
-export async function getUserWebhook(app: App, owner: User, uid: string, name: string): Promise<UserWebhook> {
+export async function getUserWebhook(
+  app: App,
+  owner: User,
+  uid: string,
+  name: string,
+): Promise<UserWebhook> {
   const webhook = await rows.findUserWebhook(app.db, owner.id, uid)
   if (!webhook) throw new DomainError('WEBHOOK_NOT_FOUND', { name })
   return webhook
@@ -54,9 +65,14 @@ export async function getUserWebhook(app: App, owner: User, uid: string, name: s
 /**
  * Adds a webhook to an account. With an empty secret, one is made.
  *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS, BLOCKED_ADDRESS, USER_NOT_FOUND
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS,
+ *   BLOCKED_ADDRESS, USER_NOT_FOUND
  */
-export async function createUserWebhook(app: App, owner: User, values: UserWebhookValues): Promise<UserWebhook> {
+export async function createUserWebhook(
+  app: App,
+  owner: User,
+  values: UserWebhookValues,
+): Promise<UserWebhook> {
   const { signing_secret: secret = newSigningSecret(), ...columns } = checkValues({
     url: values.url,
     display_name: values.display_name,
@@ -81,11 +97,12 @@ export async function createUserWebhook(app: App, owner: User, values: UserWebho
 }
 
 /**
- * Changes the given fields of a webhook, all or none. A new URL switches a disabled webhook on again; a new secret takes
- * over from the old one, which signs as well for a day.
+ * Changes the given fields of a webhook, all or none. A new URL switches a disabled webhook on
+ * again; a new secret takes over from the old one, which signs as well for a day.
  *
  * @param name what an error calls the webhook.
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, BLOCKED_ADDRESS, WEBHOOK_NOT_FOUND
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, BLOCKED_ADDRESS,
+ *   WEBHOOK_NOT_FOUND
  */
 export async function updateUserWebhook(
   app: App,
@@ -125,7 +142,10 @@ export function signingSecretOf(app: App, webhook: Pick<UserWebhook, 'signing_se
 /** The texts of the secrets that a webhook signs with at this moment, the newest first. */
 export function signingSecretsOf(
   app: App,
-  webhook: Pick<UserWebhook, 'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'>,
+  webhook: Pick<
+    UserWebhook,
+    'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'
+  >,
 ): string[] {
   const { previous_signing_secret: previous, previous_secret_expire_time: expireTime } = webhook
   const overlaps = previous !== null && (expireTime ?? 0) > app.clock.now()
@@ -157,7 +177,12 @@ function checkValues<V extends Partial<UserWebhookValues>>(values: V): V {
 }
 
 function isTarget(url: string): boolean {
-  return url.length <= MAX_URL_CHARACTERS && WRITTEN_URL.test(url) && URL.canParse(url) && !hasUnseenCharacters(url)
+  return (
+    url.length <= MAX_URL_CHARACTERS &&
+    WRITTEN_URL.test(url) &&
+    URL.canParse(url) &&
+    !hasUnseenCharacters(url)
+  )
 }
 
 /** @throws BLOCKED_ADDRESS; INVALID_WEBHOOK_URL when the host cannot be resolved. */
@@ -167,7 +192,8 @@ async function checkDestination(app: App, text: string): Promise<void> {
     await app.outbound.checkDestination(url)
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    if (error.failure === 'BLOCKED_ADDRESS') throw new DomainError('BLOCKED_ADDRESS', { host: url.hostname })
+    if (error.failure === 'BLOCKED_ADDRESS')
+      throw new DomainError('BLOCKED_ADDRESS', { host: url.hostname })
     throw new DomainError('INVALID_WEBHOOK_URL')
   }
 }

@@ -1,9 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../../storage/database/database.ts'
-import { countWaiting, insertDeliveries, type WebhookMessage } from '../../storage/webhooks/webhook-deliveries.ts'
+import {
+  countWaiting,
+  insertDeliveries,
+  type WebhookMessage,
+} from '../../storage/webhooks/webhook-deliveries.ts'
 import { DomainError } from '../core/errors.ts'
 
-/** Waiting for one webhook: what a busy account has in a day. Each may be as long as the longest memo, and stay for a week. */
+/**
+ * Waiting for one webhook: what a busy account has in a day. Each may be as long as the longest
+ * memo, and stay for a week.
+ */
 const MAX_WAITING_PER_WEBHOOK = 1_000
 
 /** Waiting for all webhooks of an account. */
@@ -20,16 +27,22 @@ export function newDeliveryUid(): string {
   return `msg_${randomBytes(UID_BYTES).toString('hex')}`
 }
 
-/** Those of some webhooks for which not too much waits already. The others are not told: their targets take nothing, or too slowly. */
+/**
+ * Those of some webhooks for which not too much waits already. The others are not told: their
+ * targets take nothing, or too slowly.
+ */
 export async function webhooksWithRoom(tx: Tx, webhookIds: readonly number[]): Promise<number[]> {
   if (webhookIds.length === 0) return []
   const added = new Map<number, number>()
-  return (await countWaiting(tx, webhookIds)).flatMap(({ webhookId, accountId, ofWebhook, ofAccount }) => {
-    const more = added.get(accountId) ?? 0
-    if (ofWebhook >= MAX_WAITING_PER_WEBHOOK || ofAccount + more >= MAX_WAITING_PER_ACCOUNT) return []
-    added.set(accountId, more + 1)
-    return [webhookId]
-  })
+  return (await countWaiting(tx, webhookIds)).flatMap(
+    ({ webhookId, accountId, ofWebhook, ofAccount }) => {
+      const more = added.get(accountId) ?? 0
+      if (ofWebhook >= MAX_WAITING_PER_WEBHOOK || ofAccount + more >= MAX_WAITING_PER_ACCOUNT)
+        return []
+      added.set(accountId, more + 1)
+      return [webhookId]
+    },
+  )
 }
 
 /** @throws RATE_LIMITED when too much waits for a webhook, or its account, already. */
@@ -43,6 +56,11 @@ export async function requireRoom(tx: Tx, webhookId: number): Promise<void> {
  *
  * @param dueTime Unix milliseconds.
  */
-export function queueMessage(tx: Tx, webhookIds: readonly number[], message: WebhookMessage, dueTime: number) {
+export function queueMessage(
+  tx: Tx,
+  webhookIds: readonly number[],
+  message: WebhookMessage,
+  dueTime: number,
+) {
   return insertDeliveries(tx, webhookIds, message, webhookIds.map(newDeliveryUid), dueTime)
 }

@@ -1,7 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { DomainError } from '../core/errors.ts'
 
-/** What secrets start with whose rest is a key in base64 (Standard Webhooks 1.0, "Signature scheme"). */
+/**
+ * What secrets start with whose rest is a key in base64 (Standard Webhooks 1.0, "Signature
+ * scheme").
+ */
 const KEY_PREFIX = 'whsec_'
 
 /** Bounds of the key of such a secret, from the same section. */
@@ -11,7 +14,10 @@ const MAX_KEY_BYTES = 64
 /** As long as the hash, beyond which a key of HMAC-SHA-256 gains nothing (RFC 2104 section 3). */
 const NEW_KEY_BYTES = 32
 
-/** Longest secret without the prefix. Longer ones than a block of the hash would be hashed first anyway. */
+/**
+ * Longest secret without the prefix. Longer ones than a block of the hash would be hashed first
+ * anyway.
+ */
 const MAX_TEXT_CHARACTERS = 256
 
 /** @returns the text of a new key. */
@@ -25,7 +31,8 @@ export function newSigningSecret(): string {
  * @throws INVALID_SIGNING_SECRET
  */
 export function checkSigningSecret(secret: string): void {
-  if (!/^[\x20-\x7e]+$/.test(secret) || !hasFittingKey(secret)) throw new DomainError('INVALID_SIGNING_SECRET')
+  if (!/^[\x20-\x7e]+$/.test(secret) || !hasFittingKey(secret))
+    throw new DomainError('INVALID_SIGNING_SECRET')
 }
 
 function hasFittingKey(secret: string): boolean {
@@ -45,17 +52,25 @@ export interface SignedContent {
 }
 
 /**
- * The value of `webhook-signature`: a signature for each secret, by the scheme v1 of Standard Webhooks 1.0.
+ * The value of `webhook-signature`: a signature for each secret, by the scheme v1 of Standard
+ * Webhooks 1.0.
  *
  * @param secrets the secret in use, and the one before while receivers change over.
  */
-export function signatureOf({ id, timestamp, body }: SignedContent, secrets: readonly string[]): string {
+export function signatureOf(
+  { id, timestamp, body }: SignedContent,
+  secrets: readonly string[],
+): string {
   return secrets
-    .map((secret) => createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64'))
+    .map((secret) =>
+      createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64'),
+    )
     .map((signature) => `v1,${signature}`)
     .join(' ')
 }
 
 function keyOf(secret: string): Buffer {
-  return secret.startsWith(KEY_PREFIX) ? Buffer.from(secret.slice(KEY_PREFIX.length), 'base64') : Buffer.from(secret)
+  return secret.startsWith(KEY_PREFIX)
+    ? Buffer.from(secret.slice(KEY_PREFIX.length), 'base64')
+    : Buffer.from(secret)
 }

@@ -78,12 +78,18 @@ declare module 'nodegit' {
       nameToId(repository: Repository, name: string): Promise<Oid>
     }
     readonly Repository: {
-      readonly INIT_FLAG: { readonly BARE: number; readonly NO_REINIT: number; readonly MKPATH: number }
+      readonly INIT_FLAG: {
+        readonly BARE: number
+        readonly NO_REINIT: number
+        readonly MKPATH: number
+      }
       initExt(path: string, options: RepositoryInitOptions): Promise<Repository>
       openBare(path: string): Promise<Repository>
     }
     readonly Revparse: { single(repository: Repository, spec: string): Promise<GitObject> }
-    readonly Signature: { create(name: string, email: string, time: number, offset: number): Signature }
+    readonly Signature: {
+      create(name: string, email: string, time: number, offset: number): Signature
+    }
     readonly Tag: {
       annotationCreate(
         repository: Repository,
@@ -94,7 +100,9 @@ declare module 'nodegit' {
       ): Promise<Oid>
     }
     readonly Tree: { lookup(repository: Repository, id: Oid): Promise<Tree> }
-    readonly Treebuilder: { create(repository: Repository, source: Tree | null): Promise<Treebuilder> }
+    readonly Treebuilder: {
+      create(repository: Repository, source: Tree | null): Promise<Treebuilder>
+    }
   }
   const nodegit: NodeGit
   export default nodegit

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Paths of Git are bytes, and those of the API are text. A component that is UTF-8 is written as it is. Any other is
- * written as Git quotes it (git-config(1), core.quotePath): in quotation marks, with octal escapes, as `"caf\\351.txt"`.
+ * Paths of Git are bytes, and those of the API are text. A component that is UTF-8 is written as it
+ * is. Any other is written as Git quotes it (git-config(1), core.quotePath): in quotation marks,
+ * with octal escapes, as `"caf\\351.txt"`.
  */
 
 const SLASH = 0x2f
@@ -42,8 +43,10 @@ function quoted(component: Buffer): string {
 export function bytesOfQuoted(component: string): Buffer | undefined {
   const inner = QUOTED.exec(component)?.[1]
   if (inner === undefined) return undefined
-  const latin1 = inner.replace(/\\(?:([0-3][0-7]{2})|(["\\]))/g, (_, octal: string | undefined, character: string) =>
-    octal === undefined ? character : String.fromCharCode(Number.parseInt(octal, 8)),
+  const latin1 = inner.replace(
+    /\\(?:([0-3][0-7]{2})|(["\\]))/g,
+    (_, octal: string | undefined, character: string) =>
+      octal === undefined ? character : String.fromCharCode(Number.parseInt(octal, 8)),
   )
   return Buffer.from(latin1, 'latin1')
 }

@@ -2,7 +2,10 @@ import { inspectObjects } from '../objects/objects.ts'
 import { MAX_TEXT_BYTES, readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/** How much content is behind what differs, before and after: what it may cost to look into it. Infinite where that is too much to say. */
+/**
+ * How much content is behind what differs, before and after: what it may cost to look into it.
+ * Infinite where that is too much to say.
+ */
 export interface ChangeSizes {
   /** A file that moved has two. */
   readonly paths: number
@@ -13,7 +16,10 @@ export interface ChangeSizes {
   readonly movableBytes: number
 }
 
-/** A raw record without score (git-diff-tree(1), "Raw output format"). A path that looks like one adds what is in the repository anyway. */
+/**
+ * A raw record without score (git-diff-tree(1), "Raw output format"). A path that looks like one
+ * adds what is in the repository anyway.
+ */
 const RAW_RECORD = /^:[0-7]{6} [0-7]{6} ([0-9a-f]{40}) ([0-9a-f]{40}) ([A-Z])$/
 
 /** More than such a record has. The rest of a path is not looked at. */
@@ -22,7 +28,12 @@ const MAX_RECORD_BYTES = 128
 /** Added up. Beyond, it is too much for everything. */
 const MAX_RECORDS = 100_000
 const TOO_MUCH = Number.POSITIVE_INFINITY
-const IMMENSE: ChangeSizes = { paths: TOO_MUCH, bytes: TOO_MUCH, textBytes: TOO_MUCH, movableBytes: TOO_MUCH }
+const IMMENSE: ChangeSizes = {
+  paths: TOO_MUCH,
+  bytes: TOO_MUCH,
+  textBytes: TOO_MUCH,
+  movableBytes: TOO_MUCH,
+}
 
 /** Prints raw records that `RAW_RECORD` reads. */
 const FORMAT = ['-z', '--raw', '--no-abbrev', '--no-renames']
@@ -33,7 +44,12 @@ const FORMAT = ['-z', '--raw', '--no-abbrev', '--no-renames']
  * @param from, to ids of trees or commits.
  * @throws GitError BUSY, TIMEOUT
  */
-export function measureTrees(repositories: Repositories, id: number, from: string, to: string): Promise<ChangeSizes> {
+export function measureTrees(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+): Promise<ChangeSizes> {
   return repositories.changeSizes.get(`${id} ${from} ${to}`, () =>
     measure(repositories, id, ['diff-tree', '-r', ...FORMAT, from, to]),
   )
@@ -45,20 +61,38 @@ export function measureTrees(repositories: Repositories, id: number, from: strin
  * @param range of commits (gitrevisions(7)), made of ids.
  * @throws GitError BUSY, TIMEOUT
  */
-export function measureCommits(repositories: Repositories, id: number, range: string): Promise<ChangeSizes> {
+export function measureCommits(
+  repositories: Repositories,
+  id: number,
+  range: string,
+): Promise<ChangeSizes> {
   return repositories.changeSizes.get(`${id} log ${range}`, () =>
-    measure(repositories, id, ['log', '--format=', '--no-merges', '--root', ...FORMAT, range, '--']),
+    measure(repositories, id, [
+      'log',
+      '--format=',
+      '--no-merges',
+      '--root',
+      ...FORMAT,
+      range,
+      '--',
+    ]),
   )
 }
 
-async function measure(repositories: Repositories, id: number, args: readonly string[]): Promise<ChangeSizes> {
+async function measure(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+): Promise<ChangeSizes> {
   const records: { readonly from: string; readonly to: string; readonly status: string }[] = []
   for await (const token of splitAtZeros(readGit(repositories, id, args), MAX_RECORD_BYTES)) {
     const [, from = '', to = '', status = ''] = RAW_RECORD.exec(token.toString('latin1')) ?? []
     if (status !== '') records.push({ from, to, status })
     if (records.length > MAX_RECORDS) return IMMENSE
   }
-  const objects = await inspectObjects(repositories, id, [...new Set(records.flatMap(({ from, to }) => [from, to]))])
+  const objects = await inspectObjects(repositories, id, [
+    ...new Set(records.flatMap(({ from, to }) => [from, to])),
+  ])
   const sizes = { paths: records.length, bytes: 0, textBytes: 0, movableBytes: 0 }
   for (const { from, to, status } of records) {
     const [before, after] = [objects.get(from)?.bytes ?? 0, objects.get(to)?.bytes ?? 0]

@@ -53,7 +53,10 @@ export interface DiffOptions {
   readonly window: FileWindow
 }
 
-/** A commit, and the one that it is compared with; undefined for nothing at all, as for a first commit. */
+/**
+ * A commit, and the one that it is compared with; undefined for nothing at all, as for a first
+ * commit.
+ */
 export interface CommitStep {
   readonly id: string
   readonly parentId: string | undefined
@@ -84,16 +87,18 @@ const FIND_SAME = '--find-renames=100%'
 const MAX_BYTES_FOR_ORIGINS = 128 * 1024 * 1024
 
 /**
- * Paths that differ, up to which new files are compared with all others, to see whether they are copies. Beyond, only with those that
- * are gone: a few new files among ten thousand changed ones would have all of these read.
+ * Paths that differ, up to which new files are compared with all others, to see whether they are
+ * copies. Beyond, only with those that are gone: a few new files among ten thousand changed ones
+ * would have all of these read.
  */
 const MAX_PATHS_FOR_COPIES = 1000
 
 /**
- * How two trees differ, by one git-diff-tree(1); files that moved, or were copied, are found by half of their content, as far as
- * `originsIn` has git look.
+ * How two trees differ, by one git-diff-tree(1); files that moved, or were copied, are found by
+ * half of their content, as far as `originsIn` has git look.
  *
- * Without lines it costs a walk through the directories that differ, and reading those files that are new or gone.
+ * Without lines it costs a walk through the directories that differ, and reading those files that
+ * are new or gone.
  *
  * @param from, to ids of trees or commits; `EMPTY_TREE` for nothing.
  * @param reading how long to look.
@@ -107,12 +112,19 @@ export async function diffTrees(
   { lines, window }: DiffOptions,
   reading: Pick<ReadOptions, 'timeoutMs'> = {},
 ): Promise<TreeDiff> {
-  const args = ['diff-tree', ...formatOf(lines), ...(await originsIn(repositories, id, from, to)), from, to]
+  const args = [
+    'diff-tree',
+    ...formatOf(lines),
+    ...(await originsIn(repositories, id, from, to)),
+    from,
+    to,
+  ]
   return readDiff(readGit(repositories, id, args, reading), window)
 }
 
 /**
- * The paths at which two trees differ, whatever came from where: a file that moved is gone at one path and new at another.
+ * The paths at which two trees differ, whatever came from where: a file that moved is gone at one
+ * path and new at another.
  *
  * Costs a walk through the directories that differ, and no look into files.
  *
@@ -125,8 +137,15 @@ export async function diffPaths(
   to: string,
   window: FileWindow,
 ): Promise<TreeDiff> {
-  const chunks = readGit(repositories, id, ['diff-tree', ...formatOf(false), '--no-renames', from, to])
-  // Rules are patterns of names: quoting a name that is not UTF-8 would take it out of the reach of `*.bin`.
+  const chunks = readGit(repositories, id, [
+    'diff-tree',
+    ...formatOf(false),
+    '--no-renames',
+    from,
+    to,
+  ])
+  // Rules are patterns of names: quoting a name that is not UTF-8 would take it out of the reach of
+  // `*.bin`.
   return readDiff(chunks, window, (path) => path.toString())
 }
 
@@ -136,8 +155,8 @@ const COUNT_TIMEOUT_MS = 5_000
 /**
  * How much two trees differ; undefined where that takes too long to find out.
  *
- * Costs reading every changed file. The latest answers are kept, that there is none too: who asked once more would wait as long for
- * as little.
+ * Costs reading every changed file. The latest answers are kept, that there is none too: who asked
+ * once more would wait as long for as little.
  *
  * @throws GitError BUSY
  */
@@ -151,7 +170,14 @@ export function countChanges(
     const options = { lines: true, window: { offset: 0, limit: 0 } }
     const reading = { timeoutMs: COUNT_TIMEOUT_MS }
     try {
-      const { totalFiles, additions, deletions } = await diffTrees(repositories, id, from, to, options, reading)
+      const { totalFiles, additions, deletions } = await diffTrees(
+        repositories,
+        id,
+        from,
+        to,
+        options,
+        reading,
+      )
       return { totalFiles, additions, deletions }
     } catch (error) {
       if (error instanceof GitError && error.kind === 'TIMEOUT') return undefined
@@ -161,19 +187,27 @@ export function countChanges(
 }
 
 /**
- * What has git look for the origins of files in a difference: the same options for all of it, and for each part. By their content, as
- * far as it is bearable to look into that; files that have moved as they are, always.
+ * What has git look for the origins of files in a difference: the same options for all of it, and
+ * for each part. By their content, as far as it is bearable to look into that; files that have
+ * moved as they are, always.
  *
  * @throws GitError BUSY, TIMEOUT
  */
-export async function originsIn(repositories: Repositories, id: number, from: string, to: string): Promise<string[]> {
+export async function originsIn(
+  repositories: Repositories,
+  id: number,
+  from: string,
+  to: string,
+): Promise<string[]> {
   const { paths, bytes, movableBytes } = await measureTrees(repositories, id, from, to)
-  if (paths <= MAX_PATHS_FOR_COPIES && bytes <= MAX_BYTES_FOR_ORIGINS) return [FIND_RENAMES, FIND_COPIES]
+  if (paths <= MAX_PATHS_FOR_COPIES && bytes <= MAX_BYTES_FOR_ORIGINS)
+    return [FIND_RENAMES, FIND_COPIES]
   return [movableBytes <= MAX_BYTES_FOR_ORIGINS ? FIND_RENAMES : FIND_SAME]
 }
 
 /**
- * What commits change, by one git-diff-tree(1) for all of them. Files that moved are gone at one path and new at another.
+ * What commits change, by one git-diff-tree(1) for all of them. Files that moved are gone at one
+ * path and new at another.
  *
  * @returns the differences by id of the commit.
  * @throws GitError BUSY, TIMEOUT
@@ -185,11 +219,17 @@ export async function diffCommits(
   { lines, window }: DiffOptions,
 ): Promise<ReadonlyMap<string, TreeDiff>> {
   const diffs = new Map(steps.map((step) => [step.id, new DiffReader(window)]))
-  // Parents that are named stand in for the real ones; a first commit has none and is shown because of `--root`.
-  const input = steps.map((step) => `${step.id}${step.parentId === undefined ? '' : ` ${step.parentId}`}\n`).join('')
+  // Parents that are named stand in for the real ones; a first commit has none and is shown because
+  // of `--root`.
+  const input = steps
+    .map((step) => `${step.id}${step.parentId === undefined ? '' : ` ${step.parentId}`}\n`)
+    .join('')
   const args = ['diff-tree', '--stdin', '--root', '--always', ...formatOf(lines), '--no-renames']
   let diff: DiffReader | undefined
-  for await (const token of splitAtZeros(readGit(repositories, id, args, { input }), MAX_PATH_BYTES)) {
+  for await (const token of splitAtZeros(
+    readGit(repositories, id, args, { input }),
+    MAX_PATH_BYTES,
+  )) {
     const text = token.length === 40 && !diff?.expectsPath ? token.toString('latin1') : ''
     if (isObjectId(text)) diff = diffs.get(text)
     else diff?.take(token)
@@ -211,9 +251,17 @@ async function readDiff(
   return diff.result()
 }
 
-const KINDS: Readonly<Record<string, ChangeKind>> = { A: 'added', D: 'deleted', R: 'renamed', C: 'copied' }
+const KINDS: Readonly<Record<string, ChangeKind>> = {
+  A: 'added',
+  D: 'deleted',
+  R: 'renamed',
+  C: 'copied',
+}
 
-/** Lines added and removed, `-` for binary files, and a path, which is empty where two follow (git-diff(1), --numstat). */
+/**
+ * Lines added and removed, `-` for binary files, and a path, which is empty where two follow
+ * (git-diff(1), --numstat).
+ */
 const COUNTS = /^([0-9]+|-)\t([0-9]+|-)\t/
 
 /** A record whose paths come. */
@@ -223,7 +271,10 @@ interface OpenRecord {
   readonly close: (paths: readonly string[]) => void
 }
 
-/** Puts one diff together from the output of `--raw --numstat -z`: all raw records, then counts for most of them. */
+/**
+ * Puts one diff together from the output of `--raw --numstat -z`: all raw records, then counts for
+ * most of them.
+ */
 class DiffReader {
   readonly #pathText: (path: Buffer) => string
   readonly #files: ChangedFile[] = []
@@ -270,7 +321,10 @@ class DiffReader {
     close(paths)
   }
 
-  /** `oldMode newMode oldId newId status`; old and new path follow where the status is R or C, and one path else. */
+  /**
+   * `oldMode newMode oldId newId status`; old and new path follow where the status is R or C, and
+   * one path else.
+   */
   #takeHeader(text: string): void {
     const [oldMode = '', newMode = '', oldId = '', newId = '', status = ''] = text.split(' ')
     const kind = KINDS[status.charAt(0)] ?? 'modified'
@@ -322,7 +376,8 @@ class DiffReader {
     this.#deletions += deletions
     const place = this.#places.get(path)
     const file = place === undefined ? undefined : this.#files[place]
-    if (file && place !== undefined) this.#files[place] = { ...file, additions, deletions, isBinary }
+    if (file && place !== undefined)
+      this.#files[place] = { ...file, additions, deletions, isBinary }
   }
 }
 

@@ -8,7 +8,9 @@ export interface LinePlace {
   readonly line: number
 }
 
-/** Lines shown: the one that was asked for and those in front of it, as compatible systems have it. */
+/**
+ * Lines shown: the one that was asked for and those in front of it, as compatible systems have it.
+ */
 const MAX_LINES = 4
 
 /** Of a character in UTF-8. */
@@ -18,7 +20,8 @@ const MAX_CHARACTER_BYTES = 4
 export const HUNK_HEADER = /^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@/
 
 /**
- * The end of the hunk that leads to a line, with a header of its own: what a remark about the line is shown under.
+ * The end of the hunk that leads to a line, with a header of its own: what a remark about the line
+ * is shown under.
  *
  * @param maxCharacters kept of a line.
  * @returns undefined when no hunk has the line, as for files that are binary.
@@ -32,7 +35,10 @@ export async function findHunk(
   maxCharacters: number,
 ): Promise<string | undefined> {
   const hunk = new HunkTail()
-  const options = { contextLines: CONTEXT_LINES, maxLineBytes: 1 + maxCharacters * MAX_CHARACTER_BYTES }
+  const options = {
+    contextLines: CONTEXT_LINES,
+    maxLineBytes: 1 + maxCharacters * MAX_CHARACTER_BYTES,
+  }
   let isFound = false
   await diffPairs(repositories, id, [pair], options, (_, line) => {
     hunk.take(line)

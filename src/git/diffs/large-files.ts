@@ -20,8 +20,9 @@ const SHOWN_ID_CHARACTERS = 7
 const REPLACEMENT = '\ufffd'
 
 /**
- * The files of a difference that git must not show: it reads a file that is new, gone or of another type as a whole, to say only that
- * it is binary (`builtin_diff` in diff.c of Git 2.39). Two regular files it compares by their sizes first.
+ * The files of a difference that git must not show: it reads a file that is new, gone or of another
+ * type as a whole, to say only that it is binary (`builtin_diff` in diff.c of Git 2.39). Two
+ * regular files it compares by their sizes first.
  *
  * @param from, to ids of trees or commits.
  * @throws GitError BUSY, TIMEOUT; TOO_LARGE when there are too many of them.
@@ -34,7 +35,9 @@ export async function largeFiles(
 ): Promise<readonly ChangedFile[]> {
   const window = { offset: 0, limit: MAX_FILES }
   const { files } = await diffTrees(repositories, id, from, to, { lines: false, window })
-  const suspects = files.filter(({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)))
+  const suspects = files.filter(
+    ({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)),
+  )
   const ids = new Set(suspects.flatMap(({ oldId, newId }) => [oldId, newId]))
   const objects = await inspectObjects(repositories, id, [...ids])
   const isLarge = (objectId: string) => (objects.get(objectId)?.bytes ?? 0) > MAX_TEXT_BYTES
@@ -54,8 +57,24 @@ export function isRegular(mode: number): boolean {
 /** What git says about a file that is binary (git-diff(1), "Generating patch text with -p"). */
 export function binaryNotice({ path, oldMode, newMode, oldId, newId }: ChangedFile): string {
   const [before, after] = [quoted(`a/${path}`), quoted(`b/${path}`)]
-  const deleted = notice(before, after, `deleted file mode ${oldMode.toString(8)}`, oldId, ZEROS, before, NOTHING)
-  const added = notice(before, after, `new file mode ${newMode.toString(8)}`, ZEROS, newId, NOTHING, after)
+  const deleted = notice(
+    before,
+    after,
+    `deleted file mode ${oldMode.toString(8)}`,
+    oldId,
+    ZEROS,
+    before,
+    NOTHING,
+  )
+  const added = notice(
+    before,
+    after,
+    `new file mode ${newMode.toString(8)}`,
+    ZEROS,
+    newId,
+    NOTHING,
+    after,
+  )
   return `${oldMode === 0 ? '' : deleted}${newMode === 0 ? '' : added}`
 }
 
@@ -87,12 +106,17 @@ const ESCAPES: Readonly<Record<number, string>> = {
   92: '\\\\',
 }
 
-/** A path as git shows it: what has unusual bytes is quoted as in C (git-config(1), `core.quotePath`). */
+/**
+ * A path as git shows it: what has unusual bytes is quoted as in C (git-config(1),
+ * `core.quotePath`).
+ */
 function quoted(path: string): string {
   if (/^[ !#-[\]-~]*$/.test(path)) return path
   const escaped = [...Buffer.from(path)].map((byte) => {
     const isPlain = byte >= 0x20 && byte < 0x7f && ESCAPES[byte] === undefined
-    return isPlain ? String.fromCharCode(byte) : (ESCAPES[byte] ?? `\\${byte.toString(8).padStart(3, '0')}`)
+    return isPlain
+      ? String.fromCharCode(byte)
+      : (ESCAPES[byte] ?? `\\${byte.toString(8).padStart(3, '0')}`)
   })
   return `"${escaped.join('')}"`
 }

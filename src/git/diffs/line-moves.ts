@@ -12,8 +12,8 @@ export interface FollowedFile {
 /**
  * Where lines of files are after others have changed around them.
  *
- * @returns for each file the numbers that its lines have now, by those that they had; those that were changed themselves are left out.
- *   What is binary has no lines that could move.
+ * @returns for each file the numbers that its lines have now, by those that they had; those that
+ *   were changed themselves are left out. What is binary has no lines that could move.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function followLines(
@@ -32,7 +32,10 @@ export async function followLines(
   return followers.map((follower) => follower.finish())
 }
 
-/** Follows lines of one file through the headers of the hunks of a difference without context, as they come. */
+/**
+ * Follows lines of one file through the headers of the hunks of a difference without context, as
+ * they come.
+ */
 class LineFollower {
   /** Those that no hunk so far is behind of, in their order. */
   #open: number[]

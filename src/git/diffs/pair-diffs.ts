@@ -24,8 +24,8 @@ export interface PairDiffOptions {
 }
 
 /**
- * Takes the lines of the hunks of a pair: headers, which begin with `@@`, and lines that begin with a space, `+`, `-` or `\`
- * (git-diff(1), "Generating patch text").
+ * Takes the lines of the hunks of a pair: headers, which begin with `@@`, and lines that begin with
+ * a space, `+`, `-` or `\` (git-diff(1), "Generating patch text").
  *
  * @param pair its index.
  * @returns whether to go on.
@@ -50,7 +50,10 @@ const LINE_SIGNS: ReadonlySet<number> = new Set([PLUS, MINUS, SPACE])
 
 const LETTER_D = 0x64
 
-/** Begins what there is about a pair, once or, where it is of another type afterwards, twice. Names are ours. */
+/**
+ * Begins what there is about a pair, once or, where it is of another type afterwards, twice. Names
+ * are ours.
+ */
 const PAIR_HEADER = /^diff --git a\/([0-9]+) /
 
 /** Such a header is read to its end. */
@@ -60,11 +63,12 @@ const MIN_LINE_BYTES = 128
 const NAME_DIGITS = 6
 
 /**
- * Compares pairs of files by one git-diff-tree(1). Binary files, those of more than `MAX_TEXT_BYTES`, and those that differ in nothing
- * but their modes, have no hunks.
+ * Compares pairs of files by one git-diff-tree(1). Binary files, those of more than
+ * `MAX_TEXT_BYTES`, and those that differ in nothing but their modes, have no hunks.
  *
- * It compares these files and no others: two trees of nothing else are made for it, in a folder that is gone afterwards. So what came
- * from where in a larger difference stays as it was found there, and costs nothing once more.
+ * It compares these files and no others: two trees of nothing else are made for it, in a folder
+ * that is gone afterwards. So what came from where in a larger difference stays as it was found
+ * there, and costs nothing once more.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -79,10 +83,23 @@ export async function diffPairs(
   if (large.size === pairs.length) return
   const quarantine = scratchPath(repositories)
   try {
-    const before = await storeTree(quarantine, pairs, large, ({ oldMode, oldId }) => ({ mode: oldMode, id: oldId }))
-    const after = await storeTree(quarantine, pairs, large, ({ newMode, newId }) => ({ mode: newMode, id: newId }))
-    const whitespace = ignoredWhitespace === undefined ? [] : [WHITESPACE_OPTIONS[ignoredWhitespace]]
-    const format = ['--patch', `--unified=${contextLines}`, '--no-renames', '--no-ext-diff', '--no-textconv']
+    const before = await storeTree(quarantine, pairs, large, ({ oldMode, oldId }) => ({
+      mode: oldMode,
+      id: oldId,
+    }))
+    const after = await storeTree(quarantine, pairs, large, ({ newMode, newId }) => ({
+      mode: newMode,
+      id: newId,
+    }))
+    const whitespace =
+      ignoredWhitespace === undefined ? [] : [WHITESPACE_OPTIONS[ignoredWhitespace]]
+    const format = [
+      '--patch',
+      `--unified=${contextLines}`,
+      '--no-renames',
+      '--no-ext-diff',
+      '--no-textconv',
+    ]
     const args = ['diff-tree', ...format, ...whitespace, before, after]
     await visitHunks(readGit(repositories, id, args, { quarantine }), maxLineBytes, visit)
   } finally {
@@ -91,15 +108,18 @@ export async function diffPairs(
 }
 
 /**
- * Those of some pairs that git must not see: it reads a file that is new, gone or of another type as a whole, to say only that it is
- * binary (`builtin_diff` in diff.c of Git 2.39). Two regular files it compares by their sizes first.
+ * Those of some pairs that git must not see: it reads a file that is new, gone or of another type
+ * as a whole, to say only that it is binary (`builtin_diff` in diff.c of Git 2.39). Two regular
+ * files it compares by their sizes first.
  */
 async function largePairs(
   repositories: Repositories,
   id: number,
   pairs: readonly FilePair[],
 ): Promise<ReadonlySet<FilePair>> {
-  const suspects = pairs.filter(({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)))
+  const suspects = pairs.filter(
+    ({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)),
+  )
   const ids = suspects.flatMap(({ oldMode, oldId, newMode, newId }) => [
     ...(oldMode === 0 ? [] : [oldId]),
     ...(newMode === 0 ? [] : [newId]),
@@ -109,7 +129,11 @@ async function largePairs(
   return new Set(suspects.filter(({ oldId, newId }) => isLarge(oldId) || isLarge(newId)))
 }
 
-async function visitHunks(chunks: AsyncIterable<Buffer>, maxLineBytes: number, visit: HunkVisitor): Promise<void> {
+async function visitHunks(
+  chunks: AsyncIterable<Buffer>,
+  maxLineBytes: number,
+  visit: HunkVisitor,
+): Promise<void> {
   const split = lineSplitter(Math.max(maxLineBytes, MIN_LINE_BYTES))
   let pair = -1
   let isInHunk = false
@@ -138,7 +162,8 @@ export interface LineCounts {
 /**
  * Counts the lines in which pairs of files differ.
  *
- * @param maxLines of the hunks of a pair, unchanged ones too; what comes behind them is not counted.
+ * @param maxLines of the hunks of a pair, unchanged ones too; what comes behind them is not
+ *   counted.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function countLines(
@@ -165,7 +190,10 @@ export async function countLines(
   return counts.map(({ additions, deletions, differs }) => ({ additions, deletions, differs }))
 }
 
-/** Stores a tree of one side of some pairs as a loose object, without those that are too large, and returns its id. */
+/**
+ * Stores a tree of one side of some pairs as a loose object, without those that are too large, and
+ * returns its id.
+ */
 async function storeTree(
   folder: string,
   pairs: readonly FilePair[],

@@ -6,8 +6,8 @@ import { originsIn } from './diff.ts'
 import { binaryNotice, largeFiles } from './large-files.ts'
 
 /**
- * Content, before and after, that goes into one text: git holds a binary file as a whole, both sides of it, packed and not packed.
- * Who needs more has git fetch the commits.
+ * Content, before and after, that goes into one text: git holds a binary file as a whole, both
+ * sides of it, packed and not packed. Who needs more has git fetch the commits.
  */
 const MAX_CONTENT_BYTES = 128 * 1024 * 1024
 
@@ -17,9 +17,8 @@ const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color']
 /**
  * How two trees differ, as text for people and for git-apply(1), as fast as it is taken.
  *
- * @param from, to ids of trees or commits.
- * A file of more than `MAX_TEXT_BYTES` counts as binary. One that is new or gone is told of behind all others: Git would read it as a
- * whole to say so.
+ * @param from, to ids of trees or commits. A file of more than `MAX_TEXT_BYTES` counts as binary.
+ *   One that is new or gone is told of behind all others: Git would read it as a whole to say so.
  *
  * @param binary whether to include the content of binary files, which git-apply(1) needs.
  * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY, TOO_LARGE; the last of them before the first byte.
@@ -48,8 +47,8 @@ export async function* streamDiff(
 }
 
 /**
- * The commits behind one commit up to another one, oldest first, as mails for git-am(1), as fast as they are taken. Merges are left
- * out, and binary files are whole, as git-format-patch(1) has it.
+ * The commits behind one commit up to another one, oldest first, as mails for git-am(1), as fast as
+ * they are taken. Merges are left out, and binary files are whole, as git-format-patch(1) has it.
  *
  * @param from id of a commit; undefined for all from the first.
  * @throws GitError BUSY, TIMEOUT, TOO_LARGE; the last of them before the first byte.
@@ -70,5 +69,6 @@ export async function* streamPatch(
 
 /** @throws GitError TOO_LARGE */
 function checkContent(bytes: number): void {
-  if (bytes > MAX_CONTENT_BYTES) throw new GitError('TOO_LARGE', `${bytes} bytes are too much for a text`)
+  if (bytes > MAX_CONTENT_BYTES)
+    throw new GitError('TOO_LARGE', `${bytes} bytes are too much for a text`)
 }

@@ -8,11 +8,16 @@ export interface Author {
   readonly email: string
 }
 
-/** Whoever is named by some commits, each once by the address, in the order of their first commits. */
+/**
+ * Whoever is named by some commits, each once by the address, in the order of their first commits.
+ */
 export interface Credits {
   /** Who has written them. */
   readonly authors: readonly Author[]
-  /** Who else had a part in them, as their `Co-authored-by` trailers say (git-interpret-trailers(1)). */
+  /**
+   * Who else had a part in them, as their `Co-authored-by` trailers say
+   * (git-interpret-trailers(1)).
+   */
   readonly coAuthors: readonly Author[]
 }
 
@@ -22,7 +27,9 @@ const MAX_AUTHORS_BYTES = 16 * 1024
 /** Commits that are looked at: more of them have no more authors than anybody reads. */
 const MAX_COMMITS = 10_000
 
-/** Between a name and an address, in neither of which Git leaves it (ident.c), and between trailers. */
+/**
+ * Between a name and an address, in neither of which Git leaves it (ident.c), and between trailers.
+ */
 const SEPARATOR = '\n'
 
 /** A name, then an address, as a trailer has them. */
@@ -44,8 +51,16 @@ export async function listAuthors(
   without: string,
   maxAuthors: number,
 ): Promise<Credits> {
-  if (!isObjectId(from) || !isObjectId(without)) throw new Error(`no ids of commits: ${from}, ${without}`)
-  const range = [`--max-count=${MAX_COMMITS}`, '--no-merges', '--reverse', from, `^${without}`, '--']
+  if (!isObjectId(from) || !isObjectId(without))
+    throw new Error(`no ids of commits: ${from}, ${without}`)
+  const range = [
+    `--max-count=${MAX_COMMITS}`,
+    '--no-merges',
+    '--reverse',
+    from,
+    `^${without}`,
+    '--',
+  ]
   const args = ['log', '-z', '--no-mailmap', `--format=${FORMAT}`, ...range]
   const authors = new Map<string, Author>()
   const coAuthors = new Map<string, Author>()

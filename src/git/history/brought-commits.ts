@@ -16,7 +16,8 @@ export async function listBrought(
   without: string,
   maxCommits: number,
 ): Promise<string[]> {
-  if (![...tips, without].every(isObjectId)) throw new Error(`no ids of commits: ${tips.join(', ')}, ${without}`)
+  if (![...tips, without].every(isObjectId))
+    throw new Error(`no ids of commits: ${tips.join(', ')}, ${without}`)
   const args = ['rev-list', `--max-count=${maxCommits}`, ...tips, `^${without}`, '--']
   return (await textOf(readGit(repositories, id, args))).split('\n').slice(0, -1)
 }

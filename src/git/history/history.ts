@@ -37,7 +37,8 @@ const MAX_RECORD_BYTES = 64 * 1024
 /**
  * The ids of some commits of a history, newest first.
  *
- * Costs a walk over those in front of them and no more, except with `path`, where it goes on until enough commits change that.
+ * Costs a walk over those in front of them and no more, except with `path`, where it goes on until
+ * enough commits change that.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -57,12 +58,17 @@ export async function listHistory(
 /**
  * How many commits a history has.
  *
- * Costs a walk over all of them: for 50,000 commits 0.07 s where there is a commit-graph and 0.4 s where there is none, with `path` 0.4
- * and 2 s. The answer for a commit stays true for ever, so the latest answers are kept.
+ * Costs a walk over all of them: for 50,000 commits 0.07 s where there is a commit-graph and 0.4 s
+ * where there is none, with `path` 0.4 and 2 s. The answer for a commit stays true for ever, so the
+ * latest answers are kept.
  *
  * @throws GitError BUSY, TIMEOUT
  */
-export function countHistory(repositories: Repositories, id: number, history: History): Promise<number> {
+export function countHistory(
+  repositories: Repositories,
+  id: number,
+  history: History,
+): Promise<number> {
   const args = ['rev-list', '--count', ...argumentsOf(history)]
   return repositories.counts.get(`${id} ${args.join(' ')}`, async () =>
     Number(await textOf(readGit(repositories, id, args, sourcesOf(history)))),
@@ -70,8 +76,8 @@ export function countHistory(repositories: Repositories, id: number, history: Hi
 }
 
 /**
- * The best commit that leads to both of two commits, the first that git-merge-base(1) names where several are as good; undefined when
- * none leads to both.
+ * The best commit that leads to both of two commits, the first that git-merge-base(1) names where
+ * several are as good; undefined when none leads to both.
  *
  * The answer stays true for ever, so the latest ones are kept.
  *
@@ -88,7 +94,8 @@ export function findMergeBase(
   return repositories.mergeBases.get(`${id} ${one} ${other}`, async () => {
     const sole = await soleMergeBase(repositories, id, one, other)
     if (sole !== undefined) return sole ?? undefined
-    // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike git-merge-base(1) it is content with none.
+    // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike
+    // git-merge-base(1) it is content with none.
     const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
     return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
   })
@@ -131,8 +138,8 @@ export async function readCommits(
 }
 
 /**
- * The commits that refs hold, by the names of the refs, in one look at both; refs that do not exist, or hold something else, are left
- * out.
+ * The commits that refs hold, by the names of the refs, in one look at both; refs that do not
+ * exist, or hold something else, are left out.
  *
  * @param names in full, of refs that are there or were.
  * @throws GitError BUSY, TIMEOUT
@@ -155,12 +162,14 @@ export async function readRefCommits(
 export type LastChanges = ReadonlyMap<string, string>
 
 /**
- * Finds the last commits that changed the entries of a directory; entries whose commit is too far back are left out.
+ * Finds the last commits that changed the entries of a directory; entries whose commit is too far
+ * back are left out.
  *
- * One walk for all of them, from the newest commit on, until each is found or time is up: an entry is as the first commit made it in
- * which it differs from all parents, provided that the commit gave it the object that it has now. (Another branch may have given it
- * another one, and lost it in a merge.) The latest answers are kept, those that are incomplete too: who asked once more would wait
- * as long for as little.
+ * One walk for all of them, from the newest commit on, until each is found or time is up: an entry
+ * is as the first commit made it in which it differs from all parents, provided that the commit
+ * gave it the object that it has now. (Another branch may have given it another one, and lost it in
+ * a merge.) The latest answers are kept, those that are incomplete too: who asked once more would
+ * wait as long for as little.
  *
  * @param directory as `treePath` gives it.
  * @param entries of that directory in that commit, with their paths from the top.
@@ -177,7 +186,12 @@ export function lastChanges(
     const missing = new Map(entries.map((entry) => [entry.path, entry.id]))
     const found = new Map<string, string>()
     try {
-      for await (const { commitId: changedBy, path, objectId } of walkChanges(repositories, id, commitId, directory)) {
+      for await (const { commitId: changedBy, path, objectId } of walkChanges(
+        repositories,
+        id,
+        commitId,
+        directory,
+      )) {
         if (missing.get(path) !== objectId) continue
         missing.delete(path)
         found.set(path, changedBy)
@@ -202,8 +216,9 @@ interface Change {
 const MARK = '\x01'
 
 /**
- * Goes through what commits differ in from all of their parents, newest first: a record of a colon for each parent, modes, ids and
- * letters, of which the last id is that of the commit itself; then a path (git-diff-tree(1), "Raw output format").
+ * Goes through what commits differ in from all of their parents, newest first: a record of a colon
+ * for each parent, modes, ids and letters, of which the last id is that of the commit itself; then
+ * a path (git-diff-tree(1), "Raw output format").
  */
 async function* walkChanges(
   repositories: Repositories,

@@ -9,10 +9,16 @@ export interface CommitPlace {
   readonly time: number
 }
 
-/** Commits gone through. Where two branches have grown apart further than that, a process takes less. */
+/**
+ * Commits gone through. Where two branches have grown apart further than that, a process takes
+ * less.
+ */
 const MAX_WALKED = 2_000
 
-/** Commits of them that are read, and not known from the last time: those that are read stay known for the next. */
+/**
+ * Commits of them that are read, and not known from the last time: those that are read stay known
+ * for the next.
+ */
 const MAX_READ = 60
 
 /** Leads to the commit: the one, the other, or something that both lead to. */
@@ -22,15 +28,18 @@ const BOTH = ONE | OTHER
 const COVERED = 4
 
 /**
- * The one commit that leads to both of two commits and that all others lead to that do, too, without a process.
+ * The one commit that leads to both of two commits and that all others lead to that do, too,
+ * without a process.
  *
- * As Git walks (`paint_down_to_common` in commit-reach.c), from both at once, latest first, until nothing is left but what leads
- * to both anyway. Nothing depends on that order but how soon it ends. Whatever is as good as any other is among what is found: on the
- * way to it from either side is nothing that both lead to, and so nothing that would keep from going on. So one that is found
+ * As Git walks (`paint_down_to_common` in commit-reach.c), from both at once, latest first, until
+ * nothing is left but what leads to both anyway. Nothing depends on that order but how soon it
+ * ends. Whatever is as good as any other is among what is found: on the way to it from either side
+ * is nothing that both lead to, and so nothing that would keep from going on. So one that is found
  * alone is the best.
  *
  * @param one, other ids of commits that are in the repository.
- * @returns null when there is none; undefined when there may be several, or it takes too long: then it is for Git to say.
+ * @returns null when there is none; undefined when there may be several, or it takes too long: then
+ *   it is for Git to say.
  * @throws GitError NOT_FOUND when one of the commits is not there.
  */
 export async function soleMergeBase(
@@ -86,7 +95,11 @@ function enqueue<T extends { readonly place: CommitPlace }>(queue: T[], item: T)
   queue.splice(start, 0, item)
 }
 
-async function readPlace(repositories: Repositories, id: number, commitId: string): Promise<CommitPlace> {
+async function readPlace(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<CommitPlace> {
   const commit = await readCommit(repositories, id, commitId)
   if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${commitId}`)
   return { parentIds: commit.parentIds, time: commit.committer.time }

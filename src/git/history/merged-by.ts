@@ -2,12 +2,16 @@ import { isObjectId } from '../objects/objects.ts'
 import { readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/** Commits of a push that are looked at. A push of more than that merges nothing that anybody waits for. */
+/**
+ * Commits of a push that are looked at. A push of more than that merges nothing that anybody waits
+ * for.
+ */
 const MAX_COMMITS = 20_000
 
 /**
- * For each commit that is new on a branch the one by which it came there: the first of those that the branch itself has been at, each
- * the first parent of the next, that leads to it. For a commit that the branch has been at that is itself.
+ * For each commit that is new on a branch the one by which it came there: the first of those that
+ * the branch itself has been at, each the first parent of the next, that leads to it. For a commit
+ * that the branch has been at that is itself.
  *
  * @param from, to ids of the commits in full that the branch was and is at.
  * @throws GitError BUSY, TIMEOUT

@@ -18,7 +18,8 @@ export type MoveReading = Pick<ReadOptions, 'quarantine' | 'timeoutMs'>
 const MAX_PATH_BYTES = 64 * 1024
 
 /**
- * Whether a move loses commits: whether its branch is at something that does not lead to where it is to be.
+ * Whether a move loses commits: whether its branch is at something that does not lead to where it
+ * is to be.
  *
  * @throws GitError NOT_FOUND when one end of it is no commit; BUSY, TIMEOUT
  */
@@ -33,8 +34,9 @@ export async function losesCommits(
 }
 
 /**
- * The ids of the commits that a move brings to its branch, newest first; to a new branch those that no branch has. Where commits are
- * dated long before those that they follow there may be more of them, that the branch has already, and never fewer.
+ * The ids of the commits that a move brings to its branch, newest first; to a new branch those that
+ * no branch has. Where commits are dated long before those that they follow there may be more of
+ * them, that the branch has already, and never fewer.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -54,9 +56,10 @@ export async function* listNewCommits(
 }
 
 /**
- * The paths that a move changes: those in which it leaves the branch another than it was, and those in which any of the commits that
- * it brings differs from its parents, a merge from all of them, although a later one may undo that. Of a file that is renamed both
- * paths. A path may come more than once; bytes that are not UTF-8 are U+FFFD.
+ * The paths that a move changes: those in which it leaves the branch another than it was, and those
+ * in which any of the commits that it brings differs from its parents, a merge from all of them,
+ * although a later one may undo that. Of a file that is renamed both paths. A path may come more
+ * than once; bytes that are not UTF-8 are U+FFFD.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -72,7 +75,10 @@ export async function* listChangedPaths(
     ['log', ...names, '--format=', '-c', '--root', ...rangeOf(move), '--'],
   ]
   for (const args of commands) {
-    for await (const path of splitAtZeros(readGit(repositories, id, args, reading), MAX_PATH_BYTES)) {
+    for await (const path of splitAtZeros(
+      readGit(repositories, id, args, reading),
+      MAX_PATH_BYTES,
+    )) {
       if (path.length > 0) yield path.toString()
     }
   }

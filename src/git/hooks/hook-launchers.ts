@@ -39,9 +39,10 @@ const MAX_TEMPORARY_BYTES = 64 * 1024 * 1024
 const NICE = ['nice', '-n', '10']
 
 /**
- * A process may not have more than these, by prlimit(1): no core files, which are copies of memory; files and memory as Git needs
- * them for repositories of some size. The last is by what is written to (RLIMIT_DATA), since runtimes reserve addresses by the
- * terabyte. Time of the processor is for what outlives a server that was killed.
+ * A process may not have more than these, by prlimit(1): no core files, which are copies of memory;
+ * files and memory as Git needs them for repositories of some size. The last is by what is written
+ * to (RLIMIT_DATA), since runtimes reserve addresses by the terabyte. Time of the processor is for
+ * what outlives a server that was killed.
  */
 function limits({ timeoutMs }: HookPlace, ...more: string[]): string[] {
   const cpuSeconds = Math.ceil(timeoutMs / 1000) + 1
@@ -56,13 +57,21 @@ function limits({ timeoutMs }: HookPlace, ...more: string[]): string[] {
   ]
 }
 
-/** Both outputs as one, as Git has it for hooks; what goes wrong before goes to the standard error of the launcher. */
+/**
+ * Both outputs as one, as Git has it for hooks; what goes wrong before goes to the standard error
+ * of the launcher.
+ */
 const ONE_OUTPUT = ['sh', '-c', 'exec "$@" 2>&1', 'hook']
 
-/** Folders of the system that are links on some machines: into `/usr`, where that has taken them in. */
+/**
+ * Folders of the system that are links on some machines: into `/usr`, where that has taken them in.
+ */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64']
 
-/** What programs need of the configuration of the machine to start at all, and to tell names and times. */
+/**
+ * What programs need of the configuration of the machine to start at all, and to tell names and
+ * times.
+ */
 const SYSTEM_FILES = [
   '/etc/alternatives',
   '/etc/group',
@@ -77,9 +86,10 @@ const REPOSITORY = '/repository.git'
 const SCRIPTS = '/hook'
 
 /**
- * bwrap(1): the programs of the machine and the repository, both read-only, are all there is. Not even objects under review can be
- * added to: Git takes over whatever it finds beside them, and follows symbolic links to any file of the server to do so
- * (tmp-objdir.c of Git). No network, no processes but its own, which end with it; no privileges, and no way to new ones.
+ * bwrap(1): the programs of the machine and the repository, both read-only, are all there is. Not
+ * even objects under review can be added to: Git takes over whatever it finds beside them, and
+ * follows symbolic links to any file of the server to do so (tmp-objdir.c of Git). No network, no
+ * processes but its own, which end with it; no privileges, and no way to new ones.
  *
  * @param moreLimits for prlimit(1).
  */
@@ -123,10 +133,15 @@ function bubblewrap(namespaces: readonly string[], ...moreLimits: string[]): Hoo
 
 function systemFolder(path: string): string[] {
   if (!existsSync(path)) return []
-  return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path]
+  return lstatSync(path).isSymbolicLink()
+    ? ['--symlink', readlinkSync(path), path]
+    : ['--ro-bind', path, path]
 }
 
-/** Nothing but limits. The script ends with the server, and gets no privileges by programs that give some. */
+/**
+ * Nothing but limits. The script ends with the server, and gets no privileges by programs that give
+ * some.
+ */
 const PLAIN: HookLauncher = {
   kind: 'plain',
   launch(place) {
@@ -150,13 +165,22 @@ const PLAIN: HookLauncher = {
 export const LAUNCHERS: readonly HookLauncher[] = [
   bubblewrap(
     [
-      ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
+      ...[
+        '--unshare-user',
+        '--unshare-ipc',
+        '--unshare-pid',
+        '--unshare-net',
+        '--unshare-uts',
+        '--unshare-cgroup-try',
+      ],
       '--disable-userns',
     ],
-    // Processes are counted by user: where the sandbox has users of its own, those of the server do not count.
+    // Processes are counted by user: where the sandbox has users of its own, those of the server do
+    // not count.
     '--nproc=256',
   ),
-  // Before 0.8 it could not keep scripts from nesting namespaces; where it is setuid, it may have to do without that of users.
+  // Before 0.8 it could not keep scripts from nesting namespaces; where it is setuid, it may have
+  // to do without that of users.
   bubblewrap(['--unshare-all']),
   PLAIN,
 ]

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Processes of hooks, as /proc tells of them (proc(5)). Where there is none, there are no processes. */
+/**
+ * Processes of hooks, as /proc tells of them (proc(5)). Where there is none, there are no
+ * processes.
+ */
 
 /** Rounds of looking for what is left. Each finds what has been started during the one before. */
 const MAX_SWEEPS = 20
@@ -14,8 +17,9 @@ export function countTasks(): number {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Descriptors beside the first three that children of this process inherit: those that it was started with, and that the runtime has
- * not found. Everything that it opens itself is closed on exec(3).
+ * Descriptors beside the first three that children of this process inherit: those that it was
+ * started with, and that the runtime has not found. Everything that it opens itself is closed on
+ * exec(3).
  */
 export function inheritedDescriptors(): number[] {
   return namesIn('self/fdinfo').filter((fd) => {
@@ -41,8 +45,9 @@ export function familyOf(leader: number): number[] {
 }
 
 /**
- * Ends what a process has left behind: who is in its session, and who has a mark in its environment, whatever became of its parents.
- * Who has left the one and cleared the other is not found.
+ * Ends what a process has left behind: who is in its session, and who has a mark in its
+ * environment, whatever became of its parents. Who has left the one and cleared the other is not
+ * found.
  *
  * @param leader undefined for that of nobody knows which session.
  * @param mark beginning of an entry, which no other process has.
@@ -77,7 +82,9 @@ function allProcesses(): number[] {
 /** Names in a folder below /proc that are numbers. */
 function namesIn(folder: string): number[] {
   try {
-    return readdirSync(`/proc/${folder}`).flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []))
+    return readdirSync(`/proc/${folder}`).flatMap((name) =>
+      /^\d+$/.test(name) ? Number(name) : [],
+    )
   } catch {
     return []
   }
@@ -85,8 +92,13 @@ function namesIn(folder: string): number[] {
 
 /** Names of programs, which come before, may hold anything. */
 function readStat(pid: number): { parent: number; session: number; isGone: boolean } {
-  const [state = '', parent, , session] = readProc(`${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
-  return { parent: Number(parent), session: Number(session), isGone: state === 'Z' || state === 'X' }
+  const [state = '', parent, , session] =
+    readProc(`${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
+  return {
+    parent: Number(parent),
+    session: Number(session),
+    isGone: state === 'Z' || state === 'X',
+  }
 }
 
 /** Empty for what is not there any more, or not ours. */

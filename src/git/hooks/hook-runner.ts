@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { Gate } from '../processes/process-limits.ts'
 import { HOME_FOLDER, type HookLauncher, LAUNCHERS } from './hook-launchers.ts'
 import { sweep } from './hook-processes.ts'
-import { type HookResult, type HookRun, INPUT_FILE, markOf, superviseHook } from './hook-supervision.ts'
+import {
+  type HookResult,
+  type HookRun,
+  INPUT_FILE,
+  markOf,
+  superviseHook,
+} from './hook-supervision.ts'
 
 /** Scripts are work of their own beside Git's; more of them at a time take longer each. */
 const MAX_RUNNING = 8
@@ -28,18 +34,24 @@ export class HookRunner {
   readonly #gate = new Gate(MAX_RUNNING, MAX_WAITING)
   #launcher: HookLauncher | undefined
 
-  /** @param scratch folder for the files of runs. It need not exist yet; what a crash leaves in there is others' to remove. */
+  /**
+   * @param scratch folder for the files of runs. It need not exist yet; what a crash leaves in
+   *   there is others' to remove.
+   */
   constructor(scratch: string) {
     this.#scratch = scratch
   }
 
   /**
-   * Finds out how scripts can be started here, and ends those that a server has left that was killed. Until then none is run.
+   * Finds out how scripts can be started here, and ends those that a server has left that was
+   * killed. Until then none is run.
    *
    * @param kinds to choose from.
    * @throws Error when they cannot be at all.
    */
-  async prepare(kinds: readonly HookLauncher['kind'][] = ['bubblewrap', 'plain']): Promise<HookReadiness> {
+  async prepare(
+    kinds: readonly HookLauncher['kind'][] = ['bubblewrap', 'plain'],
+  ): Promise<HookReadiness> {
     sweep(undefined, markOf(join(this.#scratch, '/')))
     const failures: string[] = []
     for (const launcher of LAUNCHERS.filter(({ kind }) => kinds.includes(kind))) {
@@ -79,7 +91,10 @@ export class HookRunner {
     }
   }
 
-  /** Everything is written for one run and removed behind it: what a script does to its files does not reach the next run. */
+  /**
+   * Everything is written for one run and removed behind it: what a script does to its files does
+   * not reach the next run.
+   */
   async #runBy(launcher: HookLauncher, order: HookRun): Promise<HookResult> {
     const { hook, script, input, repository, timeoutMs } = order
     const folder = join(this.#scratch, randomUUID())
@@ -89,9 +104,13 @@ export class HookRunner {
       await writeFile(join(folder, INPUT_FILE), input)
       const launch = launcher.launch({ folder, script: hook, repository, timeoutMs })
       const { output, ...result } = await superviseHook(folder, launch, order)
-      return { ...result, output: output.replaceAll(folder, '/hook').replaceAll(repository, '/repository.git') }
+      return {
+        ...result,
+        output: output.replaceAll(folder, '/hook').replaceAll(repository, '/repository.git'),
+      }
     } finally {
-      // A script can make folders that cannot be removed so. The next start of the server sees to them.
+      // A script can make folders that cannot be removed so. The next start of the server sees to
+      // them.
       await rm(folder, { recursive: true, force: true }).catch(() => {})
     }
   }

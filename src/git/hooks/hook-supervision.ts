@@ -28,7 +28,14 @@ export interface HookRun {
 }
 
 /** How a run ended: the script said yes or no; it was stopped, and for what; it never began. */
-export type HookEnding = 'passed' | 'failed' | 'timeout' | 'output' | 'processes' | 'aborted' | 'not-started'
+export type HookEnding =
+  | 'passed'
+  | 'failed'
+  | 'timeout'
+  | 'output'
+  | 'processes'
+  | 'aborted'
+  | 'not-started'
 
 export interface HookResult {
   readonly ending: HookEnding
@@ -47,7 +54,10 @@ export function markOf(folder: string): string {
   return `${MARK}=${folder}`
 }
 
-/** In the folder of a run. A script may open its input by name, which works with a file and not with what Node has for pipes. */
+/**
+ * In the folder of a run. A script may open its input by name, which works with a file and not with
+ * what Node has for pipes.
+ */
 export const INPUT_FILE = 'input'
 const OUTPUT_PIPE = 'output'
 
@@ -60,13 +70,18 @@ const MAX_PRINTED_BYTES = 16 * 1024 * 1024
 /** Of the launcher, which has a sentence to say. */
 const MAX_STDERR_CHARACTERS = 2_000
 
-/** Less than the sandbox lets it start: that limit does not hold for root, and who meets it may only wait for ever. */
+/**
+ * Less than the sandbox lets it start: that limit does not hold for root, and who meets it may only
+ * wait for ever.
+ */
 const MAX_PROCESSES = 200
 
 /** What a fork bomb makes in that time, some hundreds of processes, can still be ended. */
 const WATCH_INTERVAL_MS = 50
 
-/** So many more tasks on the whole machine, and it is worth the milliseconds to look whose they are. */
+/**
+ * So many more tasks on the whole machine, and it is worth the milliseconds to look whose they are.
+ */
 const SUSPICIOUS_TASKS = 100
 
 /** For the last of the output, when everybody who could print has ended as far as one can see. */
@@ -84,8 +99,8 @@ const execute = promisify(execFile)
 const inherited = inheritedDescriptors()
 
 /**
- * Starts a script, and stops it when it takes too long, prints too much or starts too many processes. When this resolves, nothing
- * of it runs any more.
+ * Starts a script, and stops it when it takes too long, prints too much or starts too many
+ * processes. When this resolves, nothing of it runs any more.
  *
  * @param folder of the run, which holds its input.
  */
@@ -95,7 +110,11 @@ export async function superviseHook(
   { args, repository, quarantine, env, timeoutMs, signal }: HookRun,
 ): Promise<HookResult> {
   if (signal?.aborted) return { ending: 'aborted', output: '', stderr: '' }
-  const place = { repository: launch.repository, home: launch.home, quarantine: inside(launch, repository, quarantine) }
+  const place = {
+    repository: launch.repository,
+    home: launch.home,
+    quarantine: inside(launch, repository, quarantine),
+  }
   const { child, reader } = await start(folder, [...launch.command, ...args], repository, {
     ...environmentOf(place),
     ...env,
@@ -111,7 +130,8 @@ export async function superviseHook(
   const timeout = setTimeout(() => stop('timeout'), timeoutMs)
   const tasks = countTasks()
   const watch = setInterval(() => {
-    if (countTasks() - tasks > SUSPICIOUS_TASKS && familyOf(child.pid ?? 0).length > MAX_PROCESSES) stop('processes')
+    if (countTasks() - tasks > SUSPICIOUS_TASKS && familyOf(child.pid ?? 0).length > MAX_PROCESSES)
+      stop('processes')
   }, WATCH_INTERVAL_MS)
   const abort = () => stop('aborted')
   signal?.addEventListener('abort', abort)
@@ -125,15 +145,29 @@ export async function superviseHook(
   child.stderr?.destroy()
   // What starts a script is silent unless it fails.
   const failure = stderr.text === '' ? 'failed' : 'not-started'
-  return { ending: stopped ?? (code === 0 ? 'passed' : failure), output: printed(), stderr: stderr.text }
+  return {
+    ending: stopped ?? (code === 0 ? 'passed' : failure),
+    output: printed(),
+    stderr: stderr.text,
+  }
 }
 
-function inside(launch: HookLaunch, repository: string, quarantine: string | undefined): string | undefined {
-  return quarantine === undefined ? undefined : join(launch.repository, relative(repository, quarantine))
+function inside(
+  launch: HookLaunch,
+  repository: string,
+  quarantine: string | undefined,
+): string | undefined {
+  return quarantine === undefined
+    ? undefined
+    : join(launch.repository, relative(repository, quarantine))
 }
 
 /** As Git has it for hooks; `quarantine` as in git-receive-pack(1), "Quarantine environment". */
-function environmentOf(place: { repository: string; home: string; quarantine: string | undefined }) {
+function environmentOf(place: {
+  repository: string
+  home: string
+  quarantine: string | undefined
+}) {
   const { repository, home, quarantine } = place
   return {
     ...cleanEnvironment(),
@@ -152,16 +186,24 @@ function environmentOf(place: { repository: string; home: string; quarantine: st
 }
 
 /**
- * Starts a script with a file as its input and a named pipe as its output: what Node makes for that are sockets, which nobody can
- * open by the names /dev/stdin and /dev/stderr.
+ * Starts a script with a file as its input and a named pipe as its output: what Node makes for that
+ * are sockets, which nobody can open by the names /dev/stdin and /dev/stderr.
  */
-async function start(folder: string, command: readonly string[], cwd: string, env: Record<string, string>) {
+async function start(
+  folder: string,
+  command: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+) {
   const pipe = join(folder, OUTPUT_PIPE)
   await execute('mkfifo', ['-m', '600', pipe])
   const [program = '', ...args] = command
   const descriptors: number[] = []
   // The reader first, and without waiting for a writer; then the writer finds one.
-  const reader = new Socket({ fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
+  const reader = new Socket({
+    fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
+    writable: false,
+  })
   try {
     const input = openSync(join(folder, INPUT_FILE), 'r')
     descriptors.push(input)
@@ -171,7 +213,12 @@ async function start(folder: string, command: readonly string[], cwd: string, en
     descriptors.push(nothing)
     const others = Array<number>(Math.max(2, ...inherited) - 2).fill(nothing)
     // A session and a process group of its own.
-    const child = spawn(program, args, { cwd, env, stdio: [input, output, 'pipe', ...others], detached: true })
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      stdio: [input, output, 'pipe', ...others],
+      detached: true,
+    })
     return { child, reader }
   } catch (error) {
     reader.destroy()
@@ -223,7 +270,10 @@ function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   process.kill(-pid, 'SIGKILL')
 }
 
-/** Resolves when all that was printed has been read, or somebody who cannot be found keeps the pipe open. */
+/**
+ * Resolves when all that was printed has been read, or somebody who cannot be found keeps the pipe
+ * open.
+ */
 async function drained(reader: Socket): Promise<void> {
   if (reader.closed) return
   await new Promise<void>((resolve) => {

@@ -4,22 +4,34 @@ import type { Duplex } from 'node:stream'
 import type { RefUpdate } from '../refs/refs.ts'
 import { Shares } from './shares.ts'
 
-/** What Git runs when refs of a push are about to move, move and have moved (githooks(5)), in this order. */
+/**
+ * What Git runs when refs of a push are about to move, move and have moved (githooks(5)), in this
+ * order.
+ */
 export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
 export type HookName = (typeof HOOKS)[number]
 
 /** A push, at one of the points at which Git asks about it. */
 export interface PushQuestion {
   readonly hook: HookName
-  /** For `pre-receive` as the client asks for them, each ref once; for `update` one of them; at last those that have moved. */
+  /**
+   * For `pre-receive` as the client asks for them, each ref once; for `update` one of them; at last
+   * those that have moved.
+   */
   readonly updates: readonly RefUpdate[]
-  /** Folder of the objects that came with the push, until they are let in (git-receive-pack(1), "Quarantine environment"). */
+  /**
+   * Folder of the objects that came with the push, until they are let in (git-receive-pack(1),
+   * "Quarantine environment").
+   */
   readonly quarantine: string | undefined
   /** What the client says beside (git-push(1), `--push-option`), as Git hands it to hooks. */
   readonly pushOptions: Readonly<Record<string, string>>
 }
 
-/** Lines for who pushes, and whether it may go on: all of it, or the one ref. At the end nothing depends on that. */
+/**
+ * Lines for who pushes, and whether it may go on: all of it, or the one ref. At the end nothing
+ * depends on that.
+ */
 export interface PushAnswer {
   readonly accepted: boolean
   readonly lines: readonly string[]
@@ -29,8 +41,9 @@ export interface PushAnswer {
 export type AnswerPush = (question: PushQuestion, signal: AbortSignal) => Promise<PushAnswer>
 
 /**
- * What Git runs as each of the hooks. It only passes the question on to the server, over the descriptor that it inherits: there is no
- * address to find and no identity to forge, as there would be with a socket. A server that is gone refuses.
+ * What Git runs as each of the hooks. It only passes the question on to the server, over the
+ * descriptor that it inherits: there is no address to find and no identity to forge, as there would
+ * be with a socket. A server that is gone refuses.
  */
 const SHIM = `#!/bin/sh
 hook=\${0##*/}
@@ -51,13 +64,22 @@ done
 exit 1
 `
 
-/** Most text of a question, some hundred thousand refs. In memory what is made of it takes four times as much. */
+/**
+ * Most text of a question, some hundred thousand refs. In memory what is made of it takes four
+ * times as much.
+ */
 const MAX_QUESTION_CHARACTERS = 32 * 1024 * 1024
 
-/** Most text of a question that waits for nobody: two thousand refs. As many of these as there may be pushes fit into 64 MiB. */
+/**
+ * Most text of a question that waits for nobody: two thousand refs. As many of these as there may
+ * be pushes fit into 64 MiB.
+ */
 const MAX_SMALL_CHARACTERS = 256 * 1024
 
-/** Longer questions in memory at a time, and of one account. All others wait, in the pipes of their gits. */
+/**
+ * Longer questions in memory at a time, and of one account. All others wait, in the pipes of their
+ * gits.
+ */
 const MAX_LARGE = 2
 const MAX_LARGE_PER_ACCOUNT = 1
 
@@ -71,7 +93,10 @@ export function createReviewPlaces(): Shares {
 
 const ZEROS = /^0+$/
 
-/** Folders of hooks, for `core.hooksPath`. Git starts a process for each hook that there is, and `update` for each ref. */
+/**
+ * Folders of hooks, for `core.hooksPath`. Git starts a process for each hook that there is, and
+ * `update` for each ref.
+ */
 const FOLDERS: Readonly<Record<string, readonly HookName[]>> = {
   review: ['pre-receive', 'post-receive'],
   scripts: HOOKS,
@@ -101,12 +126,17 @@ export function hooksFor(all: boolean): string {
 /**
  * Answers the questions of the hooks on the other end of a stream, which come one after the other.
  *
- * What is long waits for a place, and keeps that to the end of the push: until then what the question says is in memory.
+ * What is long waits for a place, and keeps that to the end of the push: until then what the
+ * question says is in memory.
  *
  * @param enter waits for a place for a long question.
  * @param answer what it throws refuses, without a word about why.
  */
-export function answerHooks(channel: Duplex, enter: () => Promise<() => void>, answer: AnswerPush): void {
+export function answerHooks(
+  channel: Duplex,
+  enter: () => Promise<() => void>,
+  answer: AnswerPush,
+): void {
   const gone = new AbortController()
   let question = ''
   let isTooLong = false
@@ -143,7 +173,10 @@ export function answerHooks(channel: Duplex, enter: () => Promise<() => void>, a
 /** Names of variables by which Git hands on what the client says. */
 const PUSH_OPTION = /^GIT_PUSH_OPTION_(?:COUNT|\d+)$/
 
-/** The hook, its environment and an empty text, each ended by a null byte; then `old new ref` on each line, and a null byte. */
+/**
+ * The hook, its environment and an empty text, each ended by a null byte; then `old new ref` on
+ * each line, and a null byte.
+ */
 function readQuestion(text: string): PushQuestion | undefined {
   const end = text.indexOf('\0\0') + 2
   if (end < 2 || end === text.length) return undefined
@@ -177,7 +210,11 @@ export function refusal(texts: readonly string[]): PushAnswer {
 /** Sentences of the server, as lines in the form that clients know; none for none. */
 export function errorLines(texts: readonly string[]): string[] {
   if (texts.length === 0) return []
-  return ['error:', ...texts.flatMap((text) => text.split('\n')).map((line) => `error: ${line}`), 'error:']
+  return [
+    'error:',
+    ...texts.flatMap((text) => text.split('\n')).map((line) => `error: ${line}`),
+    'error:',
+  ]
 }
 
 /** Lines for people begin with a dot, so that none of them is taken for the verdict. */

@@ -8,19 +8,23 @@ import { treePath } from '../objects/trees.ts'
 import { hasCode, type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
 /**
- * The files that say how to merge others (gitattributes(5)): by another driver, by none since they are binary, with longer markers.
- * Their contents by path.
+ * The files that say how to merge others (gitattributes(5)): by another driver, by none since they
+ * are binary, with longer markers. Their contents by path.
  *
- * `git merge` reads them from its work tree, where our side is checked out. Here is none, and in a bare repository Git reads none. So
- * where they matter it is given a work tree that has these files and nothing else: those at the top, and those above files that both
- * sides have changed. (Attributes of binary files also decide how line ends count when Git looks for what has moved; to that only the
- * file at the top contributes.)
+ * `git merge` reads them from its work tree, where our side is checked out. Here is none, and in a
+ * bare repository Git reads none. So where they matter it is given a work tree that has these files
+ * and nothing else: those at the top, and those above files that both sides have changed.
+ * (Attributes of binary files also decide how line ends count when Git looks for what has moved; to
+ * that only the file at the top contributes.)
  */
 export type MergeAttributes = ReadonlyMap<string, Buffer>
 
 const NAME = '.gitattributes'
 
-/** Longer files are as if they were not there; to Git that is so beyond 100 MiB (attr.c). None is as long that is written by hand. */
+/**
+ * Longer files are as if they were not there; to Git that is so beyond 100 MiB (attr.c). None is as
+ * long that is written by hand.
+ */
 const MAX_FILE_BYTES = 256 * 1024
 
 /** Of all of them together. */
@@ -36,9 +40,11 @@ const FORMAT_BITS = 0o170000
 const REGULAR_FILE = 0o100000
 
 /**
- * The attribute files of some directories in a tree; none of them when they say nothing about merges, as most do.
+ * The attribute files of some directories in a tree; none of them when they say nothing about
+ * merges, as most do.
  *
- * @param directories paths from the top, which is empty. Those that the tree does not have are no error.
+ * @param directories paths from the top, which is empty. Those that the tree does not have are no
+ *   error.
  */
 export async function readMergeAttributes(
   repositories: Repositories,
@@ -61,12 +67,17 @@ export async function readMergeAttributes(
         bytes += content.length
       }
     }
-    const areAboutMerges = [...files.values()].some((content) => ABOUT_MERGES.test(content.toString('latin1')))
+    const areAboutMerges = [...files.values()].some((content) =>
+      ABOUT_MERGES.test(content.toString('latin1')),
+    )
     return areAboutMerges ? files : new Map()
   })
 }
 
-/** The ids of files, by their paths. A link there is no file to Git either (`READ_ATTR_NOFOLLOW` in its attr.c). */
+/**
+ * The ids of files, by their paths. A link there is no file to Git either (`READ_ATTR_NOFOLLOW` in
+ * its attr.c).
+ */
 async function findFiles(tree: Tree, paths: readonly string[]): Promise<Map<string, string>> {
   const files = new Map<string, string>()
   const entries = await Promise.all(paths.map((path) => found(tree.entryByPath(path))))
@@ -77,14 +88,19 @@ async function findFiles(tree: Tree, paths: readonly string[]): Promise<Map<stri
   return files
 }
 
-/** The contents of files that are not too long. libgit2 holds a blob as a whole to tell its size, so Git is asked for that. */
+/**
+ * The contents of files that are not too long. libgit2 holds a blob as a whole to tell its size, so
+ * Git is asked for that.
+ */
 async function readFiles(
   repositories: Repositories,
   id: number,
   repository: Repository,
   files: ReadonlyMap<string, string>,
 ): Promise<(readonly [path: string, content: Buffer])[]> {
-  const infos = await inspectObjects(repositories, id, [...new Set(files.values())], { hasPlace: true })
+  const infos = await inspectObjects(repositories, id, [...new Set(files.values())], {
+    hasPlace: true,
+  })
   const short = [...files].filter(
     ([, blobId]) => (infos.get(blobId)?.bytes ?? Number.POSITIVE_INFINITY) <= MAX_FILE_BYTES,
   )
@@ -98,7 +114,9 @@ async function readFiles(
 
 /** Whether two sets of attribute files are the same. */
 export function areSameAttributes(one: MergeAttributes, other: MergeAttributes): boolean {
-  return one.size === other.size && [...one].every(([path, content]) => other.get(path)?.equals(content))
+  return (
+    one.size === other.size && [...one].every(([path, content]) => other.get(path)?.equals(content))
+  )
 }
 
 /** The directories that a file is in, from its own to the top. */
@@ -108,7 +126,10 @@ export function directoriesAbove(path: string): string[] {
 }
 
 /** Puts attribute files where Git looks for them, below a folder that is to be its work tree. */
-export async function writeMergeAttributes(folder: string, attributes: MergeAttributes): Promise<void> {
+export async function writeMergeAttributes(
+  folder: string,
+  attributes: MergeAttributes,
+): Promise<void> {
   await mkdir(folder)
   for (const [path, content] of attributes) await put(join(folder, path), content)
 }

@@ -5,13 +5,18 @@ import type { Repositories } from '../repositories/repositories.ts'
 /** What git-merge-tree(1) says about two commits. */
 export interface MergeVerdict {
   readonly isClean: boolean
-  /** With what both have changed. Of what does not go together it has both sides, between markers. */
+  /**
+   * With what both have changed. Of what does not go together it has both sides, between markers.
+   */
   readonly treeId: string
   /** Files that do not go together. */
   readonly paths: readonly string[]
   /** What Git says about that. */
   readonly texts: readonly string[]
-  /** Files that were merged line by line, or could not be: those whose attributes count. Some are of merges of the merge bases. */
+  /**
+   * Files that were merged line by line, or could not be: those whose attributes count. Some are of
+   * merges of the merge bases.
+   */
   readonly touched: ReadonlySet<string>
 }
 
@@ -35,11 +40,15 @@ const ARGUMENTS = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--me
 const CONFIG = [
   // Tells of the merges of merge bases too (`path_msg` in merge-ort.c of Git).
   'merge.verbosity=5',
-  // Names no tree, so that attributes come from the work tree (`compute_default_attr_source` in attr.c of Git 2.43).
+  // Names no tree, so that attributes come from the work tree (`compute_default_attr_source` in
+  // attr.c of Git 2.43).
   'attr.tree=.',
 ]
 
-export type MergeProcessOptions = Pick<ReadOptions, 'signal' | 'quarantine' | 'scratch' | 'workTree'>
+export type MergeProcessOptions = Pick<
+  ReadOptions,
+  'signal' | 'quarantine' | 'scratch' | 'workTree'
+>
 
 /** Records of an answer about what goes together, without a message. */
 const SHORTEST_ANSWER = 4
@@ -61,10 +70,12 @@ export class MergeProcess {
    * Merges two commits. Not to be called before the last call has ended, nor after one that failed.
    *
    * @param ours, theirs ids in full.
-   * @throws GitError TIMEOUT; the reason of the signal; Error with what Git says when there is nothing to merge.
+   * @throws GitError TIMEOUT; the reason of the signal; Error with what Git says when there is
+   *   nothing to merge.
    */
   async merge(ours: string, theirs: string): Promise<MergeVerdict> {
-    // Git keeps the last byte of an answer to itself until it has another one: that of a merge that changes nothing.
+    // Git keeps the last byte of an answer to itself until it has another one: that of a merge that
+    // changes nothing.
     this.#pairs.write(`${ours} ${theirs}\n${ours} ${ours}\n`)
     for (; this.#leftOver > 0; this.#leftOver -= 1) await this.#record()
     const verdict = await this.#readAnswer()
@@ -78,7 +89,10 @@ export class MergeProcess {
     await this.#records.return()
   }
 
-  /** Verdict, tree, paths, an empty record; messages, and an empty record (git-merge-tree(1), "OUTPUT" with `-z`). */
+  /**
+   * Verdict, tree, paths, an empty record; messages, and an empty record (git-merge-tree(1),
+   * "OUTPUT" with `-z`).
+   */
   async #readAnswer(): Promise<MergeVerdict> {
     const isClean = (await this.#record()) === '1'
     const treeId = await this.#record()

@@ -17,10 +17,11 @@ import {
 import { MergeProcess, type MergeVerdict } from './merge-process.ts'
 
 /**
- * Those of some commits that no other of them leads to: of two, the one that has all of the other, or both when each has something of
- * its own.
+ * Those of some commits that no other of them leads to: of two, the one that has all of the other,
+ * or both when each has something of its own.
  *
- * Not by git-rev-list(1), which stops too early where commits are dated before those that they follow.
+ * Not by git-rev-list(1), which stops too early where commits are dated before those that they
+ * follow.
  *
  * @param ids in full.
  * @param options where else the commits may be, and how long to look.
@@ -33,7 +34,9 @@ export async function independentCommits(
   options: Omit<ReadOptions, 'input'> = {},
 ): Promise<ReadonlySet<string>> {
   try {
-    const text = await textOf(readGit(repositories, id, ['merge-base', '--independent', ...ids], options))
+    const text = await textOf(
+      readGit(repositories, id, ['merge-base', '--independent', ...ids], options),
+    )
     return new Set(text.split('\n').filter(isObjectId))
   } catch (error) {
     // builtin/merge-base.c of Git 2.39; `LC_ALL` is C.
@@ -46,17 +49,20 @@ export async function independentCommits(
 export type Merge =
   /** The tree with what both have changed. It is stored; no commit is made of it. */
   | { readonly outcome: 'clean'; readonly treeId: string }
-  /** The files in which they do not go together, and what Git says about that, a line for each thing. */
+  /**
+   * The files in which they do not go together, and what Git says about that, a line for each
+   * thing.
+   */
   | { readonly outcome: 'conflict'; readonly paths: readonly string[]; readonly text: string }
   /** No commit leads to both. */
   | { readonly outcome: 'unrelated' }
 
 /**
- * Merges two commits as `git merge` does, without a work tree: renames are followed, of several merge bases one is made, and attributes
- * are those of our side.
+ * Merges two commits as `git merge` does, without a work tree: renames are followed, of several
+ * merge bases one is made, and attributes are those of our side.
  *
- * Costs as much as there are changes, however large the trees. The answer stays true for ever, so the latest ones are kept; the process
- * is, too, for the next merge in the repository.
+ * Costs as much as there are changes, however large the trees. The answer stays true for ever, so
+ * the latest ones are kept; the process is, too, for the next merge in the repository.
  *
  * @param ours, theirs ids of commits in full.
  * @throws GitError BUSY, TIMEOUT; NOT_FOUND when there is no such commit on our side
@@ -67,7 +73,8 @@ export async function mergeCommits(
   ours: string,
   theirs: string,
 ): Promise<Merge> {
-  if (!isObjectId(ours) || !isObjectId(theirs)) throw new Error(`no ids of commits: ${ours}, ${theirs}`)
+  if (!isObjectId(ours) || !isObjectId(theirs))
+    throw new Error(`no ids of commits: ${ours}, ${theirs}`)
   return repositories.merges.get(`${id} ${ours} ${theirs}`, async () => {
     const commit = await readCommit(repositories, id, ours)
     if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
@@ -75,7 +82,8 @@ export async function mergeCommits(
     try {
       if (kept) return await mergeBy(repositories, id, kept, commit, theirs)
     } catch (error) {
-      // It may have been ended while it waited; where it was not, another one fails in the same way.
+      // It may have been ended while it waited; where it was not, another one fails in the same
+      // way.
       if (kept?.isOverdue) throw error
     }
     return mergeBy(repositories, id, new Merges(repositories, id, {}), commit, theirs)
@@ -97,7 +105,8 @@ async function mergeBy(
     return merge
   } catch (error) {
     // Git says so by dying (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
-    if (error instanceof Error && error.message.includes('unrelated histories')) return { outcome: 'unrelated' }
+    if (error instanceof Error && error.message.includes('unrelated histories'))
+      return { outcome: 'unrelated' }
     throw error
   } finally {
     if (isOfUse) repositories.keptMerges.keep(id, merges)
@@ -114,7 +123,10 @@ const MAX_AGE_MS = MAX_CONVERSATION_MS / 2
 /** Looked into for attributes: more than have files that anybody changes on both sides. */
 const MAX_DIRECTORIES = 10_000
 
-/** What is said about files that both sides have changed and that take more memory to merge than a git may have. */
+/**
+ * What is said about files that both sides have changed and that take more memory to merge than a
+ * git may have.
+ */
 const TOO_LARGE_TEXT =
   'CONFLICT (too large): files that both sides have changed are too large to be merged by the server\n'
 
@@ -130,7 +142,10 @@ export type RelatedMerge = Exclude<Merge, { readonly outcome: 'unrelated' }>
 /** How long to work at it, until when, and what else there is. */
 export type MergesOptions = Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>
 
-/** Merges that follow each other, by one process as long as the attributes that they are made by stay the same. */
+/**
+ * Merges that follow each other, by one process as long as the attributes that they are made by
+ * stay the same.
+ */
 export class Merges {
   readonly #repositories: Repositories
   readonly #id: number
@@ -152,15 +167,19 @@ export class Merges {
   }
 
   /**
-   * Merges two commits, whose history has something in common. Not to be called before the last call has ended, nor after one that
-   * failed.
+   * Merges two commits, whose history has something in common. Not to be called before the last
+   * call has ended, nor after one that failed.
    *
-   * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with what Git says when there is nothing to merge.
+   * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with what Git says when there
+   *   is nothing to merge.
    */
   async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
     this.#leave ??= await this.#repositories.readers.enter({ holder: currentReader()?.holder })
     const reason = new GitError('TIMEOUT', 'a merge took more than it may')
-    const timeout = setTimeout(() => this.#timeout.abort(reason), this.#options.timeoutMs ?? MERGE_TIMEOUT_MS)
+    const timeout = setTimeout(
+      () => this.#timeout.abort(reason),
+      this.#options.timeoutMs ?? MERGE_TIMEOUT_MS,
+    )
     try {
       return await this.#mergeByAttributes(ours, theirs)
     } finally {
@@ -190,7 +209,10 @@ export class Merges {
     await this.#endProcess()
   }
 
-  async #mergeByAttributes(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
+  async #mergeByAttributes(
+    ours: Pick<Commit, 'id' | 'treeId'>,
+    theirs: string,
+  ): Promise<RelatedMerge> {
     const directories = new Set(['', ...[...this.#attributes.keys()].flatMap(directoriesAbove)])
     const read = () => readMergeAttributes(this.#repositories, this.#id, ours.treeId, directories)
     for (let attributes = await read(); ; ) {
@@ -203,7 +225,8 @@ export class Merges {
       for (const directory of [...verdict.touched].flatMap(directoriesAbove)) {
         if (directories.size < MAX_DIRECTORIES) directories.add(directory)
       }
-      // Whose attributes count is known now. Where there are others than those that Git had, it was in vain.
+      // Whose attributes count is known now. Where there are others than those that Git had, it was
+      // in vain.
       const found = verdict.touched.size > 0 ? await read() : attributes
       if (areSameAttributes(attributes, found)) return this.#conclude(ours.id, verdict)
       attributes = found
@@ -217,12 +240,16 @@ export class Merges {
     await rm(this.#scratch, { recursive: true, force: true, maxRetries: 3 })
   }
 
-  async #conclude(ours: string, { isClean, treeId, paths, texts }: MergeVerdict): Promise<RelatedMerge> {
+  async #conclude(
+    ours: string,
+    { isClean, treeId, paths, texts }: MergeVerdict,
+  ): Promise<RelatedMerge> {
     if (isClean) {
       await takeObjects(this.#repositories, this.#id, this.#objects)
       return { outcome: 'clean', treeId }
     }
-    // In the names of files that make room, and to whom it may concern, our side is called as `git merge` calls it.
+    // In the names of files that make room, and to whom it may concern, our side is called as `git
+    // merge` calls it.
     const named = [...paths, texts.join('')].map((text) => text.replaceAll(ours, 'HEAD'))
     return { outcome: 'conflict', paths: named.slice(0, -1), text: named.at(-1) ?? '' }
   }

@@ -1,6 +1,11 @@
 import { rm } from 'node:fs/promises'
 import { GitError } from '../core/errors.ts'
-import { carriedText, commitContent, personLine, type SignCommit } from '../objects/commit-content.ts'
+import {
+  carriedText,
+  commitContent,
+  personLine,
+  type SignCommit,
+} from '../objects/commit-content.ts'
 import type { Signer } from '../objects/commits.ts'
 import { objectId, storeLooseObject } from '../objects/loose-objects.ts'
 import { storeCommitContent } from '../objects/object-writes.ts'
@@ -12,7 +17,9 @@ import { Merges } from './merge.ts'
 
 /** Commits that are to be made anew on another one. */
 export interface Rebase {
-  /** Ids of commits in full: those that lead to `head` and not to `onto` are made anew, on `onto`. */
+  /**
+   * Ids of commits in full: those that lead to `head` and not to `onto` are made anew, on `onto`.
+   */
   readonly onto: string
   readonly head: string
   /** Who does it, now. */
@@ -24,9 +31,15 @@ export interface Rebase {
 
 /** What becomes of a rebase. */
 export type Rebased =
-  /** The last commit: `onto` when nothing is left to be made, `head` when all is there as it should be. */
+  /**
+   * The last commit: `onto` when nothing is left to be made, `head` when all is there as it should
+   * be.
+   */
   | { readonly outcome: 'clean'; readonly commitId: string; readonly treeId: string }
-  /** The first commit that does not go on top of the others; the files, and what Git says about them, as in `Merge`. */
+  /**
+   * The first commit that does not go on top of the others; the files, and what Git says about
+   * them, as in `Merge`.
+   */
   | {
       readonly outcome: 'conflict'
       readonly commitId: string
@@ -46,12 +59,14 @@ const MAX_BYTES = 64 * 1024 * 1024
 const TIMEOUT_MS = 60_000
 
 /**
- * Makes commits anew on another one, as `git rebase` does (sequencer.c of Git): merges are left out and what they joined follows each
- * other; commits are left out that `onto` has already, as the ids of their patches tell, and those of which nothing is left; those that
- * never changed anything stay. What is in its place already stays as it is. Who wrote what, and when, stays; who makes it is new.
+ * Makes commits anew on another one, as `git rebase` does (sequencer.c of Git): merges are left out
+ * and what they joined follows each other; commits are left out that `onto` has already, as the ids
+ * of their patches tell, and those of which nothing is left; those that never changed anything
+ * stay. What is in its place already stays as it is. Who wrote what, and when, stays; who makes it
+ * is new.
  *
- * Costs as much as the commits change, however large the trees, by three processes for all of them. The commits are stored when all of
- * them are made.
+ * Costs as much as the commits change, however large the trees, by three processes for all of them.
+ * The commits are stored when all of them are made.
  *
  * @throws GitError BUSY, TIMEOUT; the reason of the signal
  */
@@ -71,10 +86,14 @@ export async function rebaseCommits(
     if (!picks) return { outcome: 'too-many' }
     const replay = await replayPicks(merges, scratch, rebase, picks, signal)
     if (replay.outcome === 'conflict') return replay
-    await Promise.all(replay.contents.map((content) => storeCommitContent(repositories, id, content)))
+    await Promise.all(
+      replay.contents.map((content) => storeCommitContent(repositories, id, content)),
+    )
     return { outcome: 'clean', commitId: replay.commitId, treeId: replay.treeId }
   } catch (error) {
-    throw timeout.aborted ? new GitError('TIMEOUT', 'a rebase took more than it may', { cause: error }) : error
+    throw timeout.aborted
+      ? new GitError('TIMEOUT', 'a rebase took more than it may', { cause: error })
+      : error
   } finally {
     await merges.end()
     await rm(scratch, { recursive: true, force: true })
@@ -119,9 +138,18 @@ async function readPicks(
 ): Promise<Picks | undefined> {
   if (!isObjectId(onto) || !isObjectId(head)) throw new Error(`no ids of commits: ${onto}, ${head}`)
   const order = ['--reverse', '--topo-order', '--right-only', '--cherry-mark', '--max-parents=1']
-  const format = ['--no-commit-header', '--format=%m %H %P', `--max-count=${MAX_REBASED_COMMITS + 1}`]
+  const format = [
+    '--no-commit-header',
+    '--format=%m %H %P',
+    `--max-count=${MAX_REBASED_COMMITS + 1}`,
+  ]
   const text = await textOf(
-    readGit(repositories, id, ['rev-list', ...order, ...format, `${onto}...${head}`, '--'], reading),
+    readGit(
+      repositories,
+      id,
+      ['rev-list', ...order, ...format, `${onto}...${head}`, '--'],
+      reading,
+    ),
   )
   const listed = text.split('\n').flatMap((line) => {
     const [, mark, commitId = '', parentId] = LISTED.exec(line) ?? []
@@ -135,12 +163,19 @@ async function readPicks(
     reading,
   )
   if (!contents) return undefined
-  const treeOf = (commitId: string) => parseCommit(commitId, contents.get(commitId) ?? Buffer.alloc(0)).treeId
+  const treeOf = (commitId: string) =>
+    parseCommit(commitId, contents.get(commitId) ?? Buffer.alloc(0)).treeId
   const originals = listed.flatMap(({ mark, commitId, parentId }) => {
     const treeId = treeOf(commitId)
     const isEmpty = treeId === (parentId === undefined ? EMPTY_TREE : treeOf(parentId))
     if (mark === SAME_PATCH && !isEmpty) return []
-    return { id: commitId, treeId, parentId, isEmpty, content: contents.get(commitId) ?? Buffer.alloc(0) }
+    return {
+      id: commitId,
+      treeId,
+      parentId,
+      isEmpty,
+      content: contents.get(commitId) ?? Buffer.alloc(0),
+    }
   })
   return { onto: { id: onto, treeId: treeOf(onto) }, originals }
 }
@@ -166,7 +201,10 @@ type Replay =
   | (Extract<Rebased, { outcome: 'clean' }> & { readonly contents: readonly string[] })
   | Extract<Rebased, { outcome: 'conflict' }>
 
-/** Makes commits one on top of the other (`do_pick_commit` in sequencer.c of Git); none of them is stored yet. */
+/**
+ * Makes commits one on top of the other (`do_pick_commit` in sequencer.c of Git); none of them is
+ * stored yet.
+ */
 async function replayPicks(
   merges: Merges,
   scratch: string,
@@ -219,12 +257,24 @@ function contentOf(
 const NOBODY = 'Nobody <nobody> 4102444800 +0000'
 
 /**
- * Merges what a commit changes into a tree. The commit whose changes they are must be what the two have in common (Git 2.39 has no
- * `--merge-base`), so a commit is made for the tree that follows on it, in a folder that is gone afterwards.
+ * Merges what a commit changes into a tree. The commit whose changes they are must be what the two
+ * have in common (Git 2.39 has no `--merge-base`), so a commit is made for the tree that follows on
+ * it, in a folder that is gone afterwards.
  */
-async function mergeOnto(merges: Merges, scratch: string, tip: Tip, { id, treeId, parentId }: Original) {
+async function mergeOnto(
+  merges: Merges,
+  scratch: string,
+  tip: Tip,
+  { id, treeId, parentId }: Original,
+) {
   const stand = (tree: string, parentIds: readonly string[]) => {
-    const content = commitContent({ treeId: tree, parentIds, author: NOBODY, committer: NOBODY, message: '' })
+    const content = commitContent({
+      treeId: tree,
+      parentIds,
+      author: NOBODY,
+      committer: NOBODY,
+      message: '',
+    })
     return storeLooseObject(scratch, 'commit', Buffer.from(content))
   }
   // What a first commit changes is everything.

@@ -27,8 +27,8 @@ export function streamArchive(
 }
 
 /**
- * The whole history of some refs as a bundle of version 2 (gitformat-bundle(5)), as fast as it is taken. `git bundle`
- * itself bundles refs that exist only, and not a commit under the name HEAD.
+ * The whole history of some refs as a bundle of version 2 (gitformat-bundle(5)), as fast as it is
+ * taken. `git bundle` itself bundles refs that exist only, and not a commit under the name HEAD.
  *
  * @param refs by the names that the bundle gives to their objects.
  * @throws GitError BUSY, TIMEOUT

@@ -42,8 +42,9 @@ const END_OF_TEXT = /\0.*/s
 const BLANK_LINES = /^(?:[\t\r ]*\n)*(?:[\t\r ]*$)?/
 
 /**
- * Reads from a commit object what `git rebase` takes along: author and message, as they are but for blank lines in front and an
- * encoding other than UTF-8 (`get_message` and `do_pick_commit` in sequencer.c of Git, `commit_tree_extended` in its commit.c).
+ * Reads from a commit object what `git rebase` takes along: author and message, as they are but for
+ * blank lines in front and an encoding other than UTF-8 (`get_message` and `do_pick_commit` in
+ * sequencer.c of Git, `commit_tree_extended` in its commit.c).
  */
 export function carriedText(content: Buffer): CarriedText {
   const [, encoding] = /\nencoding (.*)\n/.exec(headersOf(content.toString('latin1'))) ?? []
@@ -66,7 +67,10 @@ const UTF_8 = /^utf-?8$/i
 /** The Encoding standard takes these names for windows-1252, which is not what they say. */
 const LATIN_1 = /^(?:iso[-_]?8859[-_]?1|latin-?1)$/i
 
-/** The text of a commit. What is not in the encoding that it names, or in one that is not known, is read as Git reads that. */
+/**
+ * The text of a commit. What is not in the encoding that it names, or in one that is not known, is
+ * read as Git reads that.
+ */
 function decoded(content: Buffer, encoding = 'UTF-8'): string {
   if (UTF_8.test(encoding)) return repaired(content)
   if (LATIN_1.test(encoding)) return content.toString('latin1')
@@ -80,8 +84,8 @@ function decoded(content: Buffer, encoding = 'UTF-8'): string {
 }
 
 /**
- * A character of UTF-8 beyond ASCII, or a byte of none. U+FDD0 to U+FDEF and the last two of each plane are none to Git
- * (`find_invalid_utf8` in its commit.c).
+ * A character of UTF-8 beyond ASCII, or a byte of none. U+FDD0 to U+FDEF and the last two of each
+ * plane are none to Git (`find_invalid_utf8` in its commit.c).
  */
 const CHARACTER = new RegExp(
   [
@@ -93,9 +97,13 @@ const CHARACTER = new RegExp(
   'g',
 )
 
-/** UTF-8, of which the bytes that are none are read as Latin-1 (`verify_utf8` in commit.c of Git). */
+/**
+ * UTF-8, of which the bytes that are none are read as Latin-1 (`verify_utf8` in commit.c of Git).
+ */
 function repaired(content: Buffer): string {
   return content
     .toString('latin1')
-    .replace(CHARACTER, (bytes) => (bytes.length > 1 ? Buffer.from(bytes, 'latin1').toString() : bytes))
+    .replace(CHARACTER, (bytes) =>
+      bytes.length > 1 ? Buffer.from(bytes, 'latin1').toString() : bytes,
+    )
 }

@@ -21,13 +21,21 @@ export interface Commit {
   readonly message: string
 }
 
-/** Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c). */
+/**
+ * Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c).
+ */
 const IDENTITY_DELIMITERS = /[<>\n\0]/g
 
-/** What libgit2 cuts off at both ends of them, and Git at least in part; it refuses what is nothing else (is_crud in signature.c). */
+/**
+ * What libgit2 cuts off at both ends of them, and Git at least in part; it refuses what is nothing
+ * else (is_crud in signature.c).
+ */
 const IDENTITY_CRUD = /^[\0- ,:;"\\']+|[\0- ,:;"\\']+$/g
 
-/** Reads a commit by its full id; undefined when there is none, or when the id is that of another kind of object. */
+/**
+ * Reads a commit by its full id; undefined when there is none, or when the id is that of another
+ * kind of object.
+ */
 export async function readCommit(
   repositories: Repositories,
   id: number,
@@ -36,7 +44,9 @@ export async function readCommit(
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const commit = await found(nodegit.Commit.lookup(repository, oidOf(commitId)))
     if (!commit) return undefined
-    const parents = Array.from({ length: commit.parentcount() }, (_, index) => commit.parentId(index).toString())
+    const parents = Array.from({ length: commit.parentcount() }, (_, index) =>
+      commit.parentId(index).toString(),
+    )
     return {
       id: commit.id().toString(),
       treeId: commit.treeId().toString(),
@@ -56,12 +66,21 @@ export function oidOf(hex: string): Oid {
 
 function signerOf(signature: Signature): Signer {
   const when = signature.when()
-  return { name: signature.name(), email: signature.email(), time: when.time(), offsetMinutes: when.offset() }
+  return {
+    name: signature.name(),
+    email: signature.email(),
+    time: when.time(),
+    offsetMinutes: when.offset(),
+  }
 }
 
-/** A person as Git writes them down: without what delimits names and addresses, and nameless for nobody. */
+/**
+ * A person as Git writes them down: without what delimits names and addresses, and nameless for
+ * nobody.
+ */
 export function cleanSigner(signer: Signer): Signer {
-  const clean = (text: string) => text.replace(IDENTITY_DELIMITERS, '').replace(IDENTITY_CRUD, '') || 'unknown'
+  const clean = (text: string) =>
+    text.replace(IDENTITY_DELIMITERS, '').replace(IDENTITY_CRUD, '') || 'unknown'
   return { ...signer, name: clean(signer.name), email: clean(signer.email) }
 }
 

@@ -2,8 +2,9 @@ import { ByteReader } from '../processes/byte-reader.ts'
 import { printedByGit } from '../processes/child-process.ts'
 
 /**
- * Largest commit or tag. They are read whole, by whoever lists them, and nobody writes as much; but a pack of a few KiB can have one
- * of many hundred MiB, which takes down a process that makes a string of it.
+ * Largest commit or tag. They are read whole, by whoever lists them, and nobody writes as much; but
+ * a pack of a few KiB can have one of many hundred MiB, which takes down a process that makes a
+ * string of it.
  */
 export const MAX_TEXT_BYTES = 1024 * 1024
 
@@ -11,17 +12,25 @@ export const MAX_TEXT_BYTES = 1024 * 1024
 const TIMEOUT_MS = 5 * 60_000
 
 /**
- * Looks for a commit or tag that is larger than one may be among new objects, of which git reads no more than the headers.
+ * Looks for a commit or tag that is larger than one may be among new objects, of which git reads no
+ * more than the headers.
  *
  * @param repository path of what the objects are for.
  * @param objects path of the folder that they are in; with the folders that it borrows from.
  * @returns the id of one; undefined when there is none.
  */
-export async function findLargeText(repository: string, objects: string): Promise<string | undefined> {
+export async function findLargeText(
+  repository: string,
+  objects: string,
+): Promise<string | undefined> {
   const format = '%(objecttype) %(objectsize) %(objectname)'
   const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`]
   const limits = { timeoutMs: TIMEOUT_MS }
-  const chunks = printedByGit(args, { repository, env: { GIT_OBJECT_DIRECTORY: objects }, ...limits })
+  const chunks = printedByGit(args, {
+    repository,
+    env: { GIT_OBJECT_DIRECTORY: objects },
+    ...limits,
+  })
   try {
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {

@@ -8,7 +8,10 @@ import { hasCode, type Repositories, repositoryPath } from '../repositories/repo
 import type { ObjectType } from './objects.ts'
 
 /** An object as Git stores and names it: its content behind a header. */
-function encodeObject(type: ObjectType, content: Buffer): { readonly id: string; readonly bytes: Buffer } {
+function encodeObject(
+  type: ObjectType,
+  content: Buffer,
+): { readonly id: string; readonly bytes: Buffer } {
   const bytes = Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content])
   return { id: createHash('sha1').update(bytes).digest('hex'), bytes }
 }
@@ -19,12 +22,16 @@ export function objectId(type: ObjectType, content: Buffer): string {
 }
 
 /**
- * Stores an object in a folder of objects that Git looks into for the time of a question. It is not flushed: that is for what a crash
- * may take.
+ * Stores an object in a folder of objects that Git looks into for the time of a question. It is not
+ * flushed: that is for what a crash may take.
  *
  * @returns its id.
  */
-export async function storeLooseObject(folder: string, type: ObjectType, content: Buffer): Promise<string> {
+export async function storeLooseObject(
+  folder: string,
+  type: ObjectType,
+  content: Buffer,
+): Promise<string> {
   const { id, bytes } = encodeObject(type, content)
   const subfolder = join(folder, id.slice(0, 2))
   await mkdir(subfolder, { recursive: true })
@@ -41,24 +48,39 @@ const FLUSHES_AT_ONCE = 16
 /**
  * Takes the loose objects of a folder into a repository. Those that it has already are no error.
  *
- * As when Git stores them, each is flushed before it gets its name, and its name is safe by the time that a ref leads there, for
- * which the journal is flushed.
+ * As when Git stores them, each is flushed before it gets its name, and its name is safe by the
+ * time that a ref leads there, for which the journal is flushed.
  *
  * @throws GitError NO_REPOSITORY
  */
-export async function takeObjects(repositories: Repositories, id: number, folder: string): Promise<void> {
+export async function takeObjects(
+  repositories: Repositories,
+  id: number,
+  folder: string,
+): Promise<void> {
   const target = join(repositoryPath(repositories, id), 'objects')
-  const subfolders = (await entriesOf(folder)).flatMap(({ name }) => (SUBFOLDER.test(name) ? name : []))
+  const subfolders = (await entriesOf(folder)).flatMap(({ name }) =>
+    SUBFOLDER.test(name) ? name : [],
+  )
   const movesOf = async (name: string) => {
-    const [files] = await Promise.all([entriesOf(join(folder, name)), makeSubfolder(join(target, name))])
-    return files.map((file) => [join(folder, name, file.name), join(target, name, file.name)] as const)
+    const [files] = await Promise.all([
+      entriesOf(join(folder, name)),
+      makeSubfolder(join(target, name)),
+    ])
+    return files.map(
+      (file) => [join(folder, name, file.name), join(target, name, file.name)] as const,
+    )
   }
   const moves = (await Promise.all(subfolders.map(movesOf))).flat()
   for (let i = 0; i < moves.length; i += FLUSHES_AT_ONCE) {
-    await Promise.all(moves.slice(i, i + FLUSHES_AT_ONCE).map(([from, to]) => moveFlushed(from, to)))
+    await Promise.all(
+      moves.slice(i, i + FLUSHES_AT_ONCE).map(([from, to]) => moveFlushed(from, to)),
+    )
   }
   // Git makes them again when it needs them; until then nobody need look into them.
-  await Promise.all([...new Set(moves.map(([from]) => dirname(from)))].map((subfolder) => rmdir(subfolder)))
+  await Promise.all(
+    [...new Set(moves.map(([from]) => dirname(from)))].map((subfolder) => rmdir(subfolder)),
+  )
 }
 
 /** Not with the folders above it: those of a repository that is gone must not come back. */
@@ -66,7 +88,8 @@ async function makeSubfolder(path: string): Promise<void> {
   try {
     await mkdir(path)
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) throw new GitError('NO_REPOSITORY', `there is no ${path}`, { cause: error })
+    if (hasCode(error, 'ENOENT'))
+      throw new GitError('NO_REPOSITORY', `there is no ${path}`, { cause: error })
     if (!hasCode(error, 'EEXIST')) throw error
   }
 }

@@ -5,10 +5,15 @@ import { commitContent, personLine, type SignCommit } from './commit-content.ts'
 import { oidOf, type Signer, signatureOf } from './commits.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
 
-// Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and harm nobody.
+// Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and
+// harm nobody.
 
 /** Stores the content of a file, and returns the id of its blob. */
-export async function storeBlob(repositories: Repositories, id: number, content: Buffer): Promise<string> {
+export async function storeBlob(
+  repositories: Repositories,
+  id: number,
+  content: Buffer,
+): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) =>
     (await nodegit.Blob.createFromBuffer(repository, content, content.length)).toString(),
   )
@@ -41,10 +46,16 @@ export async function storeCommit(
 }
 
 /** Stores a commit as `commitContent` writes it, and returns its id. */
-export async function storeCommitContent(repositories: Repositories, id: number, content: string): Promise<string> {
+export async function storeCommitContent(
+  repositories: Repositories,
+  id: number,
+  content: string,
+): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const objects = await repository.odb()
-    return (await objects.write(content, Buffer.byteLength(content), nodegit.Object.TYPE.COMMIT)).toString()
+    return (
+      await objects.write(content, Buffer.byteLength(content), nodegit.Object.TYPE.COMMIT)
+    ).toString()
   })
 }
 
@@ -59,11 +70,17 @@ export interface NewTag {
 }
 
 /** Stores a tag object for a commit, and returns its id. */
-export async function storeTag(repositories: Repositories, id: number, tag: NewTag): Promise<string> {
+export async function storeTag(
+  repositories: Repositories,
+  id: number,
+  tag: NewTag,
+): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const { COMMIT } = nodegit.Object.TYPE
     const target = await explained(nodegit.Object.lookup(repository, oidOf(tag.commitId), COMMIT))
     const tagger = signatureOf(tag.tagger)
-    return (await nodegit.Tag.annotationCreate(repository, tag.name, target, tagger, tag.message)).toString()
+    return (
+      await nodegit.Tag.annotationCreate(repository, tag.name, target, tagger, tag.message)
+    ).toString()
   })
 }

@@ -27,8 +27,8 @@ export function isObjectId(text: string): boolean {
 /**
  * What objects are, by their ids; those that are not in the repository are left out.
  *
- * Whatever is in the folder of the repository is found, whether a ref leads to it or not: what was pushed once stays readable by its
- * id until it is collected.
+ * Whatever is in the folder of the repository is found, whether a ref leads to it or not: what was
+ * pushed once stays readable by its id until it is collected.
  *
  * @param ids in full.
  * @throws GitError BUSY, TIMEOUT
@@ -41,7 +41,10 @@ export async function inspectObjects(
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
   const found = new Map<string, ObjectInfo>()
   if (ids.length === 0) return found
-  const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], { ...options, input: linesOf(ids) })
+  const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], {
+    ...options,
+    input: linesOf(ids),
+  })
   const output = new ByteReader(chunks)
   for (let line = await output.line(); line !== undefined; line = await output.line()) {
     const info = infoOf(line)
@@ -81,9 +84,11 @@ export async function* readObjects(
 /**
  * What refs hold, in their order; undefined where one does not exist, or its object is lost.
  *
- * Where there is no such ref Git looks for other meanings of the name (gitrevisions(7)), and may find some other object.
+ * Where there is no such ref Git looks for other meanings of the name (gitrevisions(7)), and may
+ * find some other object.
  *
- * @param names in full, of refs that are there or were: Git takes no name in which anything is an operator.
+ * @param names in full, of refs that are there or were: Git takes no name in which anything is an
+ *   operator.
  * @param maxBytes kept of each object.
  * @throws GitError BUSY, TIMEOUT
  */
@@ -96,7 +101,9 @@ export function readRefObjects(
   return readBatch(repositories, id, linesOf(names, /^refs\/[^\n]+$/), maxBytes)
 }
 
-/** Objects by the lines of an input that name them, in order; undefined for each that is not there. */
+/**
+ * Objects by the lines of an input that name them, in order; undefined for each that is not there.
+ */
 async function* readBatch(
   repositories: Repositories,
   id: number,
@@ -127,7 +134,8 @@ async function* readBatch(
 /**
  * One object by its id.
  *
- * @param maxBytes where its content is cut; or what says so once its size is known, before any of it is read. What that throws is thrown.
+ * @param maxBytes where its content is cut; or what says so once its size is known, before any of
+ *   it is read. What that throws is thrown.
  */
 export async function readObject(
   repositories: Repositories,

@@ -27,8 +27,12 @@ export interface RawTag {
   readonly signature: Signature | undefined
 }
 
-/** Where a signature begins at the end of a tag; the last one counts (parse_signed_buffer in gpg-interface.c of Git). */
-const TAG_SIGNATURE = /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/gm
+/**
+ * Where a signature begins at the end of a tag; the last one counts (parse_signed_buffer in
+ * gpg-interface.c of Git).
+ */
+const TAG_SIGNATURE =
+  /^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----$/gm
 
 /** Seconds since 1970 and a time zone. */
 const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
@@ -36,7 +40,8 @@ const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
 /**
  * Reads a commit object (gitformat-commit in Documentation/technical of Git; commit.c).
  *
- * What is not UTF-8 is read in the encoding that the commit names, and shown as U+FFFD where that fails.
+ * What is not UTF-8 is read in the encoding that the commit names, and shown as U+FFFD where that
+ * fails.
  */
 export function parseCommit(id: string, content: Buffer): RawCommit {
   const { headers, body, unsigned } = readHeaders(content)
@@ -70,12 +75,17 @@ export function parseTag(id: string, content: Buffer): RawTag {
     tagger: tagger === undefined ? undefined : readPerson(text(latin1(tagger))),
     message: text(at < 0 ? body : body.subarray(0, at)),
     signature:
-      at < 0 ? undefined : { signature: body.subarray(at).toString(), payload: content.subarray(0, bodyStart + at) },
+      at < 0
+        ? undefined
+        : { signature: body.subarray(at).toString(), payload: content.subarray(0, bodyStart + at) },
   }
 }
 
 interface Headers {
-  /** Values by name, in latin1, so that no byte is lost; what continues on another line is joined by line feeds. */
+  /**
+   * Values by name, in latin1, so that no byte is lost; what continues on another line is joined by
+   * line feeds.
+   */
   readonly headers: ReadonlyMap<string, string[]>
   readonly body: Buffer
   readonly bodyStart: number
@@ -105,7 +115,8 @@ function readHeaders(content: Buffer): Headers {
     } else {
       const space = line.indexOf(' ')
       const name = space < 0 ? line : line.slice(0, space)
-      // There is one for each hash function of Git, and each leaves out all (parse_buffer_signed_by_header in commit.c of Git).
+      // There is one for each hash function of Git, and each leaves out all
+      // (parse_buffer_signed_by_header in commit.c of Git).
       isUnsigned = name.startsWith(SIGNATURE_HEADER)
       values = headers.get(name) ?? []
       values.push(space < 0 ? '' : line.slice(space + 1))
@@ -141,12 +152,15 @@ function decoderOf(encoding: string | undefined): (bytes: Buffer) => string {
   }
 }
 
-/** `Name <address> seconds zone`, split where Git does (ident.c); what is missing is empty or zero. */
+/**
+ * `Name <address> seconds zone`, split where Git does (ident.c); what is missing is empty or zero.
+ */
 function readPerson(text: string): Signer {
   const opening = text.indexOf('<')
   const closing = text.indexOf('>', opening)
   if (opening < 0 || closing < 0) return { name: text.trim(), email: '', time: 0, offsetMinutes: 0 }
-  const [, seconds = '0', sign = '+', zone = '0000'] = WHEN.exec(text.slice(text.lastIndexOf('>') + 1)) ?? []
+  const [, seconds = '0', sign = '+', zone = '0000'] =
+    WHEN.exec(text.slice(text.lastIndexOf('>') + 1)) ?? []
   const digits = zone.padStart(4, '0')
   const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))
   return {

@@ -5,7 +5,10 @@ const SECTION = /^\s*\[/
 const VARIABLE = /^\s*(path|url)\s*=\s*(.*?)\s*$/i
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/
 
-/** Where submodules come from by their paths, as `.gitmodules` says (gitmodules(5)). What it says in another way than Git is left out. */
+/**
+ * Where submodules come from by their paths, as `.gitmodules` says (gitmodules(5)). What it says in
+ * another way than Git is left out.
+ */
 export function parseSubmodules(text: string): ReadonlyMap<string, string> {
   const urls = new Map<string, string>()
   let section: { path?: string; url?: string } = {}

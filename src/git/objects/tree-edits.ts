@@ -14,8 +14,9 @@ export interface TreeEdit {
 const DIRECTORY = 0o040000
 
 /**
- * Stores a tree that differs from another one at some paths. Only the directories above these are read and written, so that it costs
- * the same in a repository of any size. What is in the way of a directory makes room, and directories that have nothing left are gone.
+ * Stores a tree that differs from another one at some paths. Only the directories above these are
+ * read and written, so that it costs the same in a repository of any size. What is in the way of a
+ * directory makes room, and directories that have nothing left are gone.
  *
  * @param treeId of the tree to start from; undefined to start from nothing.
  * @param edits each of another path, none below another that is to be a file.
@@ -58,7 +59,9 @@ async function edit(
       continue
     }
     const inner =
-      deeper.length > 0 ? await edit(repository, await directoryAt(tree, name), deeper, depth + 1) : undefined
+      deeper.length > 0
+        ? await edit(repository, await directoryAt(tree, name), deeper, depth + 1)
+        : undefined
     if (inner && inner.entrycount() > 0) {
       await explained(builder.insert(name, await explained(inner.write()), DIRECTORY))
     } else {

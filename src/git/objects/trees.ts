@@ -26,7 +26,10 @@ export interface TreePage {
   readonly total: number
 }
 
-/** Longest path that is looked up, in bytes: PATH_MAX of Linux, beyond which nobody has a file. libgit2 recurs by component. */
+/**
+ * Longest path that is looked up, in bytes: PATH_MAX of Linux, beyond which nobody has a file.
+ * libgit2 recurs by component.
+ */
 const MAX_PATH_BYTES = 4096
 
 /** Kept of a path in a list. Longer ones can be pushed. */
@@ -45,9 +48,11 @@ export function kindOf(mode: number): EntryKind {
 }
 
 /**
- * A path as Git has it: from the top, its components joined by single slashes, none at either end. The top itself is empty.
+ * A path as Git has it: from the top, its components joined by single slashes, none at either end.
+ * The top itself is empty.
  *
- * @returns undefined for what no tree can have: empty components, `.`, `..`, NUL, half characters, more than `MAX_PATH_BYTES`.
+ * @returns undefined for what no tree can have: empty components, `.`, `..`, NUL, half characters,
+ *   more than `MAX_PATH_BYTES`.
  */
 export function treePath(text: string): string | undefined {
   const path = text.replace(/^\/|\/$/g, '')
@@ -68,15 +73,22 @@ export async function findEntry(
   treeId: string,
   path: string,
 ): Promise<TreeEntry | undefined> {
-  const literal = await repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
-    const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
-    const entry = await found(tree.entryByPath(path))
-    return entry && entryOf(path, entry)
-  })
-  return literal ?? (path.includes('"') ? findQuotedEntry(repositories, id, treeId, path) : undefined)
+  const literal = await repositories.handles.use(
+    repositoryPath(repositories, id),
+    async (repository) => {
+      const tree = await explained(nodegit.Tree.lookup(repository, nodegit.Oid.fromString(treeId)))
+      const entry = await found(tree.entryByPath(path))
+      return entry && entryOf(path, entry)
+    },
+  )
+  return (
+    literal ?? (path.includes('"') ? findQuotedEntry(repositories, id, treeId, path) : undefined)
+  )
 }
 
-/** What a tree has at a path some of whose components are quoted: libgit2 takes paths in UTF-8 only. */
+/**
+ * What a tree has at a path some of whose components are quoted: libgit2 takes paths in UTF-8 only.
+ */
 async function findQuotedEntry(
   repositories: Repositories,
   id: number,
@@ -89,7 +101,10 @@ async function findQuotedEntry(
     if (entry && entry.kind !== 'dir') return undefined
     const wanted = bytesOfQuoted(component) ?? Buffer.from(component)
     entry = undefined
-    for await (const record of splitAtZeros(readGit(repositories, id, lsTree(folderId)), MAX_LISTED_BYTES)) {
+    for await (const record of splitAtZeros(
+      readGit(repositories, id, lsTree(folderId)),
+      MAX_LISTED_BYTES,
+    )) {
       if (record.subarray(record.indexOf('\t') + 1).equals(wanted)) entry = readRecord(record)
     }
     if (!entry) return undefined
@@ -99,8 +114,9 @@ async function findQuotedEntry(
 }
 
 /**
- * What a tree has at some paths and at the folders above them, by path; what is not there is left out. Each folder is read once,
- * however many of the paths lead through it: one of a hundred thousand entries takes long.
+ * What a tree has at some paths and at the folders above them, by path; what is not there is left
+ * out. Each folder is read once, however many of the paths lead through it: one of a hundred
+ * thousand entries takes long.
  *
  * @param paths as `treePath` gives them, and not the top.
  */
@@ -146,7 +162,8 @@ function byFirstComponent(paths: Iterable<string>): ReadonlyMap<string, string[]
 }
 
 /**
- * A page of the entries of a tree, in Git's order; with `recursive` also of all that is below it, directories before what they have.
+ * A page of the entries of a tree, in Git's order; with `recursive` also of all that is below it,
+ * directories before what they have.
  *
  * Costs a walk through all of them, whatever the page, and memory for the page only.
  *
@@ -194,7 +211,9 @@ export async function sizesOf(
   id: number,
   entries: readonly TreeEntry[],
 ): Promise<ReadonlyMap<string, number>> {
-  const blobs = entries.filter(({ kind }) => kind === 'file' || kind === 'symlink').map((entry) => entry.id)
+  const blobs = entries
+    .filter(({ kind }) => kind === 'file' || kind === 'symlink')
+    .map((entry) => entry.id)
   const infos = await inspectObjects(repositories, id, blobs)
   return new Map([...infos.values()].map((info) => [info.id, info.bytes]))
 }

@@ -9,7 +9,10 @@ export class ByteReader {
     this.#chunks = stream[Symbol.asyncIterator]()
   }
 
-  /** Text up to the next line feed, which is taken too; undefined at the end of the stream. For text in ASCII. */
+  /**
+   * Text up to the next line feed, which is taken too; undefined at the end of the stream. For text
+   * in ASCII.
+   */
   async line(): Promise<string | undefined> {
     let line = ''
     for (;;) {
@@ -20,7 +23,10 @@ export class ByteReader {
     }
   }
 
-  /** Takes a number of bytes and keeps the first `maxKept` of them; throws where the stream has fewer. */
+  /**
+   * Takes a number of bytes and keeps the first `maxKept` of them; throws where the stream has
+   * fewer.
+   */
   async bytes(count: number, maxKept: number): Promise<Buffer> {
     const kept: Buffer[] = []
     let size = 0

@@ -12,7 +12,9 @@ import { countGit, maxGitMemoryBytes } from './running-processes.ts'
 export interface Exit {
   /** Exit status; null when a signal ended it. */
   readonly code: number | null
-  /** What it wrote to stderr, as far as it is kept. For the log: it may name paths of this machine. */
+  /**
+   * What it wrote to stderr, as far as it is kept. For the log: it may name paths of this machine.
+   */
   readonly stderr: string
 }
 
@@ -23,9 +25,9 @@ export interface GitProcess {
   /** The other end of the hooks' descriptor, on a process that runs hooks. */
   readonly hooks: Duplex | undefined
   /**
-   * Resolves when it and its output have ended. Rejects when it could not be started, and by a GitError when it was ended or failed
-   * for a reason of ours: NO_REPOSITORY when there is no repository, TIMEOUT, OUT_OF_MEMORY, BUSY when
-   * all gits together took too much memory.
+   * Resolves when it and its output have ended. Rejects when it could not be started, and by a
+   * GitError when it was ended or failed for a reason of ours: NO_REPOSITORY when there is no
+   * repository, TIMEOUT, OUT_OF_MEMORY, BUSY when all gits together took too much memory.
    */
   readonly exited: Promise<Exit>
   /** Ends it and everything it started. */
@@ -39,8 +41,8 @@ export interface RunningGit extends Pick<GitProcess, 'stdin' | 'stdout' | 'hooks
   /** Resolves when it and its output have ended. Rejects when it could not be started. */
   readonly exited: Promise<Exit>
   /**
-   * Signals it and everything it started. Returns whether there was anything to signal: a group that is empty may not be, since its
-   * id can be anybody's by now.
+   * Signals it and everything it started. Returns whether there was anything to signal: a group
+   * that is empty may not be, since its id can be anybody's by now.
    */
   signal(name: NodeJS.Signals): boolean
 }
@@ -54,7 +56,10 @@ export interface SpawnOptions {
   readonly hooks?: boolean
   /** After which it is stopped; `DEFAULT_TIMEOUT_MS` unless it is said otherwise. */
   readonly timeoutMs?: number
-  /** Memory of each of its processes; `DEFAULT_MAX_MEMORY_BYTES` unless it is said otherwise. Never more than all gits may have. */
+  /**
+   * Memory of each of its processes; `DEFAULT_MAX_MEMORY_BYTES` unless it is said otherwise. Never
+   * more than all gits may have.
+   */
   readonly maxMemoryBytes?: number
 }
 
@@ -62,8 +67,8 @@ export interface SpawnOptions {
 const DEFAULT_TIMEOUT_MS = 60_000
 
 /**
- * More than comparing two files of `MAX_TEXT_BYTES` takes that have nothing but line ends, and more than a walk through a history of a
- * million commits.
+ * More than comparing two files of `MAX_TEXT_BYTES` takes that have nothing but line ends, and more
+ * than a walk through a history of a million commits.
  */
 const DEFAULT_MAX_MEMORY_BYTES = 512 * 1024 ** 2
 
@@ -71,22 +76,26 @@ const DEFAULT_MAX_MEMORY_BYTES = 512 * 1024 ** 2
 const HOOKS_DESCRIPTOR = 3
 
 /**
- * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB. Larger objects that come whole are
- * read in parts, and lists of objects are smaller than this.
+ * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB.
+ * Larger objects that come whole are read in parts, and lists of objects are smaller than this.
  */
 const MAX_ALLOCATION = '1g'
 
-/** What git may take to remove its temporary files and locks after SIGTERM (its own signal handlers do so). */
+/**
+ * What git may take to remove its temporary files and locks after SIGTERM (its own signal handlers
+ * do so).
+ */
 const STOP_GRACE_MS = 5_000
 
 /**
- * Configuration of every git. Neither the machine's nor its user's is read, so that this is all there is besides that of the
- * repository; the sources are git-config(1).
+ * Configuration of every git. Neither the machine's nor its user's is read, so that this is all
+ * there is besides that of the repository; the sources are git-config(1).
  */
 const CONFIG = [
   // As in `repository-handles.ts`.
   'safe.directory=*',
-  // What was acknowledged stays; the default leaves loose objects and refs to the kernel. `batch` costs one flush for all of them.
+  // What was acknowledged stays; the default leaves loose objects and refs to the kernel. `batch`
+  // costs one flush for all of them.
   'core.fsync=committed',
   'core.fsyncMethod=batch',
   // Maintenance in the background would outlive the process that we bound.
@@ -96,20 +105,25 @@ const CONFIG = [
   'core.hooksPath=/dev/null',
   // Whoever pushes below `refs/replace/` must not decide what others are shown for an object.
   'core.useReplaceRefs=false',
-  // A larger blob is read in parts and stored without deltas: nobody looks for what two of them have in common.
+  // A larger blob is read in parts and stored without deltas: nobody looks for what two of them
+  // have in common.
   'core.bigFileThreshold=16m',
   // For each thread. The defaults have no limit, and a quarter of a gibibyte.
   'pack.windowMemory=64m',
   'pack.deltaCacheSize=64m',
 ]
 
-/** What git says when it cannot allocate (wrapper.c and usage.c of Git 2.39; `LC_ALL` is C), or who runs a part of it. */
+/**
+ * What git says when it cannot allocate (wrapper.c and usage.c of Git 2.39; `LC_ALL` is C), or who
+ * runs a part of it.
+ */
 const OUT_OF_MEMORY = /fatal: Out of memory|attempting to allocate \d+ over limit|out of memory/
 
 /**
  * Starts git with nothing of our environment and a process group of its own.
  *
- * Every git of the server comes from here: it has a deadline and a limit of its memory, and counts among those that run.
+ * Every git of the server comes from here: it has a deadline and a limit of its memory, and counts
+ * among those that run.
  *
  * @param args the command and its arguments, which git takes as they are.
  * @throws GitError BUSY when more run than may.
@@ -125,7 +139,10 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
     },
   })
   const start = {
-    maxMemoryBytes: Math.min(options.maxMemoryBytes ?? DEFAULT_MAX_MEMORY_BYTES, maxGitMemoryBytes()),
+    maxMemoryBytes: Math.min(
+      options.maxMemoryBytes ?? DEFAULT_MAX_MEMORY_BYTES,
+      maxGitMemoryBytes(),
+    ),
     args: [...CONFIG.flatMap((entry) => ['-c', entry]), ...args],
     cwd: repository,
     // Named, lest git look for one in the folders above when this is none.
@@ -165,18 +182,25 @@ export interface Printed extends Exit {
 }
 
 /**
- * Gits that the server runs for what has happened already, such as to record what has moved: they do not wait behind those who read,
- * and are not refused.
+ * Gits that the server runs for what has happened already, such as to record what has moved: they
+ * do not wait behind those who read, and are not refused.
  */
 const OWN_GATE = new Gate(32, Number.POSITIVE_INFINITY)
 
-/** Waits for a place among the gits of the server itself; returns what gives it back. Not to be asked for by who has one. */
+/**
+ * Waits for a place among the gits of the server itself; returns what gives it back. Not to be
+ * asked for by who has one.
+ */
 export function enterOwn(): Promise<() => void> {
   return OWN_GATE.enter()
 }
 
 /** Runs git to its end, for the server itself. */
-export async function runGit(args: readonly string[], options: SpawnOptions, input = ''): Promise<Printed> {
+export async function runGit(
+  args: readonly string[],
+  options: SpawnOptions,
+  input = '',
+): Promise<Printed> {
   const leave = await enterOwn()
   try {
     const git = spawnGit(args, options)
@@ -191,7 +215,10 @@ export async function runGit(args: readonly string[], options: SpawnOptions, inp
   }
 }
 
-/** The same for what prints much, which is given out as it comes. Leaving the iteration early ends the process. */
+/**
+ * The same for what prints much, which is given out as it comes. Leaving the iteration early ends
+ * the process.
+ */
 export async function* printedByGit(
   args: readonly string[],
   options: SpawnOptions,
@@ -226,7 +253,9 @@ export function cleanEnvironment(): Record<string, string> {
   }
 }
 
-/** The configuration of every git as variables, for what others start (git-config(1), ENVIRONMENT). */
+/**
+ * The configuration of every git as variables, for what others start (git-config(1), ENVIRONMENT).
+ */
 export function configEnvironment(): Record<string, string> {
   const entries = CONFIG.map((entry) => entry.split('='))
   return Object.fromEntries([
@@ -277,8 +306,8 @@ function signalChild(child: ChildProcess, signal: NodeJS.Signals): boolean {
 
 /**
  * @param causeOf why it was ended, if it was.
- * @throws GitError NO_REPOSITORY when that is why it failed: the folder may have gone before git was in it, or had read what it needs;
- *   the cause, OUT_OF_MEMORY.
+ * @throws GitError NO_REPOSITORY when that is why it failed: the folder may have gone before git
+ *   was in it, or had read what it needs; the cause, OUT_OF_MEMORY.
  */
 async function explainExit(
   exited: Promise<Exit>,

@@ -1,4 +1,7 @@
-/** Starts git with a limit of what it may allocate (setrlimit(2), RLIMIT_DATA), which the shell sets and goes. */
+/**
+ * Starts git with a limit of what it may allocate (setrlimit(2), RLIMIT_DATA), which the shell sets
+ * and goes.
+ */
 const LIMITED = ['-c', 'ulimit -d "$0" 2>/dev/null; exec git "$@"']
 
 /**
@@ -10,6 +13,9 @@ const LIMITED = ['-c', 'ulimit -d "$0" 2>/dev/null; exec git "$@"']
  * @param args the arguments of git, none of which the shell looks at.
  * @returns a program and its arguments.
  */
-export function limitedCommand(maxBytes: number, args: readonly string[]): readonly [string, readonly string[]] {
+export function limitedCommand(
+  maxBytes: number,
+  args: readonly string[],
+): readonly [string, readonly string[]] {
   return ['sh', [...LIMITED, String(Math.floor(maxBytes / 1024)), ...args]]
 }

@@ -5,12 +5,13 @@ export interface PaceLimits {
   readonly minBytesPerSecond: number
 }
 
-// Below any line over which somebody fetches files. Short interruptions of a line that is fast do not count.
+// Below any line over which somebody fetches files. Short interruptions of a line that is fast do
+// not count.
 const READERS: PaceLimits = { windowMs: 60_000, minBytesPerSecond: 8 * 1024 }
 
 /**
- * How fast a reader takes what is printed for it. Only the time counts in which something waits for the reader: a process that thinks
- * holds nobody up.
+ * How fast a reader takes what is printed for it. Only the time counts in which something waits for
+ * the reader: a process that thinks holds nobody up.
  */
 export class Pace {
   readonly #limits: PaceLimits
@@ -37,10 +38,14 @@ export class Pace {
     }
   }
 
-  /** Whether the reader has been waited for during a whole window, and took less than it should have. */
+  /**
+   * Whether the reader has been waited for during a whole window, and took less than it should
+   * have.
+   */
   isTooSlow(): boolean {
     const { windowMs, minBytesPerSecond } = this.#limits
-    const waitedMs = this.#waitedMs + (this.#offeredMs === undefined ? 0 : performance.now() - this.#offeredMs)
+    const waitedMs =
+      this.#waitedMs + (this.#offeredMs === undefined ? 0 : performance.now() - this.#offeredMs)
     return waitedMs >= windowMs && this.#takenBytes < (waitedMs / 1000) * minBytesPerSecond
   }
 }

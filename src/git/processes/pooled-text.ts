@@ -7,7 +7,8 @@ const MAX_STDERR_CHARACTERS = 8 * 1024
 export function keepBeginning(stream: Readable | null): { readonly text: string } {
   const kept = { text: '' }
   stream?.setEncoding('utf8').on('data', (text: string) => {
-    if (kept.text.length < MAX_STDERR_CHARACTERS) kept.text = (kept.text + text).slice(0, MAX_STDERR_CHARACTERS)
+    if (kept.text.length < MAX_STDERR_CHARACTERS)
+      kept.text = (kept.text + text).slice(0, MAX_STDERR_CHARACTERS)
   })
   return kept
 }

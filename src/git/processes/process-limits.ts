@@ -3,7 +3,10 @@ import type { Pace } from './pace.ts'
 
 /** Who asks for a place. */
 export interface Guest {
-  /** Whoever places are counted for; undefined for one that is not counted, such as the server itself. */
+  /**
+   * Whoever places are counted for; undefined for one that is not counted, such as the server
+   * itself.
+   */
   readonly holder?: string | undefined
   /** How fast the guest's reader reads; undefined where no reader can hold the place up. */
   readonly pace?: Pace
@@ -20,9 +23,10 @@ interface Waiting {
 /**
  * Lets so many in at a time and so many wait.
  *
- * A holder gets a place as long as it has fewer than are free: one alone gets half of all, a second one half of the rest, and so on,
- * so that whoever comes new finds a place (the dynamic thresholds of A. K. Choudhury and E. L. Hahne, "Dynamic queue length
- * thresholds for shared-memory packet switches", 1998). Of those who wait, the one whose holder has the fewest places is next. Whoever
+ * A holder gets a place as long as it has fewer than are free: one alone gets half of all, a second
+ * one half of the rest, and so on, so that whoever comes new finds a place (the dynamic thresholds
+ * of A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet
+ * switches", 1998). Of those who wait, the one whose holder has the fewest places is next. Whoever
  * reads too slowly loses the place when somebody else finds none.
  */
 export class Gate {
@@ -63,7 +67,8 @@ export class Gate {
 
   #mayWait({ holder }: Guest): boolean {
     const free = this.#maxWaiting - this.#waiting.length
-    const own = holder === undefined ? 0 : this.#waiting.filter(({ guest }) => guest.holder === holder).length
+    const own =
+      holder === undefined ? 0 : this.#waiting.filter(({ guest }) => guest.holder === holder).length
     return own < free
   }
 
@@ -83,7 +88,11 @@ export class Gate {
       if (left > 0) this.#held.set(guest.holder, left)
       else this.#held.delete(guest.holder)
     }
-    for (let next = this.#next(); next !== undefined && this.#admits(next.guest); next = this.#next()) {
+    for (
+      let next = this.#next();
+      next !== undefined && this.#admits(next.guest);
+      next = this.#next()
+    ) {
       this.#waiting.splice(this.#waiting.indexOf(next), 1)
       this.#take(next.guest)
       next.enter()
@@ -94,7 +103,11 @@ export class Gate {
   #next(): Waiting | undefined {
     let next: Waiting | undefined
     for (const waiting of this.#waiting) {
-      if (next === undefined || this.#heldBy(waiting.guest.holder) < this.#heldBy(next.guest.holder)) next = waiting
+      if (
+        next === undefined ||
+        this.#heldBy(waiting.guest.holder) < this.#heldBy(next.guest.holder)
+      )
+        next = waiting
     }
     return next
   }

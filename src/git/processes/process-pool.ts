@@ -5,8 +5,8 @@ export interface KeptProcess {
 }
 
 /**
- * Processes that have done what they were started for, one of each repository: the next who wants the same need not start one, which
- * takes longer than most of what they do.
+ * Processes that have done what they were started for, one of each repository: the next who wants
+ * the same need not start one, which takes longer than most of what they do.
  */
 export class KeptProcesses<T extends KeptProcess> {
   readonly #idle = new Map<number, { readonly item: T; readonly timer: NodeJS.Timeout }>()
@@ -31,7 +31,10 @@ export class KeptProcesses<T extends KeptProcess> {
     return kept.item
   }
 
-  /** Keeps what the caller is done with. Of two of a repository the one that was there before is ended. */
+  /**
+   * Keeps what the caller is done with. Of two of a repository the one that was there before is
+   * ended.
+   */
   keep(id: number, item: T): void {
     void this.drop(id)
     // Whatever else is going on, the server may end before that.
@@ -42,7 +45,9 @@ export class KeptProcesses<T extends KeptProcess> {
     if (this.#idle.size > this.#maxKept && oldest !== undefined) void this.drop(oldest)
   }
 
-  /** Ends the one of a repository. What it fails to clear away is cleared when the server starts. */
+  /**
+   * Ends the one of a repository. What it fails to clear away is cleared when the server starts.
+   */
   async drop(id: number): Promise<void> {
     await this.take(id)
       ?.end()

@@ -7,12 +7,20 @@ import { limitedCommand } from './git-command.ts'
 import { keepBeginning } from './pooled-text.ts'
 import type { StarterMessage, StartMessage } from './process-spawner.ts'
 
-/** The other side of `git-starter.ts`: a program of its own, which is small because it loads nothing but this. */
+/**
+ * The other side of `git-starter.ts`: a program of its own, which is small because it loads nothing
+ * but this.
+ */
 
-/** Path of the Unix socket to listen on, in a folder of its own, which goes when this process does. */
+/**
+ * Path of the Unix socket to listen on, in a folder of its own, which goes when this process does.
+ */
 const socketPath = process.argv[2] ?? ''
 
-/** Service managers and terminals signal all processes of a service; the server needs this one until its own end, which is heard of. */
+/**
+ * Service managers and terminals signal all processes of a service; the server needs this one until
+ * its own end, which is heard of.
+ */
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
 /** Those that no git has yet, by their numbers. */
@@ -33,7 +41,10 @@ process.on('disconnect', end)
 // That may have come before anybody listened.
 if (!process.connected) end()
 
-/** The server has ended, or been killed. Gits go on, as those do that it starts itself: they notice by their input and output. */
+/**
+ * The server has ended, or been killed. Gits go on, as those do that it starts itself: they notice
+ * by their input and output.
+ */
 function end(): void {
   rmSync(dirname(socketPath), { recursive: true, force: true })
   process.exit()
@@ -43,7 +54,15 @@ function tell(message: StarterMessage): void {
   process.send?.(message)
 }
 
-function start({ id, args, cwd, env, maxMemoryBytes, hooks: hasHooks, lines: numbers }: StartMessage): void {
+function start({
+  id,
+  args,
+  cwd,
+  env,
+  maxMemoryBytes,
+  hooks: hasHooks,
+  lines: numbers,
+}: StartMessage): void {
   const [stdin, stdout, hooks] = numbers.map(take)
   const fail = ({ message }: Error) => {
     hooks?.destroy()
@@ -54,7 +73,8 @@ function start({ id, args, cwd, env, maxMemoryBytes, hooks: hasHooks, lines: num
     const child = spawn(...limitedCommand(maxMemoryBytes, args), {
       cwd,
       env,
-      // Node leaves a descriptor beyond the first three as it is, which is non-blocking: what hooks say is passed on instead.
+      // Node leaves a descriptor beyond the first three as it is, which is non-blocking: what hooks
+      // say is passed on instead.
       stdio: hasHooks ? [stdin, stdout, 'pipe', 'pipe'] : [stdin, stdout, 'pipe'],
       // Its own group, so that a signal reaches the helpers it starts.
       detached: true,

@@ -8,12 +8,14 @@ import type { Exit, RunningGit } from './child-process.ts'
 import { keepBeginning } from './pooled-text.ts'
 
 /**
- * A small process that starts gits for a large one. To start a process, Node forks, and while the kernel copies the page tables of
- * the server nothing else happens in it: a millisecond at 50 MB, thirty at 500. The small one forks in one millisecond, always.
+ * A small process that starts gits for a large one. To start a process, Node forks, and while the
+ * kernel copies the page tables of the server nothing else happens in it: a millisecond at 50 MB,
+ * thirty at 500. The small one forks in one millisecond, always.
  *
- * What git reads and prints does not pass through it. Between the two are lines, connections of a Unix socket, laid before they
- * are needed: the starter numbers each, and gives its end to a git as standard input or output. The server has the other end, and
- * tells the starter over their IPC channel which lines a git gets; whoever else connects gets a number and no git.
+ * What git reads and prints does not pass through it. Between the two are lines, connections of a
+ * Unix socket, laid before they are needed: the starter numbers each, and gives its end to a git as
+ * standard input or output. The server has the other end, and tells the starter over their IPC
+ * channel which lines a git gets; whoever else connects gets a number and no git.
  */
 
 /** What to start. */
@@ -48,7 +50,10 @@ export type StarterMessage =
   /** It has ended, and so has what it had to say on stderr. */
   | { readonly kind: 'ended'; readonly id: number; readonly exit: Exit }
 
-/** Lines that lie ready: for the gits of a burst, two or three each. Those beyond are started by the server itself. */
+/**
+ * Lines that lie ready: for the gits of a burst, two or three each. Those beyond are started by the
+ * server itself.
+ */
 const READY_LINES = 64
 
 /** Name of the Unix socket. */
@@ -90,7 +95,8 @@ interface Running {
 let current: GitStarter | undefined
 
 /**
- * From now on a process of its own starts the gits of this one, unless it cannot. It ends with this one, however that ends.
+ * From now on a process of its own starts the gits of this one, unless it cannot. It ends with this
+ * one, however that ends.
  *
  * @param program path of the bundled `git-starter-program.ts`.
  * @param warn is told when it has ended by itself.
@@ -176,12 +182,21 @@ export class GitStarter {
       // Its own group: Ctrl-C is for us, and we need it until the last call has ended.
       detached: true,
     })
-    const running: Running = { child, folder, ready: [], underWay: new Map(), state: 'starting', laying: 0 }
+    const running: Running = {
+      child,
+      folder,
+      ready: [],
+      underWay: new Map(),
+      state: 'starting',
+      laying: 0,
+    }
     this.#running = running
     const end = (reason: string) => this.#end(running, reason)
     child.on('error', ({ message }) => end(message))
     const stderr = keepBeginning(child.stderr)
-    child.once('close', (code, signal) => end(`it ended with ${signal ?? code} ${stderr.text}`.trimEnd()))
+    child.once('close', (code, signal) =>
+      end(`it ended with ${signal ?? code} ${stderr.text}`.trimEnd()),
+    )
     child.on('message', (message) => this.#hear(running, message as StarterMessage))
     // It keeps nobody waiting who has nothing else to do.
     child.unref()
@@ -232,7 +247,8 @@ export class GitStarter {
       running.laying -= 1
       running.state = 'broken'
     }
-    // By this event, and not by `data`: a stream that flowed once does not wait for its reader again.
+    // By this event, and not by `data`: a stream that flowed once does not wait for its reader
+    // again.
     const read = () => {
       text += socket.read() ?? ''
       if (!text.endsWith('\n')) return
@@ -246,8 +262,17 @@ export class GitStarter {
     socket.on('error', () => {})
   }
 
-  /** @returns the git that has been asked for, as far as one can tell by its lines and what the starter says. */
-  #follow(running: Running, id: number, stdin: Socket, stdout: Socket, hooks: Socket | undefined): RunningGit {
+  /**
+   * @returns the git that has been asked for, as far as one can tell by its lines and what the
+   *   starter says.
+   */
+  #follow(
+    running: Running,
+    id: number,
+    stdin: Socket,
+    stdout: Socket,
+    hooks: Socket | undefined,
+  ): RunningGit {
     let pid: number | undefined
     let pending: NodeJS.Signals | undefined
     let isGone = false
@@ -293,7 +318,10 @@ export class GitStarter {
   }
 }
 
-/** A folder for the socket, which nobody else may enter (mkdtemp(3)). Not in the data folder, whose path may be too long. */
+/**
+ * A folder for the socket, which nobody else may enter (mkdtemp(3)). Not in the data folder, whose
+ * path may be too long.
+ */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'branchline-'))
   if (Buffer.byteLength(join(folder, SOCKET)) <= MAX_SOCKET_PATH_BYTES) return folder
@@ -302,7 +330,8 @@ function makeFolder(): string {
 }
 
 /**
- * Signals a process and whatever it has started. The id of a group is not given anew while somebody is in it.
+ * Signals a process and whatever it has started. The id of a group is not given anew while somebody
+ * is in it.
  *
  * @returns whether there was anything to signal.
  */

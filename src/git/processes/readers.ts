@@ -13,8 +13,9 @@ export interface Reader {
 }
 
 /**
- * The reader of a call. Every way to Git leads through a few functions of this room, but from a hundred places: a parameter of all
- * of them would be about something that none of them decides. Work that no call waits for has no reader.
+ * The reader of a call. Every way to Git leads through a few functions of this room, but from a
+ * hundred places: a parameter of all of them would be about something that none of them decides.
+ * Work that no call waits for has no reader.
  */
 const readers = new AsyncLocalStorage<Reader>()
 

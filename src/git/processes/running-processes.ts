@@ -4,9 +4,9 @@ import { GitError } from '../core/errors.ts'
 /**
  * All gits of this process together: how many run, and how much memory they have.
  *
- * Each git has a limit of its own, which the kernel enforces (`limitedCommand`). The limits of all of them together would be more than
- * any machine has, and mostly a git needs some megabytes. So the sum is measured while gits run, and brought down where it is
- * more than it may be.
+ * Each git has a limit of its own, which the kernel enforces (`limitedCommand`). The limits of all
+ * of them together would be more than any machine has, and mostly a git needs some megabytes. So
+ * the sum is measured while gits run, and brought down where it is more than it may be.
  */
 
 /** A git that runs. */
@@ -24,7 +24,10 @@ interface Measured {
   readonly bytes: number
 }
 
-/** As many as all gates of the server let through together, and some more: a fault in one of them must not take the machine. */
+/**
+ * As many as all gates of the server let through together, and some more: a fault in one of them
+ * must not take the machine.
+ */
 const MAX_RUNNING = 512
 
 /** A git fills about 100 MiB in this time, and most gits end before it. */
@@ -42,7 +45,10 @@ const DEFAULT_MAX_BYTES = 2 * 1024 ** 3
 /** In the order of their start. */
 const running = new Set<RunningProcess>()
 let maxBytes = DEFAULT_MAX_BYTES
-let warn: (facts: { readonly totalBytes: number; readonly endedBytes: number }, message: string) => void = () => {}
+let warn: (
+  facts: { readonly totalBytes: number; readonly endedBytes: number },
+  message: string,
+) => void = () => {}
 let timer: NodeJS.Timeout | undefined
 
 /**
@@ -78,18 +84,26 @@ export function countGit(git: RunningProcess): () => void {
   }
 }
 
-/** Ends the youngest of the large processes, one after the other, as long as all together have more than they may. */
+/**
+ * Ends the youngest of the large processes, one after the other, as long as all together have more
+ * than they may.
+ */
 function measure(): void {
   const processes = [...running].flatMap((git) => {
     const pid = git.pid()
-    return pid === undefined ? [] : familyOf(pid).map((member) => ({ git, pid: member, bytes: bytesOf(member) }))
+    return pid === undefined
+      ? []
+      : familyOf(pid).map((member) => ({ git, pid: member, bytes: bytesOf(member) }))
   })
   let totalBytes = sum(processes)
   // What has worked longest is worth most.
   const victims = processes.filter(({ bytes }) => bytes >= maxBytes * VICTIM_SHARE).reverse()
   for (const { git, pid, bytes } of victims) {
     if (totalBytes <= maxBytes) return
-    warn({ totalBytes, endedBytes: bytes }, 'a git was ended: all of them took more memory than they may')
+    warn(
+      { totalBytes, endedBytes: bytes },
+      'a git was ended: all of them took more memory than they may',
+    )
     git.onEnded(new GitError('BUSY', 'all gits together took more memory than they may'))
     // Only the one process: a git that moves refs has to clear up after a helper that was ended.
     endProcess(pid)
@@ -108,7 +122,10 @@ function familyOf(pid: number, depth = 0): number[] {
   return [pid, ...children.flatMap((child) => familyOf(Number(child), depth + 1))]
 }
 
-/** Memory of a process that is in no file and so cannot be taken back: not the packs that it reads (proc(5), `RssAnon`). */
+/**
+ * Memory of a process that is in no file and so cannot be taken back: not the packs that it reads
+ * (proc(5), `RssAnon`).
+ */
 function bytesOf(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`))?.[1] ?? 0) * 1024
 }

@@ -12,21 +12,28 @@ export interface RefTarget {
   readonly commitId: string | undefined
   /** Of the tagger or, without one, of the committer, in Unix seconds; 0 where neither is known. */
   readonly time: number
-  /** Of the tag object or the commit, without a signature and blank lines around it, and not longer than `MAX_MESSAGE_BYTES`. */
+  /**
+   * Of the tag object or the commit, without a signature and blank lines around it, and not longer
+   * than `MAX_MESSAGE_BYTES`.
+   */
   readonly message: string
 }
 
 /** Kept of a message. A list shows fifty of them. */
 const MAX_MESSAGE_BYTES = 64 * 1024
 
-/** Objects that are looked up one by one, which a process takes longer for: most moves are of one branch. */
+/**
+ * Objects that are looked up one by one, which a process takes longer for: most moves are of one
+ * branch.
+ */
 const MAX_LOOKED_UP = 4
 
 /** Read of an object: headers, with a signature or two, and the message. */
 const MAX_CONTENT_BYTES = MAX_MESSAGE_BYTES + 32 * 1024
 
 /**
- * What the commits and tag objects that refs hold lead to, by their ids. Ids of other objects and of nothing are left out.
+ * What the commits and tag objects that refs hold lead to, by their ids. Ids of other objects and
+ * of nothing are left out.
  *
  * Unlike reading for a caller it does not wait behind others: what has moved must be recorded.
  *
@@ -43,8 +50,13 @@ export async function readRefTargets(
   const others = [...new Set(ids)].filter((objectId) => !targets.has(objectId))
   for await (const { objectId, type, content } of readContents(repository, others)) {
     if (type === 'commit')
-      targets.set(objectId, { isAnnotated: false, commitId: objectId, ...commitOf(objectId, content) })
-    if (type === 'tag') targets.set(objectId, { isAnnotated: true, commitId: undefined, ...tagOf(objectId, content) })
+      targets.set(objectId, {
+        isAnnotated: false,
+        commitId: objectId,
+        ...commitOf(objectId, content),
+      })
+    if (type === 'tag')
+      targets.set(objectId, { isAnnotated: true, commitId: undefined, ...tagOf(objectId, content) })
   }
   for (const [tagId, commitId] of await peelTags(repository, targets)) {
     const target = targets.get(tagId)
@@ -100,7 +112,11 @@ async function peelTags(
   const tags = [...targets].flatMap(([id, { isAnnotated }]) => (isAnnotated ? id : []))
   if (tags.length === 0) return []
   const input = tags.map((id) => `${id}^{commit}\n`).join('')
-  const { code, stdout, stderr } = await runGit(['cat-file', '--batch-check', '--buffer'], { repository }, input)
+  const { code, stdout, stderr } = await runGit(
+    ['cat-file', '--batch-check', '--buffer'],
+    { repository },
+    input,
+  )
   if (code !== 0) throw new Error(`git cat-file failed: ${stderr}`)
   return stdout.split('\n').flatMap((line, i) => {
     const [commitId = '', type] = line.split(' ')
@@ -120,7 +136,11 @@ async function* readContents(repository: string, ids: readonly string[]) {
       // `id missing`
       if (size === undefined) continue
       const isDescribed = type === 'commit' || type === 'tag'
-      yield { objectId, type, content: await output.bytes(Number(size), isDescribed ? MAX_CONTENT_BYTES : 0) }
+      yield {
+        objectId,
+        type,
+        content: await output.bytes(Number(size), isDescribed ? MAX_CONTENT_BYTES : 0),
+      }
       // The line feed behind it.
       await output.bytes(1, 0)
     }

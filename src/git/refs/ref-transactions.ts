@@ -2,13 +2,19 @@ import { GitError } from '../core/errors.ts'
 import { type GitProcess, spawnGit } from '../processes/child-process.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
-/** What Git says when all refs hold what they are to hold, and will after a power cut too (git-update-ref(1)). */
+/**
+ * What Git says when all refs hold what they are to hold, and will after a power cut too
+ * (git-update-ref(1)).
+ */
 const DONE = 'commit: ok\n'
 
 /** For one transaction: a hundred thousand refs are written and flushed one by one. */
 const COMMIT_TIMEOUT_MS = 10 * 60_000
 
-/** For which a process is kept for one transaction after the other, and the longest that it is there. */
+/**
+ * For which a process is kept for one transaction after the other, and the longest that it is
+ * there.
+ */
 const MAX_AGE_MS = 10 * 60_000
 const MAX_LIFE_MS = MAX_AGE_MS + COMMIT_TIMEOUT_MS + 60_000
 
@@ -27,8 +33,8 @@ export class RefTransactions {
   }
 
   /**
-   * Does what some instructions say, all of it or nothing. Not to be called before the last call has ended, nor after one that failed:
-   * the process is gone then.
+   * Does what some instructions say, all of it or nothing. Not to be called before the last call
+   * has ended, nor after one that failed: the process is gone then.
    *
    * @param instructions as git-update-ref(1) has them with `-z`.
    * @returns what Git says when it has done nothing; undefined when it has done everything.

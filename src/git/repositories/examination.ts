@@ -20,7 +20,9 @@ const FSCK_TIMEOUT_MS = 24 * 60 * 60_000
 const MAX_FSCK_LINES = 20
 
 /** The ids of the repositories that have a folder, in no order. */
-export async function* repositoryFolders({ folder }: Repositories): AsyncGenerator<number, void, undefined> {
+export async function* repositoryFolders({
+  folder,
+}: Repositories): AsyncGenerator<number, void, undefined> {
   for (const shard of await entriesOf(folder)) {
     if (!shard.isDirectory() || !SHARD.test(shard.name)) continue
     for (const { name } of await entriesOf(join(folder, shard.name))) {
@@ -46,15 +48,23 @@ export async function checkObjects(repositories: Repositories, id: number): Prom
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)
 }
 
-/** Files by which Git locked refs for a process that did not live to remove them; paths within the repository. */
-export async function staleLocks(repositories: Repositories, id: number, nowMs: number): Promise<string[]> {
+/**
+ * Files by which Git locked refs for a process that did not live to remove them; paths within the
+ * repository.
+ */
+export async function staleLocks(
+  repositories: Repositories,
+  id: number,
+  nowMs: number,
+): Promise<string[]> {
   const root = repositoryPath(repositories, id)
   const locks: string[] = []
   const visit = async (folder: string) => {
     for (const entry of await entriesOf(join(root, folder))) {
       const path = join(folder, entry.name)
       if (entry.isDirectory() && (folder !== '' || entry.name === 'refs')) await visit(path)
-      else if (entry.name.endsWith('.lock') && (await isOlder(join(root, path), nowMs))) locks.push(path)
+      else if (entry.name.endsWith('.lock') && (await isOlder(join(root, path), nowMs)))
+        locks.push(path)
     }
   }
   await visit('')
@@ -62,7 +72,11 @@ export async function staleLocks(repositories: Repositories, id: number, nowMs: 
 }
 
 /** Removes what `staleLocks` found. Only where nobody works on the repository. */
-export async function removeLock(repositories: Repositories, id: number, path: string): Promise<void> {
+export async function removeLock(
+  repositories: Repositories,
+  id: number,
+  path: string,
+): Promise<void> {
   await rm(join(repositoryPath(repositories, id), path), { force: true })
 }
 

@@ -7,7 +7,10 @@ export function entriesOf(folder: string): Promise<Dirent[]> {
   return unlessGone(() => readdir(folder, { withFileTypes: true }))
 }
 
-/** What work on the disk finds; nothing when what it looks at has been removed, as refs are while others delete them. */
+/**
+ * What work on the disk finds; nothing when what it looks at has been removed, as refs are while
+ * others delete them.
+ */
 export async function unlessGone<T>(work: () => Promise<T[]>): Promise<T[]> {
   try {
     return await work()

@@ -5,14 +5,18 @@ import { entriesOf, unlessGone } from './folders.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /**
- * What gits leave in a repository that did not live to remove it: objects of pushes that were never let in, in a folder for each push
- * (tmp-objdir.c of Git 2.39, and earlier), and packs that were not complete (`odb_mkstemp` in its environment.c; libgit2 has names
- * of its own). No other git looks at them, and `git gc` keeps the folders for ever.
+ * What gits leave in a repository that did not live to remove it: objects of pushes that were never
+ * let in, in a folder for each push (tmp-objdir.c of Git 2.39, and earlier), and packs that were
+ * not complete (`odb_mkstemp` in its environment.c; libgit2 has names of its own). No other git
+ * looks at them, and `git gc` keeps the folders for ever.
  */
 const QUARANTINE = /^(tmp_objdir-|incoming-)/
 const UNFINISHED_PACK = /^(tmp_|\.tmp-|pack_git2_)/
 
-/** Nobody writes to it: a client that sends nothing for so long is cut off, and orphans of a server that was killed have ended. */
+/**
+ * Nobody writes to it: a client that sends nothing for so long is cut off, and orphans of a server
+ * that was killed have ended.
+ */
 const STALE_MS = 15 * 60_000
 
 /** Counts a push to a repository that is under way, until what it returns is called. */
@@ -30,7 +34,11 @@ export function countPush({ pushes }: Repositories, id: number): () => void {
  *
  * @param nowMs Unix milliseconds.
  */
-export async function findLeftovers(repositories: Repositories, id: number, nowMs: number): Promise<string[]> {
+export async function findLeftovers(
+  repositories: Repositories,
+  id: number,
+  nowMs: number,
+): Promise<string[]> {
   const found: string[] = []
   for (const path of await candidates(repositories, id)) {
     const changeMs = await lastChange(join(repositoryPath(repositories, id), path))
@@ -40,7 +48,11 @@ export async function findLeftovers(repositories: Repositories, id: number, nowM
 }
 
 /** Removes what `findLeftovers` found. */
-export async function removeLeftover(repositories: Repositories, id: number, path: string): Promise<void> {
+export async function removeLeftover(
+  repositories: Repositories,
+  id: number,
+  path: string,
+): Promise<void> {
   await rm(join(repositoryPath(repositories, id), path), { recursive: true, force: true })
 }
 
@@ -50,7 +62,11 @@ export async function removeLeftover(repositories: Repositories, id: number, pat
  * @param signal ends it early.
  * @returns how many files and folders were removed.
  */
-export async function sweepLeftovers(repositories: Repositories, nowMs: number, signal: AbortSignal): Promise<number> {
+export async function sweepLeftovers(
+  repositories: Repositories,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<number> {
   let removed = 0
   for await (const id of repositoryFolders(repositories)) {
     if (signal.aborted) break
@@ -64,14 +80,24 @@ export async function sweepLeftovers(repositories: Repositories, nowMs: number, 
 }
 
 /**
- * Removes the folder of a push whose git was killed. Where another push to the repository is under way it is left to `sweepLeftovers`.
+ * Removes the folder of a push whose git was killed. Where another push to the repository is under
+ * way it is left to `sweepLeftovers`.
  *
- * @param startMs when that git was started, in Unix milliseconds: older folders may belong to an orphan of another server.
+ * @param startMs when that git was started, in Unix milliseconds: older folders may belong to an
+ *   orphan of another server.
  */
-export async function removeQuarantines(repositories: Repositories, id: number, startMs: number): Promise<void> {
-  const quarantines = (await candidates(repositories, id)).filter((path) => path.startsWith('objects/tmp_objdir-'))
+export async function removeQuarantines(
+  repositories: Repositories,
+  id: number,
+  startMs: number,
+): Promise<void> {
+  const quarantines = (await candidates(repositories, id)).filter((path) =>
+    path.startsWith('objects/tmp_objdir-'),
+  )
   for (const path of quarantines) {
-    const [made] = await unlessGone(async () => [await stat(join(repositoryPath(repositories, id), path))])
+    const [made] = await unlessGone(async () => [
+      await stat(join(repositoryPath(repositories, id), path)),
+    ])
     if (!made || made.birthtimeMs < startMs || repositories.pushes.has(id)) continue
     await removeLeftover(repositories, id, path)
   }
@@ -91,6 +117,8 @@ async function candidates(repositories: Repositories, id: number): Promise<strin
 async function lastChange(path: string): Promise<number | undefined> {
   const [found] = await unlessGone(async () => [await stat(path)])
   if (!found?.isDirectory()) return found?.mtimeMs
-  const within = await Promise.all((await entriesOf(path)).map(({ name }) => lastChange(join(path, name))))
+  const within = await Promise.all(
+    (await entriesOf(path)).map(({ name }) => lastChange(join(path, name))),
+  )
   return Math.max(found.mtimeMs, ...within.map((time) => time ?? 0))
 }

@@ -21,19 +21,26 @@ export const MAX_CONVERSATION_MS = 10 * 60_000
 /** For those who have a place already. */
 const OPEN_GATE = new Gate(Number.POSITIVE_INFINITY, 0)
 
-/** For who is stopped by the timeout of a reading to be stopped by it, and not by that of the process. */
+/**
+ * For who is stopped by the timeout of a reading to be stopped by it, and not by that of the
+ * process.
+ */
 const STOP_PATIENCE_MS = 30_000
 
 /** A file that came as a delta is made of another one in memory, where both have to fit. */
 const STREAM_MEMORY_BYTES = 1024 ** 3
 
-/** Of a file that is compared by lines, of which git makes up to 70 times as much in memory where they are empty. */
+/**
+ * Of a file that is compared by lines, of which git makes up to 70 times as much in memory where
+ * they are empty.
+ */
 export const MAX_TEXT_BYTES = 4 * 1024 * 1024
 
 const CONFIG = [
   // Larger files are binary to diffs.
   `core.bigFileThreshold=${MAX_TEXT_BYTES}`,
-  // What strangers push, such as `* -diff`, decides nothing of what others are shown: since 2.43 a bare repository has the attributes of HEAD.
+  // What strangers push, such as `* -diff`, decides nothing of what others are shown: since 2.43 a
+  // bare repository has the attributes of HEAD.
   `attr.tree=${EMPTY_TREE}`,
 ]
 
@@ -62,7 +69,8 @@ export interface ReadOptions {
 }
 
 /**
- * Runs a git that reads, and gives out what it prints. Leaving the iteration early ends the process.
+ * Runs a git that reads, and gives out what it prints. Leaving the iteration early ends the
+ * process.
  *
  * @param args where what clients sent comes behind `--` or `--end-of-options`, or is an object id.
  * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY
@@ -77,8 +85,8 @@ export function readGit(
 }
 
 /**
- * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up no place that others wait for, and
- * a client who is too slow loses it to whoever finds none.
+ * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up
+ * no place that others wait for, and a client who is too slow loses it to whoever finds none.
  *
  * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY
  */
@@ -89,23 +97,33 @@ export function streamGit(
   options: Pick<ReadOptions, 'input' | 'hasPathPatterns'> = {},
 ): AsyncGenerator<Buffer, void, undefined> {
   const pace = new Pace(repositories.streamPace)
-  const limits = { ...options, pace, timeoutMs: STREAM_TIMEOUT_MS, maxMemoryBytes: STREAM_MEMORY_BYTES }
+  const limits = {
+    ...options,
+    pace,
+    timeoutMs: STREAM_TIMEOUT_MS,
+    maxMemoryBytes: STREAM_MEMORY_BYTES,
+  }
   return run(repositories, id, args, repositories.streams, limits)
 }
 
 /**
- * Runs a git that brings objects from one repository to another, to its end. It may last minutes, and waits neither for those who read
- * slowly nor keeps those who read from it waiting.
+ * Runs a git that brings objects from one repository to another, to its end. It may last minutes,
+ * and waits neither for those who read slowly nor keeps those who read from it waiting.
  *
  * @throws GitError BUSY, TIMEOUT
  */
-export async function transferByGit(repositories: Repositories, id: number, args: readonly string[]): Promise<void> {
+export async function transferByGit(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+): Promise<void> {
   const limits = { timeoutMs: STREAM_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
   await textOf(run(repositories, id, args, repositories.transfers, limits))
 }
 
 /**
- * As `readGit`, for a git that is asked one thing after the other. Who asks takes a place, and sees to the time of each answer.
+ * As `readGit`, for a git that is asked one thing after the other. Who asks takes a place, and sees
+ * to the time of each answer.
  *
  * @throws GitError TIMEOUT when it is there for longer than any may.
  */
@@ -153,7 +171,8 @@ async function* run(
   try {
     yield* pace ? pace.follow(git.stdout) : git.stdout
     const { code, stderr } = await git.exited
-    // Without a code it was killed: by the timeout, or by the kernel for what overflows its stack or the memory.
+    // Without a code it was killed: by the timeout, or by the kernel for what overflows its stack
+    // or the memory.
     if (code === null) throw tookTooMuch(args)
     if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
   } catch (error) {
@@ -166,8 +185,20 @@ async function* run(
   }
 }
 
-function start(repositories: Repositories, id: number, args: readonly string[], options: ReadOptions): GitProcess {
-  const { alsoFrom, quarantine, scratch, workTree, timeoutMs = READ_TIMEOUT_MS, maxMemoryBytes } = options
+function start(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+  options: ReadOptions,
+): GitProcess {
+  const {
+    alsoFrom,
+    quarantine,
+    scratch,
+    workTree,
+    timeoutMs = READ_TIMEOUT_MS,
+    maxMemoryBytes,
+  } = options
   const config = CONFIG.flatMap((entry) => ['-c', entry])
   // Git finds what is in a work tree from within it (setup_explicit_git_dir in setup.c of Git).
   if (workTree !== undefined) config.unshift('-C', workTree)
@@ -185,11 +216,17 @@ function start(repositories: Repositories, id: number, args: readonly string[], 
       ...(quarantine === undefined ? [] : [quarantine]),
     ]),
   }
-  const limits = { timeoutMs: timeoutMs + STOP_PATIENCE_MS, ...(maxMemoryBytes !== undefined && { maxMemoryBytes }) }
+  const limits = {
+    timeoutMs: timeoutMs + STOP_PATIENCE_MS,
+    ...(maxMemoryBytes !== undefined && { maxMemoryBytes }),
+  }
   return spawnGit([...config, ...args], { repository, env, ...limits })
 }
 
-/** Folders of objects that git is to look into too. Quoted, since a colon would end a path (git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES). */
+/**
+ * Folders of objects that git is to look into too. Quoted, since a colon would end a path (git(1),
+ * GIT_ALTERNATE_OBJECT_DIRECTORIES).
+ */
 function alternatesOf(folders: readonly string[]): Record<string, string> {
   if (folders.length === 0) return {}
   const quoted = folders.map((folder) => `"${folder.replace(/["\\]/g, '\\$&')}"`)

@@ -7,7 +7,10 @@ export class Recent<T> {
     this.#maxKept = maxKept
   }
 
-  /** The result of a key, computed if it is not kept. Who asks while it is computed waits for it; a failure is not kept. */
+  /**
+   * The result of a key, computed if it is not kept. Who asks while it is computed waits for it; a
+   * failure is not kept.
+   */
   get(key: string, compute: () => Promise<T>): Promise<T> {
     const kept = this.#results.get(key)
     const result = kept ?? compute()

@@ -26,7 +26,9 @@ export interface Repositories {
   readonly handles: RepositoryHandles
   /** Last work under the lock of each repository that is locked. For this room only. */
   readonly locks: Map<number, Promise<unknown>>
-  /** Last creation of refs in each repository in which refs are being created. For this room only. */
+  /**
+   * Last creation of refs in each repository in which refs are being created. For this room only.
+   */
   readonly refCreations: Map<number, Promise<unknown>>
   /** Places for pushes with much to review, for each account. For this room only. */
   readonly reviews: Shares
@@ -36,7 +38,9 @@ export interface Repositories {
   readonly readers: Gate
   /** Processes that last as long as the clients that they print for. For this room only. */
   readonly streams: Gate
-  /** How fast these clients have to be where others find no place; left out, as `pace.ts` has it. */
+  /**
+   * How fast these clients have to be where others find no place; left out, as `pace.ts` has it.
+   */
   readonly streamPace?: PaceLimits
   /** Processes that bring objects from one repository to another. For this room only. */
   readonly transfers: Gate
@@ -60,7 +64,10 @@ export interface Repositories {
 export const MAX_READERS = 16
 const MAX_WAITING_READERS = 500
 
-/** A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes; `Gate` says who gets a place. */
+/**
+ * A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes;
+ * `Gate` says who gets a place.
+ */
 const MAX_STREAMS = 32
 
 /** Transfers at a time, most of which take a moment, and those that may wait for a place. */
@@ -68,8 +75,8 @@ export const MAX_TRANSFERS = 8
 const MAX_WAITING_TRANSFERS = 200
 
 /**
- * Repositories with a process that waits, of each kind, and how long it does: who merges one pull request often merges another one, and
- * each holds some megabytes and descriptors.
+ * Repositories with a process that waits, of each kind, and how long it does: who merges one pull
+ * request often merges another one, and each holds some megabytes and descriptors.
  */
 const MAX_KEPT_PROCESSES = 16
 const PROCESSES_KEPT_MS = 10_000
@@ -91,7 +98,9 @@ const MAX_KEPT_LAST_CHANGES = 200
 /** Folders by the last two hexadecimal digits of the id, so that none of them gets huge. */
 const SHARDS = 256
 
-/** Repositories that are being made or removed. Whatever a crash leaves in there belongs to nobody. */
+/**
+ * Repositories that are being made or removed. Whatever a crash leaves in there belongs to nobody.
+ */
 const SCRATCH_FOLDER = 'scratch'
 
 /** The repositories of a folder, of which nothing is touched yet. */
@@ -120,8 +129,8 @@ export function repositoriesIn(folder: string): Repositories {
 }
 
 /**
- * Makes the folder when it is missing, and removes what a crash left half made or half removed. Only for the one server whose
- * repositories these are.
+ * Makes the folder when it is missing, and removes what a crash left half made or half removed.
+ * Only for the one server whose repositories these are.
  */
 export async function prepareRepositories(repositories: Repositories): Promise<void> {
   const scratch = join(repositories.folder, SCRATCH_FOLDER)
@@ -131,7 +140,11 @@ export async function prepareRepositories(repositories: Repositories): Promise<v
 }
 
 /** Closes what is open, and ends what waits. */
-export async function closeRepositories({ handles, keptMerges, keptRefTransactions }: Repositories): Promise<void> {
+export async function closeRepositories({
+  handles,
+  keptMerges,
+  keptRefTransactions,
+}: Repositories): Promise<void> {
   handles.dropAll()
   await Promise.all([keptMerges.dropAll(), keptRefTransactions.dropAll()])
 }
@@ -141,7 +154,10 @@ export function hooksFolder({ folder }: Repositories): string {
   return join(folder, 'hooks')
 }
 
-/** Where a repository is or would be. An id leads to the same path for ever, whatever the repository is called. */
+/**
+ * Where a repository is or would be. An id leads to the same path for ever, whatever the repository
+ * is called.
+ */
 export function repositoryPath({ folder }: Repositories, id: number): string {
   const shard = (id % SHARDS).toString(16).padStart(2, '0')
   return join(folder, shard, `${id}.git`)
@@ -150,19 +166,28 @@ export function repositoryPath({ folder }: Repositories, id: number): string {
 /**
  * Makes an empty bare repository. It is there in whole, or not at all.
  *
- * @param defaultBranch name of the branch that HEAD names, a valid one; the branch itself is not made.
+ * @param defaultBranch name of the branch that HEAD names, a valid one; the branch itself is not
+ *   made.
  * @throws GitError EXISTS
  */
-export async function createRepository(repositories: Repositories, id: number, defaultBranch: string): Promise<void> {
+export async function createRepository(
+  repositories: Repositories,
+  id: number,
+  defaultBranch: string,
+): Promise<void> {
   await publishDraft(repositories, await createDraft(repositories, defaultBranch), id)
 }
 
 /**
- * Makes an empty bare repository that has no id yet, so that nobody finds it before it is published. A crash leaves nothing of it.
+ * Makes an empty bare repository that has no id yet, so that nobody finds it before it is
+ * published. A crash leaves nothing of it.
  *
  * @returns its path.
  */
-export async function createDraft(repositories: Repositories, defaultBranch: string): Promise<string> {
+export async function createDraft(
+  repositories: Repositories,
+  defaultBranch: string,
+): Promise<string> {
   const draft = scratchPath(repositories)
   const { BARE, NO_REINIT, MKPATH } = nodegit.Repository.INIT_FLAG
   const options = { flags: BARE | NO_REINIT | MKPATH, initialHead: defaultBranch }
@@ -175,7 +200,11 @@ export async function createDraft(repositories: Repositories, defaultBranch: str
  *
  * @throws GitError EXISTS
  */
-export async function publishDraft(repositories: Repositories, draft: string, id: number): Promise<void> {
+export async function publishDraft(
+  repositories: Repositories,
+  draft: string,
+  id: number,
+): Promise<void> {
   try {
     const path = repositoryPath(repositories, id)
     await mkdir(join(path, '..'), { recursive: true })
@@ -183,7 +212,8 @@ export async function publishDraft(repositories: Repositories, draft: string, id
   } catch (error) {
     await discardDraft(draft)
     // rename(2) replaces a directory only when that is empty.
-    if (hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw new GitError('EXISTS', `repository ${id} exists`)
+    if (hasCode(error, 'ENOTEMPTY', 'EEXIST'))
+      throw new GitError('EXISTS', `repository ${id} exists`)
     throw error
   }
 }
@@ -193,7 +223,10 @@ export async function discardDraft(draft: string): Promise<void> {
   await rm(draft, { recursive: true, force: true })
 }
 
-/** Removes a repository, which is gone at once for everybody who opens it from now on. One that is not there is no error. */
+/**
+ * Removes a repository, which is gone at once for everybody who opens it from now on. One that is
+ * not there is no error.
+ */
 export async function deleteRepository(repositories: Repositories, id: number): Promise<void> {
   const path = repositoryPath(repositories, id)
   const remains = scratchPath(repositories)
@@ -220,22 +253,35 @@ export async function repositoryExists(repositories: Repositories, id: number): 
 }
 
 /**
- * Runs work alone among all work under the lock of a repository, in the order of asking. Pushes do not take it: Git locks each ref
- * that it moves.
+ * Runs work alone among all work under the lock of a repository, in the order of asking. Pushes do
+ * not take it: Git locks each ref that it moves.
  */
-export function withRepositoryLock<T>({ locks }: Repositories, id: number, work: () => Promise<T>): Promise<T> {
+export function withRepositoryLock<T>(
+  { locks }: Repositories,
+  id: number,
+  work: () => Promise<T>,
+): Promise<T> {
   return afterOthers(locks, id, work)
 }
 
 /**
- * Runs work that creates refs of a repository while no other such work of this process runs. Two Git processes that
- * create `w` and `w/x` at the same time can stand in each other's way so that neither ref is created.
+ * Runs work that creates refs of a repository while no other such work of this process runs. Two
+ * Git processes that create `w` and `w/x` at the same time can stand in each other's way so that
+ * neither ref is created.
  */
-export function withRefCreationLock<T>({ refCreations }: Repositories, id: number, work: () => Promise<T>): Promise<T> {
+export function withRefCreationLock<T>(
+  { refCreations }: Repositories,
+  id: number,
+  work: () => Promise<T>,
+): Promise<T> {
   return afterOthers(refCreations, id, work)
 }
 
-async function afterOthers<T>(locks: Map<number, Promise<unknown>>, id: number, work: () => Promise<T>): Promise<T> {
+async function afterOthers<T>(
+  locks: Map<number, Promise<unknown>>,
+  id: number,
+  work: () => Promise<T>,
+): Promise<T> {
   const before = locks.get(id)
   const mine = (before ?? Promise.resolve()).then(work)
   // A failure is for who asked for the work, not for those behind.
@@ -248,14 +294,20 @@ async function afterOthers<T>(locks: Map<number, Promise<unknown>>, id: number, 
   }
 }
 
-/** Does work under the locks of several repositories. They are taken in one order, so two such works never wait for each other. */
+/**
+ * Does work under the locks of several repositories. They are taken in one order, so two such works
+ * never wait for each other.
+ */
 export function withRepositoryLocks<T>(
   repositories: Repositories,
   ids: readonly number[],
   work: () => Promise<T>,
 ): Promise<T> {
   const ordered = [...new Set(ids)].sort((a, b) => b - a)
-  const locked = ordered.reduce((inner, id) => () => withRepositoryLock(repositories, id, inner), work)
+  const locked = ordered.reduce(
+    (inner, id) => () => withRepositoryLock(repositories, id, inner),
+    work,
+  )
   return locked()
 }
 

@@ -9,9 +9,15 @@ export interface RepositoryFile {
   /** Relative to the folder of all repositories. */
   readonly path: string
   readonly bytes: number
-  /** Equal for links to one file of objects, such as forks share; undefined for a file that has one name only. */
+  /**
+   * Equal for links to one file of objects, such as forks share; undefined for a file that has one
+   * name only.
+   */
   readonly linkKey: string | undefined
-  /** What is in it: in whole where it may change, else open for reading, until the next file is asked for. */
+  /**
+   * What is in it: in whole where it may change, else open for reading, until the next file is
+   * asked for.
+   */
   readonly content: Buffer | FileHandle
 }
 
@@ -31,8 +37,9 @@ const NO_LOOSE_OBJECTS = /^(tmp_|incoming-|tmp_objdir-|pack$)/
 const LOCK = /\.lock$/
 
 /**
- * The files of a repository that make a working copy of it, while others work on it: refs before objects, since no object that a ref
- * needs is ever lost, and loose refs before packed ones, as Git reads them. Of a repository that is deleted meanwhile, some.
+ * The files of a repository that make a working copy of it, while others work on it: refs before
+ * objects, since no object that a ref needs is ever lost, and loose refs before packed ones, as Git
+ * reads them. Of a repository that is deleted meanwhile, some.
  */
 export async function* repositoryFiles(
   repositories: Repositories,
@@ -41,16 +48,24 @@ export async function* repositoryFiles(
   const { folder } = repositories
   const root = repositoryPath(repositories, id)
   const changing: RepositoryFile[] = []
-  for await (const path of filesBelow(join(root, 'refs'), LOCK)) changing.push(...(await readWhole(folder, path)))
+  for await (const path of filesBelow(join(root, 'refs'), LOCK))
+    changing.push(...(await readWhole(folder, path)))
   for (const entry of await entriesOf(root)) {
-    if (entry.isFile() && !LOCK.test(entry.name)) changing.push(...(await readWhole(folder, join(root, entry.name))))
+    if (entry.isFile() && !LOCK.test(entry.name))
+      changing.push(...(await readWhole(folder, join(root, entry.name))))
   }
   yield* changing
   yield* objectFiles(folder, join(root, 'objects'))
 }
 
-/** Packs last: a `git repack` moves loose objects into packs, and those of packs into others (tidyPacks in mirrors.ts). */
-async function* objectFiles(folder: string, root: string): AsyncGenerator<RepositoryFile, void, undefined> {
+/**
+ * Packs last: a `git repack` moves loose objects into packs, and those of packs into others
+ * (tidyPacks in mirrors.ts).
+ */
+async function* objectFiles(
+  folder: string,
+  root: string,
+): AsyncGenerator<RepositoryFile, void, undefined> {
   for await (const path of filesBelow(root, NO_LOOSE_OBJECTS)) yield* opened(folder, path)
   const seen = new Set<string>()
   let hasGone = false
@@ -71,7 +86,10 @@ async function* objectFiles(folder: string, root: string): AsyncGenerator<Reposi
 }
 
 /** A file of objects, opened; none when it is gone. */
-async function* opened(folder: string, path: string): AsyncGenerator<RepositoryFile, void, undefined> {
+async function* opened(
+  folder: string,
+  path: string,
+): AsyncGenerator<RepositoryFile, void, undefined> {
   const [file] = await unlessGone(async () => [await open(path)])
   if (!file) return
   try {
@@ -81,7 +99,10 @@ async function* opened(folder: string, path: string): AsyncGenerator<RepositoryF
   }
 }
 
-/** An inode that has become free is given to the next file; one of the same name among objects has the same content. */
+/**
+ * An inode that has become free is given to the next file; one of the same name among objects has
+ * the same content.
+ */
 async function describe(folder: string, path: string, file: FileHandle): Promise<RepositoryFile> {
   const { dev, ino, mtimeMs, nlink, size } = await file.stat()
   const linkKey = nlink > 1 ? `${dev}:${ino}:${mtimeMs}:${basename(path)}` : undefined
@@ -96,8 +117,14 @@ function readWhole(folder: string, path: string): Promise<RepositoryFile[]> {
   })
 }
 
-/** An index comes last in its folder, as Git writes them: one without its pack is worse than a pack without its index. */
-async function* filesBelow(folder: string, except: RegExp): AsyncGenerator<string, void, undefined> {
+/**
+ * An index comes last in its folder, as Git writes them: one without its pack is worse than a pack
+ * without its index.
+ */
+async function* filesBelow(
+  folder: string,
+  except: RegExp,
+): AsyncGenerator<string, void, undefined> {
   const entries = (await entriesOf(folder)).filter(({ name }) => !except.test(name))
   const isIndex = ({ name }: Dirent) => Number(name.endsWith('.idx'))
   for (const entry of entries.sort((a, b) => isIndex(a) - isIndex(b))) {

@@ -2,14 +2,17 @@ import { existsSync } from 'node:fs'
 import nodegit, { type Repository } from 'nodegit'
 import { explained, GitError } from '../core/errors.ts'
 
-// Whether a folder belongs to the user that the server runs as says nothing about it: the data folder may come from another
-// user's backup, or be a volume of a container. Nobody but the operator writes there (see safe.directory in git-config(1)).
+// Whether a folder belongs to the user that the server runs as says nothing about it: the data
+// folder may come from another user's backup, or be a volume of a container. Nobody but the
+// operator writes there (see safe.directory in git-config(1)).
 nodegit.Libgit2.opts(nodegit.Libgit2.OPT.SET_OWNER_VALIDATION, 0)
 
 // What a caller was told is stored must be there after a power cut too.
 nodegit.Libgit2.opts(nodegit.Libgit2.OPT.ENABLE_FSYNC_GITDIR, 1)
 
-/** Repositories kept open. Each holds the file descriptors and mappings of the packs it has read. */
+/**
+ * Repositories kept open. Each holds the file descriptors and mappings of the packs it has read.
+ */
 const MAX_OPEN = 64
 
 interface Handle {
@@ -19,7 +22,10 @@ interface Handle {
   dropped: boolean
 }
 
-/** Open repositories by path, the latest used of them kept: opening one costs as much as several reads. */
+/**
+ * Open repositories by path, the latest used of them kept: opening one costs as much as several
+ * reads.
+ */
 export class RepositoryHandles {
   readonly #handles = new Map<string, Handle>()
   readonly #maxOpen: number
@@ -29,7 +35,8 @@ export class RepositoryHandles {
   }
 
   /**
-   * Runs `work` on the repository of a path. What it is given is good for the time of the work only.
+   * Runs `work` on the repository of a path. What it is given is good for the time of the work
+   * only.
    *
    * @throws GitError NO_REPOSITORY
    */
@@ -48,7 +55,10 @@ export class RepositoryHandles {
     }
   }
 
-  /** Closes the repository of a path as soon as nobody uses it; whoever asks for it later opens it anew. */
+  /**
+   * Closes the repository of a path as soon as nobody uses it; whoever asks for it later opens it
+   * anew.
+   */
   drop(path: string): void {
     const handle = this.#handles.get(path)
     if (!handle) return
@@ -88,9 +98,14 @@ async function openBare(path: string): Promise<Repository> {
   }
 }
 
-/** The repository was deleted, maybe while somebody worked in it: then libgit2 fails in the words of the system. */
+/**
+ * The repository was deleted, maybe while somebody worked in it: then libgit2 fails in the words of
+ * the system.
+ */
 function missing(cause: unknown): GitError {
-  return new GitError('NO_REPOSITORY', cause instanceof Error ? cause.message : String(cause), { cause })
+  return new GitError('NO_REPOSITORY', cause instanceof Error ? cause.message : String(cause), {
+    cause,
+  })
 }
 
 /** Unmaps and closes files now: nodegit itself would wait for the garbage collector. */

@@ -10,7 +10,10 @@ const SIZES = /^size(?:-pack)?: (\d+)$/gm
  * @returns undefined when it is not there.
  * @throws GitError BUSY, TIMEOUT
  */
-export async function measureRepository(repositories: Repositories, id: number): Promise<number | undefined> {
+export async function measureRepository(
+  repositories: Repositories,
+  id: number,
+): Promise<number | undefined> {
   if (!(await repositoryExists(repositories, id))) return undefined
   const printed = await textOf(readGit(repositories, id, ['count-objects', '-v']))
   return [...printed.matchAll(SIZES)].reduce((sum, [, kib]) => sum + Number(kib), 0)

@@ -5,7 +5,12 @@ import { findLargeText } from '../objects/large-texts.ts'
 import { runGit, spawnGit } from '../processes/child-process.ts'
 import { maxGitMemoryBytes } from '../processes/running-processes.ts'
 import { isRefName, listRefs, listRefsAt, type RefUpdate } from '../refs/refs.ts'
-import { createDraft, discardDraft, type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import {
+  createDraft,
+  discardDraft,
+  type Repositories,
+  repositoryPath,
+} from '../repositories/repositories.ts'
 import { packRefs, SHARED_REFS, writeRefs } from './forks.ts'
 
 /** Where git fetches from. */
@@ -19,8 +24,8 @@ export interface FetchSource {
 /** Why a fetch failed, as far as git says. */
 export interface FetchFailure {
   /**
-   * Git's name for what is wrong with an object (git-fsck(1), "FSCK MESSAGES"), or `tooLarge` for a commit or tag that is; undefined
-   * when it is something else.
+   * Git's name for what is wrong with an object (git-fsck(1), "FSCK MESSAGES"), or `tooLarge` for a
+   * commit or tag that is; undefined when it is something else.
    */
   readonly badObject: string | undefined
   /** For the log: it may name paths of this machine. */
@@ -34,13 +39,15 @@ const FETCH_CONFIG = [
   'http.followRedirects=false',
   'http.proxy=',
   'credential.helper=',
-  // As for a push. A pack is kept as it came, so that nothing is stored before all of it was looked at.
+  // As for a push. A pack is kept as it came, so that nothing is stored before all of it was looked
+  // at.
   'fetch.fsckObjects=true',
   'fetch.unpackLimit=1',
   'core.protectHFS=true',
   'core.protectNTFS=true',
   ...acceptedFaults('fetch.fsck'),
-  // Refs of drafts are written once more, all of them at once, and flushed then. The objects are flushed as they come.
+  // Refs of drafts are written once more, all of them at once, and flushed then. The objects are
+  // flushed as they come.
   'core.fsync=objects',
 ]
 
@@ -54,7 +61,10 @@ const FETCH_TIMEOUT_MS = 2 * 60 * 60_000
 /** Branches and tags as they are at the source, by force. */
 const REFSPECS = SHARED_REFS.map((prefix) => `+${prefix}*:${prefix}*`)
 
-/** The parts of a pack in the order in which they may appear: the index is what makes Git see the rest. */
+/**
+ * The parts of a pack in the order in which they may appear: the index is what makes Git see the
+ * rest.
+ */
 const PACK_PARTS = ['.pack', '.rev', '.idx']
 
 /** More packs slow down every reader, and every fetch that finds something adds one. */
@@ -77,13 +87,21 @@ export async function fetchInto(
   { url, header }: FetchSource,
   { prune, signal }: { readonly prune: boolean; readonly signal: AbortSignal },
 ): Promise<FetchFailure | undefined> {
-  const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-auto-maintenance']
+  const flags = [
+    '--quiet',
+    '--no-tags',
+    '--no-write-fetch-head',
+    '--no-recurse-submodules',
+    '--no-auto-maintenance',
+  ]
   const args = ['fetch', ...flags, prune ? '--prune' : '--no-prune', url, ...REFSPECS]
   const { code, stderr } = await runUntil(signal, args, draft, header)
   if (code !== 0) return { badObject: BAD_OBJECT.exec(stderr)?.[1], stderr }
   const isNew = (await readdir(join(draft, 'objects/pack'))).length > 0
   const large = isNew ? await findLargeText(draft, join(draft, 'objects')) : undefined
-  return large === undefined ? undefined : { badObject: 'tooLarge', stderr: `${large} is too large` }
+  return large === undefined
+    ? undefined
+    : { badObject: 'tooLarge', stderr: `${large} is too large` }
 }
 
 /** The branch that HEAD of a source names; undefined when it names none. */
@@ -92,7 +110,12 @@ export async function readUpstreamDefault(
   { url, header }: FetchSource,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { stdout } = await runUntil(signal, ['ls-remote', '--quiet', '--symref', url, 'HEAD'], draft, header)
+  const { stdout } = await runUntil(
+    signal,
+    ['ls-remote', '--quiet', '--symref', url, 'HEAD'],
+    draft,
+    header,
+  )
   const branch = /^ref: refs\/heads\/(.+)\tHEAD$/m.exec(stdout)?.[1]
   return branch !== undefined && isRefName(branch) ? branch : undefined
 }
@@ -100,15 +123,17 @@ export async function readUpstreamDefault(
 /** Makes a draft of a source that was fetched into it ready to be published. */
 export async function finishCopy(draft: string, defaultBranch: string | undefined): Promise<void> {
   const unfit: string[] = []
-  for await (const { name } of listRefsAt(draft, SHARED_REFS)) if (!isFit(name)) unfit.push(`delete ${name}\0\0`)
+  for await (const { name } of listRefsAt(draft, SHARED_REFS))
+    if (!isFit(name)) unfit.push(`delete ${name}\0\0`)
   if (unfit.length > 0) await run(['update-ref', '--stdin', '-z'], draft, unfit.join(''))
-  if (defaultBranch !== undefined) await run(['symbolic-ref', 'HEAD', `refs/heads/${defaultBranch}`], draft)
+  if (defaultBranch !== undefined)
+    await run(['symbolic-ref', 'HEAD', `refs/heads/${defaultBranch}`], draft)
   await packRefs(draft)
 }
 
 /**
- * Makes a draft that has the refs of a repository, and its objects without a copy of them: what is fetched into it is the
- * difference, in quarantine.
+ * Makes a draft that has the refs of a repository, and its objects without a copy of them: what is
+ * fetched into it is the difference, in quarantine.
  *
  * @returns its path.
  */
@@ -126,7 +151,11 @@ export async function draftSync(repositories: Repositories, id: number): Promise
 }
 
 /** What has to change in a repository so that it has the refs of a draft. */
-export async function compareRefs(repositories: Repositories, id: number, draft: string): Promise<RefUpdate[]> {
+export async function compareRefs(
+  repositories: Repositories,
+  id: number,
+  draft: string,
+): Promise<RefUpdate[]> {
   const before = new Map<string, string>()
   for await (const ref of listRefs(repositories, id, SHARED_REFS)) before.set(ref.name, ref.id)
   const updates: RefUpdate[] = []
@@ -138,19 +167,28 @@ export async function compareRefs(repositories: Repositories, id: number, draft:
   return [...[...before].map(([name, from]) => ({ name, from, to: undefined })), ...updates]
 }
 
-/** Moves the objects that were fetched into a draft to the repository that it borrows the others from. */
-export async function releaseObjects(repositories: Repositories, id: number, draft: string): Promise<void> {
+/**
+ * Moves the objects that were fetched into a draft to the repository that it borrows the others
+ * from.
+ */
+export async function releaseObjects(
+  repositories: Repositories,
+  id: number,
+  draft: string,
+): Promise<void> {
   const from = join(draft, 'objects/pack')
   const to = join(repositoryPath(repositories, id), 'objects/pack')
   const files = (await readdir(from)).filter((file) => file.startsWith('pack-'))
   for (const part of PACK_PARTS) {
-    for (const file of files) if (file.endsWith(part)) await rename(join(from, file), join(to, file))
+    for (const file of files)
+      if (file.endsWith(part)) await rename(join(from, file), join(to, file))
   }
 }
 
 /**
- * Joins the smaller packs of a repository when it has many, in such a way that few are written anew each time (git-repack(1),
- * `--geometric`). For repositories that nobody else writes to at the moment; readers notice nothing.
+ * Joins the smaller packs of a repository when it has many, in such a way that few are written anew
+ * each time (git-repack(1), `--geometric`). For repositories that nobody else writes to at the
+ * moment; readers notice nothing.
  */
 export async function tidyPacks(repositories: Repositories, id: number): Promise<void> {
   const path = repositoryPath(repositories, id)
@@ -177,11 +215,27 @@ async function run(
   if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
 }
 
-/** Runs git against a source until it ends or is ended. The header goes through the environment, which only its own user may read. */
-async function runUntil(signal: AbortSignal, args: readonly string[], repository: string, header: string) {
-  const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'http.extraHeader', GIT_CONFIG_VALUE_0: header }
+/**
+ * Runs git against a source until it ends or is ended. The header goes through the environment,
+ * which only its own user may read.
+ */
+async function runUntil(
+  signal: AbortSignal,
+  args: readonly string[],
+  repository: string,
+  header: string,
+) {
+  const env = {
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'http.extraHeader',
+    GIT_CONFIG_VALUE_0: header,
+  }
   const limits = { timeoutMs: FETCH_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
-  const git = spawnGit([...FETCH_CONFIG.flatMap((entry) => ['-c', entry]), ...args], { repository, env, ...limits })
+  const git = spawnGit([...FETCH_CONFIG.flatMap((entry) => ['-c', entry]), ...args], {
+    repository,
+    env,
+    ...limits,
+  })
   const stop = () => git.stop()
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()

@@ -11,9 +11,14 @@ import { hooksFolder, type Repositories, repositoryPath } from '../repositories/
 export interface PackRequest {
   /** Says which refs there are, and reads nothing; otherwise answers one request on stdin. */
   readonly advertise: boolean
-  /** Value of the client's `Git-Protocol` header, empty if it sent none. Whoever passes it on has looked at its form. */
+  /**
+   * Value of the client's `Git-Protocol` header, empty if it sent none. Whoever passes it on has
+   * looked at its form.
+   */
   readonly protocol: string
-  /** Of a push: whether it is too large for its few objects to be written one by one, as Git would. */
+  /**
+   * Of a push: whether it is too large for its few objects to be written one by one, as Git would.
+   */
   readonly isLarge: boolean
 }
 
@@ -38,22 +43,31 @@ const RECEIVE_CONFIG = [
   'receive.advertisePushOptions=true',
   // Those of pull requests are many, and the server's: it lists them for whoever fetches.
   'receive.hideRefs=refs/pull/',
-  // Names of files end up on the disks of people whose file systems fold case and Unicode (git-config(1), core.protectNTFS).
+  // Names of files end up on the disks of people whose file systems fold case and Unicode
+  // (git-config(1), core.protectNTFS).
   'core.protectHFS=true',
   'core.protectNTFS=true',
 ]
 
 /**
- * Keeps the objects in the pack that they came in, however few they are. Written one by one each would be compressed anew, which
- * takes half a minute for a gibibyte, and again for the first who clones.
+ * Keeps the objects in the pack that they came in, however few they are. Written one by one each
+ * would be compressed anew, which takes half a minute for a gibibyte, and again for the first who
+ * clones.
  */
 const KEEP_PACK = 'receive.unpackLimit=1'
 
-/** Longer than any client may take: who passes the process on sees to the time that it takes (git-http/session.ts). */
+/**
+ * Longer than any client may take: who passes the process on sees to the time that it takes
+ * (git-http/session.ts).
+ */
 const TIMEOUT_MS = 4 * 3_600_000
 
 /** Starts the half that clients fetch from. */
-export function startUploadPack(repositories: Repositories, id: number, request: PackRequest): GitProcess {
+export function startUploadPack(
+  repositories: Repositories,
+  id: number,
+  request: PackRequest,
+): GitProcess {
   const repository = repositoryPath(repositories, id)
   const options = { repository, env: environmentOf(request), ...limits() }
   return spawnGit(argumentsOf('upload-pack', UPLOAD_CONFIG, request), options)
@@ -62,9 +76,11 @@ export function startUploadPack(repositories: Repositories, id: number, request:
 /**
  * Starts the half that clients push to.
  *
- * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then it is asked for each ref, too.
- * @param answer is asked when all objects have arrived and before a ref moves, and then refuses all; for each ref before that moves,
- *   which it then refuses by itself; and about those that have moved. Not asked when the push does not get so far.
+ * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then
+ *   it is asked for each ref, too.
+ * @param answer is asked when all objects have arrived and before a ref moves, and then refuses
+ *   all; for each ref before that moves, which it then refuses by itself; and about those that have
+ *   moved. Not asked when the push does not get so far.
  */
 export function startReceivePack(
   repositories: Repositories,
@@ -102,8 +118,8 @@ export function startReceivePack(
 }
 
 /**
- * Ends the input of a push, as a client does that is gone: then git removes what it has received, which it does not when a signal ends
- * it. A signal comes when it takes long.
+ * Ends the input of a push, as a client does that is gone: then git removes what it has received,
+ * which it does not when a signal ends it. A signal comes when it takes long.
  */
 function endReceivePack(git: GitProcess): void {
   git.stdin.end()
@@ -116,12 +132,19 @@ function endReceivePack(git: GitProcess): void {
 /** For the review of what has come, and for removing gibibytes. */
 const END_PATIENCE_MS = 20_000
 
-/** A history of many million objects takes a gibibyte to pack: one git may take all that there is for all of them. */
+/**
+ * A history of many million objects takes a gibibyte to pack: one git may take all that there is
+ * for all of them.
+ */
 function limits() {
   return { timeoutMs: TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
 }
 
-function argumentsOf(command: string, config: readonly string[], { advertise }: PackRequest): string[] {
+function argumentsOf(
+  command: string,
+  config: readonly string[],
+  { advertise }: PackRequest,
+): string[] {
   const flags = advertise ? ['--stateless-rpc', '--http-backend-info-refs'] : ['--stateless-rpc']
   const entries = [...config, `transfer.hideRefs=${OWN_REFS}`]
   return [...entries.flatMap((entry) => ['-c', entry]), command, ...flags, '.']

@@ -20,7 +20,10 @@ import { atSecond } from '../wire/times.ts'
 import { avatarUrl } from './users.ts'
 
 /** The methods of AccountService that are about accounts themselves. */
-export type AccountMethods = Pick<ServiceImpl<typeof AccountService>, 'getAuthenticatedAccount' | 'searchAccounts'>
+export type AccountMethods = Pick<
+  ServiceImpl<typeof AccountService>,
+  'getAuthenticatedAccount' | 'searchAccounts'
+>
 
 /** Implements the account methods of AccountService. */
 export function accountMethods(app: App): AccountMethods {
@@ -28,7 +31,8 @@ export function accountMethods(app: App): AccountMethods {
     async getAuthenticatedAccount(_, context) {
       const caller = signedIn(callerOf(context))
       const message = userAccountMessage(app, caller, caller.user)
-      if (!seesPublicDataOnly(caller)) message.language = (await getUserSettings(app, caller.user)).locale
+      if (!seesPublicDataOnly(caller))
+        message.language = (await getUserSettings(app, caller.user)).locale
       return message
     },
 

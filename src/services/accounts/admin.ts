@@ -1,6 +1,10 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AdminEditUserRequest, AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
-import { createUserAsAdmin, deleteUserAsAdmin, editUserAsAdmin } from '../../domain/administration/admin-users.ts'
+import {
+  createUserAsAdmin,
+  deleteUserAsAdmin,
+  editUserAsAdmin,
+} from '../../domain/administration/admin-users.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { callerOf } from '../wire/call.ts'
@@ -9,7 +13,10 @@ import { userAccountMessage } from './accounts.ts'
 /** Implements AdminService. */
 export function adminService(app: App): ServiceImpl<typeof AdminService> {
   return {
-    async adminCreateUser({ username, email, password, fullName, visibility, restricted = false }, context) {
+    async adminCreateUser(
+      { username, email, password, fullName, visibility, restricted = false },
+      context,
+    ) {
       const caller = signedIn(callerOf(context))
       const draft = { username, email, password, fullName, visibility, restricted }
       return userAccountMessage(app, caller, await createUserAsAdmin(app, caller, draft))
@@ -19,8 +26,21 @@ export function adminService(app: App): ServiceImpl<typeof AdminService> {
       const caller = signedIn(callerOf(context))
       const { email, password, fullName, description, admin, visibility, restricted } = request
       const archived = readArchived(request)
-      const edit = { email, password, fullName, description, admin, archived, visibility, restricted }
-      return userAccountMessage(app, caller, await editUserAsAdmin(app, caller, request.username, edit))
+      const edit = {
+        email,
+        password,
+        fullName,
+        description,
+        admin,
+        archived,
+        visibility,
+        restricted,
+      }
+      return userAccountMessage(
+        app,
+        caller,
+        await editUserAsAdmin(app, caller, request.username, edit),
+      )
     },
 
     async adminDeleteUser({ username, purge }) {

@@ -48,11 +48,14 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       const refreshToken = readRefreshCookie(context.requestHeader)
       const proxyUser = await proxyUserOf(context)
       if (refreshToken === undefined && !proxyUser) throw new DomainError('UNAUTHENTICATED')
-      const session = await resumeSession(app, refreshToken, proxyUser, context).catch((error: unknown) => {
-        // Headers of the context go out with a refusal too, on every protocol. A fault of the server signs nobody out.
-        if (error instanceof DomainError) clearRefreshCookie(context)
-        throw error
-      })
+      const session = await resumeSession(app, refreshToken, proxyUser, context).catch(
+        (error: unknown) => {
+          // Headers of the context go out with a refusal too, on every protocol. A fault of the
+          // server signs nobody out.
+          if (error instanceof DomainError) clearRefreshCookie(context)
+          throw error
+        },
+      )
       setRefreshCookie(context, session)
       return {
         accessToken: session.accessToken,
@@ -65,7 +68,9 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       const caller = callerOf(context)
       const refreshToken = readRefreshCookie(context.requestHeader)
       const sessionIds = [
-        caller.kind === 'user' && caller.credential.kind === 'session' ? caller.credential.sessionId : undefined,
+        caller.kind === 'user' && caller.credential.kind === 'session'
+          ? caller.credential.sessionId
+          : undefined,
         refreshToken === undefined ? undefined : await sessionOfRefreshToken(app, refreshToken),
       ].filter((id) => id !== undefined)
       if (sessionIds.length === 0) throw new DomainError('UNAUTHENTICATED')
@@ -79,7 +84,8 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
     },
 
     requestPasswordReset({ username, email }) {
-      if ((username === '') === (email === '')) throw new DomainError('INVALID_FIELD', { field: 'username' })
+      if ((username === '') === (email === ''))
+        throw new DomainError('INVALID_FIELD', { field: 'username' })
       requestPasswordReset(app, email === '' ? { username } : { email })
       return {}
     },
@@ -91,28 +97,51 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
 
     async createPasswordResetToken({ name }, context) {
       const user = await getUser(app, parseUserName(name))
-      const { token, expireTime } = await createPasswordResetToken(app, signedIn(callerOf(context)), user)
+      const { token, expireTime } = await createPasswordResetToken(
+        app,
+        signedIn(callerOf(context)),
+        user,
+      )
       return { token, expireTime: atSecond(expireTime) }
     },
   }
 }
 
-function signIn(app: App, { credentials }: SignInRequest, context: HandlerContext): Promise<SessionGrant> {
+function signIn(
+  app: App,
+  { credentials }: SignInRequest,
+  context: HandlerContext,
+): Promise<SessionGrant> {
   const userAgent = userAgentOf(context)
   switch (credentials.case) {
     case 'passwordCredentials': {
       const { username, password, passcode, recoveryCode } = credentials.value
       requireFields('password_credentials', { username, password })
       const inFields = passcode !== '' || recoveryCode !== ''
-      const factor = { passcode: inFields ? passcode : readPasscodeHeader(context.requestHeader), recoveryCode }
-      return signInByPassword(app, callerOf(context).peer, { username, password }, factor, userAgent)
+      const factor = {
+        passcode: inFields ? passcode : readPasscodeHeader(context.requestHeader),
+        recoveryCode,
+      }
+      return signInByPassword(
+        app,
+        callerOf(context).peer,
+        { username, password },
+        factor,
+        userAgent,
+      )
     }
     case 'ssoCredentials': {
       const { idpName, code, redirectUri, codeVerifier } = credentials.value
       requireFields('sso_credentials', { idp_name: idpName, code, redirect_uri: redirectUri })
       const grant = { code, redirectUri, codeVerifier }
       const client = { userAgent, signal: context.signal }
-      return signInByIdentity(app, callerOf(context).peer, parseIdentityProviderName(idpName), grant, client)
+      return signInByIdentity(
+        app,
+        callerOf(context).peer,
+        parseIdentityProviderName(idpName),
+        grant,
+        client,
+      )
     }
     default:
       return signInByProxy(app, context)
@@ -130,8 +159,8 @@ function userAgentOf({ requestHeader }: HandlerContext): string {
 }
 
 /**
- * The session of a cookie, or a new one for the account that a trusted proxy names. The proxy knows who is there now; the
- * cookie may be of whoever used the browser before.
+ * The session of a cookie, or a new one for the account that a trusted proxy names. The proxy knows
+ * who is there now; the cookie may be of whoever used the browser before.
  */
 async function resumeSession(
   app: App,
@@ -150,11 +179,16 @@ async function resumeSession(
 
 function requireFields(parent: string, fields: Readonly<Record<string, string>>): void {
   const missing = Object.keys(fields).find((name) => fields[name] === '')
-  if (missing !== undefined) throw new DomainError('INVALID_FIELD', { field: `${parent}.${missing}` })
+  if (missing !== undefined)
+    throw new DomainError('INVALID_FIELD', { field: `${parent}.${missing}` })
 }
 
 function setRefreshCookie(context: HandlerContext, session: SessionGrant): void {
-  const cookie = refreshCookie(session.refreshToken, session.refreshTokenExpireTime, secureOf(context))
+  const cookie = refreshCookie(
+    session.refreshToken,
+    session.refreshTokenExpireTime,
+    secureOf(context),
+  )
   context.responseHeader.set('set-cookie', cookie)
 }
 

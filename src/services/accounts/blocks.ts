@@ -29,7 +29,11 @@ export function blockMethods(app: App): BlockMethods {
   const list = async (caller: Caller, blockerId: number, page: { page: number; limit: number }) => {
     const { offset, limit } = readNumberedPage(app.settings, page)
     const { users, total } = await blocks.listBlockedUsers(app, blockerId, offset, limit)
-    return { users: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
+    return {
+      users: users.map((user) => userAccountMessage(app, caller, user)),
+      total: BigInt(total),
+      limit,
+    }
   }
   return {
     async listBlockedUsers(request, context) {

@@ -1,6 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { GpgKeyEmailSchema, type GpgKey as GpgKeyMessage, GpgKeySchema } from '#gen/branchline/v1/gpg_key_pb.ts'
+import {
+  GpgKeyEmailSchema,
+  type GpgKey as GpgKeyMessage,
+  GpgKeySchema,
+} from '#gen/branchline/v1/gpg_key_pb.ts'
 import type { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import {
   addGpgKey,
@@ -26,12 +30,18 @@ export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
   return {
     async listMyGpgKeys(request, context) {
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(await listMyGpgKeys(app, signedIn(callerOf(context)), offset, limit), limit)
+      return listMessage(
+        await listMyGpgKeys(app, signedIn(callerOf(context)), offset, limit),
+        limit,
+      )
     },
 
     async listUserGpgKeys(request, context) {
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(await listUserGpgKeys(app, callerOf(context), request.username, offset, limit), limit)
+      return listMessage(
+        await listUserGpgKeys(app, callerOf(context), request.username, offset, limit),
+        limit,
+      )
     },
 
     async createGpgKey({ armoredPublicKey, armoredSignature }, context) {
@@ -54,7 +64,9 @@ export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
     },
 
     async verifyGpgKey({ keyId, armoredSignature }, context) {
-      return keyWithSubkeysMessage(await verifyGpgKey(app, signedIn(callerOf(context)), keyId, armoredSignature))
+      return keyWithSubkeysMessage(
+        await verifyGpgKey(app, signedIn(callerOf(context)), keyId, armoredSignature),
+      )
     },
   }
 }

@@ -26,10 +26,16 @@ import { parseIdentityProviderName } from '../wire/names.ts'
 
 const FIELDS: readonly IdentityProviderField[] = ['title', 'identifier_filter', 'config']
 
-/** A config is replaced as a whole, so a path to any part of it stands for all of it: clients derive such paths. */
+/**
+ * A config is replaced as a whole, so a path to any part of it stands for all of it: clients derive
+ * such paths.
+ */
 const CONFIG_PATHS: readonly string[] = pathsBelow('config', IdentityProviderConfigSchema)
 
-const MASK_PATHS: UpdatableFields<string> = { mutable: [...FIELDS, ...CONFIG_PATHS], fixed: ['name', 'type'] }
+const MASK_PATHS: UpdatableFields<string> = {
+  mutable: [...FIELDS, ...CONFIG_PATHS],
+  fixed: ['name', 'type'],
+}
 
 /** The services that people sign in through. */
 export function identityProviderService(app: App): ServiceImpl<typeof IdentityProviderService> {
@@ -39,23 +45,32 @@ export function identityProviderService(app: App): ServiceImpl<typeof IdentityPr
     },
 
     async getIdentityProvider({ name }) {
-      return identityProviderMessage(await getIdentityProvider(app, parseIdentityProviderName(name)))
+      return identityProviderMessage(
+        await getIdentityProvider(app, parseIdentityProviderName(name)),
+      )
     },
 
     async createIdentityProvider({ identityProvider, identityProviderId }) {
       if (!identityProvider) throw new DomainError('INVALID_FIELD', { field: 'identity_provider' })
       checkType(identityProvider)
-      return identityProviderMessage(await createIdentityProvider(app, identityProviderId, valuesOf(identityProvider)))
+      return identityProviderMessage(
+        await createIdentityProvider(app, identityProviderId, valuesOf(identityProvider)),
+      )
     },
 
     async updateIdentityProvider({ identityProvider, updateMask }) {
       if (!identityProvider) throw new DomainError('INVALID_FIELD', { field: 'identity_provider' })
-      const provider = await getIdentityProvider(app, parseIdentityProviderName(identityProvider.name))
+      const provider = await getIdentityProvider(
+        app,
+        parseIdentityProviderName(identityProvider.name),
+      )
       const { fields: paths } = readUpdateMask(updateMask, MASK_PATHS)
       const fields = new Set(FIELDS.filter((field) => paths.has(field)))
       if (CONFIG_PATHS.some((path) => paths.has(path))) fields.add('config')
       if (fields.has('config')) checkType(identityProvider)
-      return identityProviderMessage(await updateIdentityProvider(app, provider, valuesOf(identityProvider), fields))
+      return identityProviderMessage(
+        await updateIdentityProvider(app, provider, valuesOf(identityProvider), fields),
+      )
     },
 
     async deleteIdentityProvider({ name }) {
@@ -75,16 +90,22 @@ function pathsBelow(parent: string, { fields }: DescMessage): string[] {
 
 /** The type says which config belongs to it; there is one so far. */
 function checkType({ type }: IdentityProviderMessage): void {
-  if (type !== Type.OAUTH2) throw new DomainError('INVALID_FIELD', { field: 'identity_provider.type' })
+  if (type !== Type.OAUTH2)
+    throw new DomainError('INVALID_FIELD', { field: 'identity_provider.type' })
 }
 
-function valuesOf({ title, identifierFilter, config }: IdentityProviderMessage): IdentityProviderValues {
+function valuesOf({
+  title,
+  identifierFilter,
+  config,
+}: IdentityProviderMessage): IdentityProviderValues {
   return { title, identifierFilter, config: configOf(config) }
 }
 
 function configOf(config: IdentityProviderConfig | undefined): IdentityProviderValues['config'] {
   if (config?.config.case !== 'oauth2Config') return undefined
-  const { clientId, clientSecret, authUrl, tokenUrl, userInfoUrl, scopes, fieldMapping } = config.config.value
+  const { clientId, clientSecret, authUrl, tokenUrl, userInfoUrl, scopes, fieldMapping } =
+    config.config.value
   return {
     clientId,
     clientSecret,

@@ -32,19 +32,27 @@ export function linkedIdentityMethods(app: App): Methods {
     async listLinkedIdentities(_, context) {
       const owner = ownerOf(context)
       const identities = await listLinkedIdentities(app, owner)
-      return { linkedIdentities: identities.map((identity) => linkedIdentityMessage(owner, identity)) }
+      return {
+        linkedIdentities: identities.map((identity) => linkedIdentityMessage(owner, identity)),
+      }
     },
 
     async createLinkedIdentity({ idpName, code, redirectUri, codeVerifier }, context) {
       const owner = ownerOf(context)
       const providerUid = parseIdentityProviderName(idpName)
       const grant = { code, redirectUri, codeVerifier }
-      return linkedIdentityMessage(owner, await linkIdentity(app, owner, providerUid, grant, context.signal))
+      return linkedIdentityMessage(
+        owner,
+        await linkIdentity(app, owner, providerUid, grant, context.signal),
+      )
     },
 
     async getLinkedIdentity({ name }, context) {
       const owner = ownerOf(context)
-      return linkedIdentityMessage(owner, await getLinkedIdentity(app, owner, parseProviderUid(name)))
+      return linkedIdentityMessage(
+        owner,
+        await getLinkedIdentity(app, owner, parseProviderUid(name)),
+      )
     },
 
     async deleteLinkedIdentity({ name }, context) {
@@ -61,7 +69,10 @@ function parseProviderUid(name: string): string {
   return uid
 }
 
-function linkedIdentityMessage(owner: User, { provider_uid, extern_uid }: LinkedIdentity): LinkedIdentityMessage {
+function linkedIdentityMessage(
+  owner: User,
+  { provider_uid, extern_uid }: LinkedIdentity,
+): LinkedIdentityMessage {
   return create(LinkedIdentitySchema, {
     name: `${userName(owner)}/linkedIdentities/${provider_uid}`,
     idpName: identityProviderName(provider_uid),

@@ -21,7 +21,10 @@ import { callerOf, ownerOf } from '../wire/call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
 import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
 
-/** What follows the owner in a token's name. Ids are UUIDs; others that could be one are not found rather than refused. */
+/**
+ * What follows the owner in a token's name. Ids are UUIDs; others that could be one are not found
+ * rather than refused.
+ */
 const TOKEN_PATH = /^personalAccessTokens\/([\w-]{1,64})$/
 
 type Methods = Pick<
@@ -34,7 +37,11 @@ export function personalAccessTokenMethods(app: App): Methods {
   return {
     async listPersonalAccessTokens({ pageSize, pageToken }, context) {
       const owner = ownerOf(context)
-      const list: ListIdentity = { method: 'ListPersonalAccessTokens', parent: String(owner.id), filter: '' }
+      const list: ListIdentity = {
+        method: 'ListPersonalAccessTokens',
+        parent: String(owner.id),
+        filter: '',
+      }
       const size = readPageSize(app.settings, pageSize)
       const [afterId = 0] = readPageToken(app, list, pageToken) ?? []
       const { tokens, more, total } = await listPersonalAccessTokens(app, owner, afterId, size)
@@ -48,7 +55,11 @@ export function personalAccessTokenMethods(app: App): Methods {
 
     async createPersonalAccessToken({ description, expiresInDays, scopes }, context) {
       const caller = signedIn(callerOf(context))
-      const { token, text } = await createPersonalAccessToken(app, caller, { description, expiresInDays, scopes })
+      const { token, text } = await createPersonalAccessToken(app, caller, {
+        description,
+        expiresInDays,
+        scopes,
+      })
       return { personalAccessToken: tokenMessage(caller.user, token), token: text }
     },
 

@@ -1,7 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { Account } from '#gen/branchline/v1/account_pb.ts'
-import { type PublicKey as PublicKeyMessage, PublicKeySchema } from '#gen/branchline/v1/public_key_pb.ts'
+import {
+  type PublicKey as PublicKeyMessage,
+  PublicKeySchema,
+} from '#gen/branchline/v1/public_key_pb.ts'
 import type { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import {
   addPublicKey,
@@ -10,7 +13,12 @@ import {
   listPublicKeys,
   type PublicKey,
 } from '../../domain/accounts/keys/public-keys.ts'
-import { getOwner, type Owner, seesPrivateFieldsOf, userAsOwner } from '../../domain/accounts/users/owners.ts'
+import {
+  getOwner,
+  type Owner,
+  seesPrivateFieldsOf,
+  userAsOwner,
+} from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { callerOf } from '../wire/call.ts'
@@ -25,7 +33,11 @@ export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService>
     const { offset, limit } = readNumberedPage(app.settings, request)
     const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, offset, limit)
     const user = seesPrivateFieldsOf(caller, owner) ? accountMessage(app, caller, owner) : undefined
-    return { keys: keys.map((key) => publicKeyMessage(app, key, user)), total: BigInt(total), limit }
+    return {
+      keys: keys.map((key) => publicKeyMessage(app, key, user)),
+      total: BigInt(total),
+      limit,
+    }
   }
   return {
     listMyPublicKeys(request, context) {
@@ -57,7 +69,10 @@ export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService>
   }
 }
 
-/** @param user whose it is, with what only the owner and administrators see of a key; undefined for others. */
+/**
+ * @param user whose it is, with what only the owner and administrators see of a key; undefined for
+ *   others.
+ */
 function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): PublicKeyMessage {
   return create(PublicKeySchema, {
     id: BigInt(key.id),

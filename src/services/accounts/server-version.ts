@@ -3,7 +3,10 @@ import type { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { VERSION } from '../../version.ts'
 
-/** Of the compatible API whose calls are served here. Clients look at it before they make calls that not every version has. */
+/**
+ * Of the compatible API whose calls are served here. Clients look at it before they make calls that
+ * not every version has.
+ */
 const FORGE_API_VERSION = '1.24.0'
 
 /** Implements ServerService. */

@@ -48,7 +48,11 @@ export function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService>
     async disableTwoFactor(request, context) {
       const owner = ownerOfTwoFactor(request, context)
       const { password, passcode, recoveryCode } = request
-      await disableTwoFactor(app, signedIn(callerOf(context)), owner, { password, passcode, recoveryCode })
+      await disableTwoFactor(app, signedIn(callerOf(context)), owner, {
+        password,
+        passcode,
+        recoveryCode,
+      })
       return {}
     },
 

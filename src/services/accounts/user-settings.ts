@@ -25,24 +25,40 @@ import { userWebhookMessages } from './user-webhooks.ts'
 const KEYS = ['GENERAL', 'WEBHOOKS'] as const
 type Key = (typeof KEYS)[number]
 
-const GENERAL_FIELDS: readonly UserSettingField[] = ['locale', 'memo_visibility', 'theme', 'keep_email_private']
+const GENERAL_FIELDS: readonly UserSettingField[] = [
+  'locale',
+  'memo_visibility',
+  'theme',
+  'keep_email_private',
+]
 
 /** The member that holds the fields, which masks may start from or leave out. */
 const GENERAL_MEMBER = 'general_setting'
 
 const MASK_PATHS: UpdatableFields<string> = {
-  mutable: [...GENERAL_FIELDS, GENERAL_MEMBER, ...GENERAL_FIELDS.map((field) => `${GENERAL_MEMBER}.${field}`)],
+  mutable: [
+    ...GENERAL_FIELDS,
+    GENERAL_MEMBER,
+    ...GENERAL_FIELDS.map((field) => `${GENERAL_MEMBER}.${field}`),
+  ],
   fixed: ['name'],
 }
 
-type Methods = Pick<ServiceImpl<typeof UserService>, 'listUserSettings' | 'getUserSetting' | 'updateUserSetting'>
+type Methods = Pick<
+  ServiceImpl<typeof UserService>,
+  'listUserSettings' | 'getUserSetting' | 'updateUserSetting'
+>
 
 /** The methods of UserService about settings. */
 export function userSettingMethods(app: App): Methods {
   return {
     async listUserSettings({ pageSize, pageToken }, context) {
       const owner = ownerOf(context)
-      const list: ListIdentity = { method: 'ListUserSettings', parent: String(owner.id), filter: '' }
+      const list: ListIdentity = {
+        method: 'ListUserSettings',
+        parent: String(owner.id),
+        filter: '',
+      }
       const limit = readPageSize(app.settings, pageSize)
       const [start = 0] = readPageToken(app, list, pageToken) ?? []
       const keys = KEYS.slice(start, start + limit)
@@ -61,17 +77,25 @@ export function userSettingMethods(app: App): Methods {
     async updateUserSetting({ setting, updateMask }, context) {
       const { name = '', value } = setting ?? {}
       if (parseKey(name) !== 'GENERAL') throw new DomainError('SETTING_NOT_UPDATABLE', { name })
-      if (value?.case !== 'generalSetting') throw new DomainError('INVALID_FIELD', { field: 'setting.general_setting' })
+      if (value?.case !== 'generalSetting')
+        throw new DomainError('INVALID_FIELD', { field: 'setting.general_setting' })
       const { fields: paths, all } = readUpdateMask(updateMask, MASK_PATHS)
       const isWhole = all || paths.has(GENERAL_MEMBER)
       const named = GENERAL_FIELDS.filter((field) => {
-        // Who writes all of them and does not know this one means no change of it, and tells nobody an address.
-        if (isWhole && field === 'keep_email_private') return value.value.keepEmailPrivate !== undefined
+        // Who writes all of them and does not know this one means no change of it, and tells nobody
+        // an address.
+        if (isWhole && field === 'keep_email_private')
+          return value.value.keepEmailPrivate !== undefined
         return isWhole || paths.has(field) || paths.has(`${GENERAL_MEMBER}.${field}`)
       })
       const owner = ownerOf(context)
       const { locale, memoVisibility, theme, keepEmailPrivate = false } = value.value
-      const texts = { locale, memo_visibility: memoVisibility, theme, keep_email_private: keepEmailPrivate }
+      const texts = {
+        locale,
+        memo_visibility: memoVisibility,
+        theme,
+        keep_email_private: keepEmailPrivate,
+      }
       return generalMessage(owner, await updateUserSettings(app, owner, texts, new Set(named)))
     },
   }
@@ -102,7 +126,10 @@ function generalMessage(owner: User, preferences: Preferences): UserSetting {
     // Clients that do not know it need not see it.
     ...(keep_email_private && { keepEmailPrivate: true }),
   })
-  return create(UserSettingSchema, { name: settingName(owner, 'GENERAL'), value: { case: 'generalSetting', value } })
+  return create(UserSettingSchema, {
+    name: settingName(owner, 'GENERAL'),
+    value: { case: 'generalSetting', value },
+  })
 }
 
 function settingName(owner: User, key: Key): string {

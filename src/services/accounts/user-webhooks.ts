@@ -34,7 +34,10 @@ import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
 import { invalidName, parseOwnedName, parseUserName, userName } from '../wire/names.ts'
 import { atSecond } from '../wire/times.ts'
 
-/** What follows the owner in a webhook's name. Ids have 16 digits; others that could be one are not found. */
+/**
+ * What follows the owner in a webhook's name. Ids have 16 digits; others that could be one are not
+ * found.
+ */
 const WEBHOOK_PATH = /^webhooks\/([\w-]{1,64})$/
 
 const DELIVERY_PATH = /^(webhooks\/[\w-]{1,64})\/deliveries\/([\w-]{1,64})$/
@@ -82,12 +85,16 @@ export function userWebhookMethods(app: App): Methods {
       if (!webhook) throw new DomainError('INVALID_FIELD', { field: 'webhook' })
       const present = await webhookOf(webhook.name, context)
       const values = namedValues(valuesOf(webhook), updateMask)
-      return webhookMessage(ownerOf(context), await updateUserWebhook(app, present, values, webhook.name))
+      return webhookMessage(
+        ownerOf(context),
+        await updateUserWebhook(app, present, values, webhook.name),
+      )
     },
 
     async deleteUserWebhook({ name }, context) {
       const { uid } = await webhookOf(name, context)
-      if (!(await deleteUserWebhook(app, ownerOf(context), uid))) throw new DomainError('WEBHOOK_NOT_FOUND', { name })
+      if (!(await deleteUserWebhook(app, ownerOf(context), uid)))
+        throw new DomainError('WEBHOOK_NOT_FOUND', { name })
       return {}
     },
 
@@ -97,13 +104,19 @@ export function userWebhookMethods(app: App): Methods {
 
     async listUserWebhookDeliveries({ parent, pageSize, pageToken }, context) {
       const webhook = await webhookOf(parent, context)
-      const list: ListIdentity = { method: 'ListUserWebhookDeliveries', parent: webhook.uid, filter: '' }
+      const list: ListIdentity = {
+        method: 'ListUserWebhookDeliveries',
+        parent: webhook.uid,
+        filter: '',
+      }
       const size = readPageSize(app.settings, pageSize)
       const [beforeId] = readPageToken(app, list, pageToken) ?? []
       const { deliveries, more } = await listWebhookDeliveries(app, webhook, beforeId, size)
       const last = deliveries.at(-1)
       return {
-        deliveries: deliveries.map((delivery) => deliveryMessage(ownerOf(context), webhook, delivery)),
+        deliveries: deliveries.map((delivery) =>
+          deliveryMessage(ownerOf(context), webhook, delivery),
+        ),
         nextPageToken: more && last ? writePageToken(app, list, [last.id]) : '',
       }
     },
@@ -130,12 +143,19 @@ export async function userWebhookMessages(app: App, owner: User): Promise<Webhoo
   return (await listUserWebhooks(app, owner)).map((webhook) => webhookMessage(owner, webhook))
 }
 
-function valuesOf({ url, displayName: display_name, signingSecret: signing_secret }: WebhookMessage) {
+function valuesOf({
+  url,
+  displayName: display_name,
+  signingSecret: signing_secret,
+}: WebhookMessage) {
   return { url, display_name, signing_secret } satisfies UserWebhookValues
 }
 
 /** The values that an update names: without a mask, those that are not empty. */
-function namedValues(values: UserWebhookValues, mask: FieldMask | undefined): Partial<UserWebhookValues> {
+function namedValues(
+  values: UserWebhookValues,
+  mask: FieldMask | undefined,
+): Partial<UserWebhookValues> {
   const given = WEBHOOK_FIELDS.mutable.filter((field) => values[field] !== '')
   const named = mask?.paths.length ? maskedFields(mask, given) : given
   return Object.fromEntries(named.map((field) => [field, values[field]]))
@@ -163,7 +183,11 @@ function webhookName(owner: User, webhook: UserWebhook): string {
   return `${userName(owner)}/webhooks/${webhook.uid}`
 }
 
-function deliveryMessage(owner: User, webhook: UserWebhook, delivery: WebhookDelivery): DeliveryMessage {
+function deliveryMessage(
+  owner: User,
+  webhook: UserWebhook,
+  delivery: WebhookDelivery,
+): DeliveryMessage {
   const { last_attempt_time: last, next_attempt_time: next } = delivery
   return create(UserWebhookDeliverySchema, {
     name: `${webhookName(owner, webhook)}/deliveries/${delivery.uid}`,

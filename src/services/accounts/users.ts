@@ -19,7 +19,12 @@ import {
 } from '../../domain/accounts/users/users.ts'
 import { deleteUser } from '../../domain/administration/delete-user.ts'
 import type { App } from '../../domain/app.ts'
-import { actsAsAdministrator, type Caller, seesPublicDataOnly, signedIn } from '../../domain/core/access.ts'
+import {
+  actsAsAdministrator,
+  type Caller,
+  seesPublicDataOnly,
+  signedIn,
+} from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { callerOf, ownerOf, secureOf } from '../wire/call.ts'
 import { readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
@@ -29,7 +34,16 @@ import { clearedRefreshCookie } from '../wire/refresh-cookie.ts'
 import { atSecond } from '../wire/times.ts'
 
 const USER_FIELDS: UpdatableFields<UserField> = {
-  mutable: ['username', 'display_name', 'email', 'avatar_url', 'description', 'role', 'password', 'state'],
+  mutable: [
+    'username',
+    'display_name',
+    'email',
+    'avatar_url',
+    'description',
+    'role',
+    'password',
+    'state',
+  ],
   fixed: ['name', 'create_time', 'update_time'],
 }
 
@@ -38,13 +52,21 @@ const READABLE_FIELDS: readonly string[] = [
   ...USER_FIELDS.mutable.filter((field) => field !== 'password'),
 ]
 
-/** Lets a browser keep a picture for a few minutes; the entity tag makes the check after that cheap. */
+/**
+ * Lets a browser keep a picture for a few minutes; the entity tag makes the check after that cheap.
+ */
 const AVATAR_CACHE_CONTROL = 'public, max-age=300'
 
 /** The methods of UserService that are about accounts themselves. */
 export type UserMethods = Pick<
   ServiceImpl<typeof UserService>,
-  'listUsers' | 'batchGetUsers' | 'getUser' | 'getUserAvatar' | 'createUser' | 'updateUser' | 'deleteUser'
+  | 'listUsers'
+  | 'batchGetUsers'
+  | 'getUser'
+  | 'getUserAvatar'
+  | 'createUser'
+  | 'updateUser'
+  | 'deleteUser'
 >
 
 /** Implements the account methods of UserService. */
@@ -53,13 +75,24 @@ export function userMethods(app: App): UserMethods {
     async listUsers(request, context) {
       const limit = readPageSize(app.settings, request.pageSize)
       const username = parseUserFilter(request.filter)
-      const list = { method: 'ListUsers', parent: '', filter: JSON.stringify([username, request.showDeleted]) }
+      const list = {
+        method: 'ListUsers',
+        parent: '',
+        filter: JSON.stringify([username, request.showDeleted]),
+      }
       const [createTime, id] = readPageToken(app, list, request.pageToken) ?? []
       const after = createTime === undefined || id === undefined ? undefined : { createTime, id }
-      const page = await listUsers(app, { username, includeArchived: request.showDeleted }, after, limit)
+      const page = await listUsers(
+        app,
+        { username, includeArchived: request.showDeleted },
+        after,
+        limit,
+      )
       return {
         users: page.users.map((user) => userMessage(user, callerOf(context))),
-        nextPageToken: page.next ? writePageToken(app, list, [page.next.createTime, page.next.id]) : '',
+        nextPageToken: page.next
+          ? writePageToken(app, list, [page.next.createTime, page.next.id])
+          : '',
         totalSize: page.total,
       }
     },
@@ -98,7 +131,14 @@ export function userMethods(app: App): UserMethods {
       parseUserName(user.name)
       const { fields, all } = readUpdateMask(request.updateMask, USER_FIELDS)
       const caller = callerOf(context)
-      const updated = await updateUser(app, signedIn(caller), ownerOf(context), valuesOf(user), fields, all)
+      const updated = await updateUser(
+        app,
+        signedIn(caller),
+        ownerOf(context),
+        valuesOf(user),
+        fields,
+        all,
+      )
       return userMessage(updated, caller)
     },
 

@@ -2,7 +2,10 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Event, Event_Type, type EventSchema } from '#gen/branchline/v1/event_pb.ts'
-import type { EventService, WatchEventsResponseSchema } from '#gen/branchline/v1/event_service_pb.ts'
+import type {
+  EventService,
+  WatchEventsResponseSchema,
+} from '#gen/branchline/v1/event_service_pb.ts'
 import { reauthenticate } from '../../domain/accounts/credentials/reauthentication.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
@@ -41,7 +44,10 @@ export function eventService(app: App, startTimer?: StartTimer): ServiceImpl<typ
   return {
     async *watchEvents(request, context) {
       const caller = signedIn(callerOf(context))
-      const types = readEventTypes(request.types, (type) => Event_Type[type] as keyof typeof Event_Type | undefined)
+      const types = readEventTypes(
+        request.types,
+        (type) => Event_Type[type] as keyof typeof Event_Type | undefined,
+      )
       if (types?.every(isNotificationType) !== true && !holdsScope(caller, MEMO_SCOPE)) {
         throw new DomainError('SCOPE_MISSING', { scope: MEMO_SCOPE })
       }
@@ -50,7 +56,9 @@ export function eventService(app: App, startTimer?: StartTimer): ServiceImpl<typ
       const watch = await watches.open(caller.user.id, signal)
       try {
         const start = await startOfUserEvents(app, caller.user, position)
-        const heartbeat = (behind: number): Answer => ({ cursor: writeCursor(app, caller.user, behind) })
+        const heartbeat = (behind: number): Answer => ({
+          cursor: writeCursor(app, caller.user, behind),
+        })
         const read = (behind: number) => readPage(app, caller, behind, types)
         yield* streamEvents(app, { watch, start, signal, heartbeat, read })
       } finally {
@@ -81,7 +89,10 @@ async function readPage(
 
 type Current = Event['current']
 
-/** What events are about, as the caller may see it now, in a few queries however many events they are. */
+/**
+ * What events are about, as the caller may see it now, in a few queries however many events they
+ * are.
+ */
 async function readCurrent(
   app: App,
   caller: SignedIn,
@@ -95,7 +106,9 @@ async function readCurrent(
   return (event) => {
     if (isAboutNotification(event)) {
       const view = notifications.get(Number(event.resource))
-      return view ? { case: 'notification', value: notificationMessage(caller.user, view, caller) } : NOTHING
+      return view
+        ? { case: 'notification', value: notificationMessage(caller.user, view, caller) }
+        : NOTHING
     }
     const view = memos.get(event.resource)
     return view ? { case: 'memo', value: memoMessage(view, reader) } : NOTHING
@@ -104,7 +117,11 @@ async function readCurrent(
 
 const NOTHING: Current = { case: undefined }
 
-function eventMessage(user: User, event: OwnEvent, current: Current): MessageInitShape<typeof EventSchema> {
+function eventMessage(
+  user: User,
+  event: OwnEvent,
+  current: Current,
+): MessageInitShape<typeof EventSchema> {
   return {
     type: Event_Type[event.type],
     time: timestampFromMs(event.time),

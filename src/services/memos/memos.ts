@@ -17,10 +17,27 @@ import { signedIn } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { createComment, listMemoComments } from '../../domain/memos/comments.ts'
 import { type MemoReader, readerOf } from '../../domain/memos/memo-access.ts'
-import { listMemos, type MemoListing, type MemoPosition, readMemoOrder } from '../../domain/memos/memo-list.ts'
-import { isMemoUid, type MemoDraft, type MemoField, type MemoValues } from '../../domain/memos/memo-values.ts'
+import {
+  listMemos,
+  type MemoListing,
+  type MemoPosition,
+  readMemoOrder,
+} from '../../domain/memos/memo-list.ts'
+import {
+  isMemoUid,
+  type MemoDraft,
+  type MemoField,
+  type MemoValues,
+} from '../../domain/memos/memo-values.ts'
 import { type MemoView, readableSnippet } from '../../domain/memos/memo-view.ts'
-import { createMemo, deleteMemo, getMemo, getWritableMemo, type Memo, updateMemo } from '../../domain/memos/memos.ts'
+import {
+  createMemo,
+  deleteMemo,
+  getMemo,
+  getWritableMemo,
+  type Memo,
+  updateMemo,
+} from '../../domain/memos/memos.ts'
 import { callerOf } from '../wire/call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
 import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
@@ -32,7 +49,9 @@ const MEMO_FIELDS: UpdatableFields<MemoField> = {
   fixed: ['name', 'creator', 'tags', 'relations', 'property', 'parent', 'snippet'],
 }
 
-/** The first and the last second that google.protobuf.Timestamp can name: of the years 1 and 9999. */
+/**
+ * The first and the last second that google.protobuf.Timestamp can name: of the years 1 and 9999.
+ */
 const MIN_TIMESTAMP_S = -62_135_596_800n
 const MAX_TIMESTAMP_S = 253_402_300_799n
 const MAX_NANOS = 999_999_999
@@ -54,11 +73,17 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
       const limit = readPageSize(app.settings, pageSize)
       const order = readMemoOrder(orderBy)
       const wanted = stateOf(state, 'state')
-      // The text of the filter rather than its terms: what it means by `now` moves on between two pages.
+      // The text of the filter rather than its terms: what it means by `now` moves on between two
+      // pages.
       const selection = JSON.stringify([wanted, order, filter.trim()])
       const list: ListIdentity = { method: 'ListMemos', parent: '', filter: selection }
       const after = readPageToken<MemoPosition>(app, list, pageToken)
-      return listMessage(app, list, await listMemos(app, reader, wanted, filter, { order, after, limit }), reader)
+      return listMessage(
+        app,
+        list,
+        await listMemos(app, reader, wanted, filter, { order, after, limit }),
+        reader,
+      )
     },
 
     async getMemo({ name }, context) {
@@ -82,7 +107,12 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
 
     async createMemoComment({ name, comment, commentId }, context) {
       const caller = signedIn(callerOf(context))
-      const view = await createComment(app, caller, parseMemoName(name), draftOf(comment, commentId, 'comment'))
+      const view = await createComment(
+        app,
+        caller,
+        parseMemoName(name),
+        draftOf(comment, commentId, 'comment'),
+      )
       return memoMessage(view, readerOf(caller))
     },
 
@@ -91,9 +121,18 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
       const uid = parseMemoName(name)
       const limit = readPageSize(app.settings, pageSize)
       const order = readMemoOrder(orderBy)
-      const list: ListIdentity = { method: 'ListMemoComments', parent: uid, filter: JSON.stringify(order) }
+      const list: ListIdentity = {
+        method: 'ListMemoComments',
+        parent: uid,
+        filter: JSON.stringify(order),
+      }
       const after = readPageToken<MemoPosition>(app, list, pageToken)
-      return listMessage(app, list, await listMemoComments(app, reader, uid, { order, after, limit }), reader)
+      return listMessage(
+        app,
+        list,
+        await listMemoComments(app, reader, uid, { order, after, limit }),
+        reader,
+      )
     },
   }
 }
@@ -141,7 +180,12 @@ function relationTo(parentName: string, view: MemoView, reader: MemoReader): Mem
   })
 }
 
-function listMessage(app: App, list: ListIdentity, { memos, next }: MemoListing, reader: MemoReader) {
+function listMessage(
+  app: App,
+  list: ListIdentity,
+  { memos, next }: MemoListing,
+  reader: MemoReader,
+) {
   return {
     memos: memos.map((view) => memoMessage(view, reader)),
     nextPageToken: next ? writePageToken(app, list, next) : '',

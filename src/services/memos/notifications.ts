@@ -31,7 +31,10 @@ const NOTIFICATION_FIELDS: UpdatableFields<'status'> = {
   fixed: ['name', 'sender', 'create_time', 'type', 'memo_comment', 'memo_mention', 'sender_user'],
 }
 
-/** What follows the receiver in a notification's name: a number that JavaScript can tell from its neighbours. */
+/**
+ * What follows the receiver in a notification's name: a number that JavaScript can tell from its
+ * neighbours.
+ */
 const NOTIFICATION_PATH = /^notifications\/([0-9]{1,15})$/
 
 type Methods = Pick<
@@ -47,12 +50,18 @@ export function notificationMethods(app: App): Methods {
       const limit = readPageSize(app.settings, pageSize)
       const terms = await readNotificationFilter(app, filter)
       // The text rather than the terms: what it means by `now` moves on between two pages.
-      const list: ListIdentity = { method: 'ListUserNotifications', parent: String(owner.id), filter: filter.trim() }
+      const list: ListIdentity = {
+        method: 'ListUserNotifications',
+        parent: String(owner.id),
+        filter: filter.trim(),
+      }
       const [createTime, id] = readPageToken(app, list, pageToken) ?? []
       const after = createTime === undefined || id === undefined ? undefined : { createTime, id }
       const { notifications, next } = await listNotifications(app, owner, terms, after, limit)
       return {
-        notifications: notifications.map((view) => notificationMessage(owner, view, callerOf(context))),
+        notifications: notifications.map((view) =>
+          notificationMessage(owner, view, callerOf(context)),
+        ),
         nextPageToken: next ? writePageToken(app, list, [next.createTime, next.id]) : '',
       }
     },
@@ -73,7 +82,8 @@ export function notificationMethods(app: App): Methods {
     },
 
     async deleteUserNotification({ name }, context) {
-      if (!(await deleteNotification(app, ownerOf(context), parseNumber(name)))) throw notFound(name)
+      if (!(await deleteNotification(app, ownerOf(context), parseNumber(name))))
+        throw notFound(name)
       return {}
     },
   }
@@ -84,7 +94,11 @@ export function notificationMethods(app: App): Methods {
  *
  * @param viewer the receiver as a caller, whose credential may narrow what is seen of the sender.
  */
-export function notificationMessage(receiver: User, view: NotificationView, viewer: Viewer): UserNotification {
+export function notificationMessage(
+  receiver: User,
+  view: NotificationView,
+  viewer: Viewer,
+): UserNotification {
   const { notification, sender } = view
   return create(UserNotificationSchema, {
     name: `${userName(receiver)}/notifications/${notification.id}`,

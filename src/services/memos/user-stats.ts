@@ -34,7 +34,9 @@ export function userStatsMethods(app: App): Methods {
 function statsMessage(stats: UserStats): UserStatsMessage {
   return create(UserStatsSchema, {
     name: userName(stats.owner),
-    memoDisplayTimestamps: stats.displayTimes.map((time) => create(TimestampSchema, { seconds: BigInt(time) })),
+    memoDisplayTimestamps: stats.displayTimes.map((time) =>
+      create(TimestampSchema, { seconds: BigInt(time) }),
+    ),
     memoTypeStats: create(UserStats_MemoTypeStatsSchema, {
       linkCount: stats.linkCount,
       codeCount: stats.codeCount,

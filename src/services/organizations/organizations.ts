@@ -1,11 +1,19 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type Organization as OrganizationMessage, OrganizationSchema } from '#gen/branchline/v1/organization_pb.ts'
+import {
+  type Organization as OrganizationMessage,
+  OrganizationSchema,
+} from '#gen/branchline/v1/organization_pb.ts'
 import type { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
-import { checkMember, listMembers, removeMember, showMembership } from '../../domain/organizations/members.ts'
+import {
+  checkMember,
+  listMembers,
+  removeMember,
+  showMembership,
+} from '../../domain/organizations/members.ts'
 import {
   createOrganization,
   deleteOrganization,
@@ -23,7 +31,11 @@ import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
 export function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
-  const listMessage = (caller: Caller, { organizations, total }: OrganizationPage, limit: number) => ({
+  const listMessage = (
+    caller: Caller,
+    { organizations, total }: OrganizationPage,
+    limit: number,
+  ) => ({
     organizations: organizations.map((organization) => organizationMessage(caller, organization)),
     total: BigInt(total),
     limit,
@@ -69,13 +81,21 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
     async listUserOrganizations(request, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOrganizationsOf(app, caller, request.username, offset, limit), limit)
+      return listMessage(
+        caller,
+        await listOrganizationsOf(app, caller, request.username, offset, limit),
+        limit,
+      )
     },
 
     async listOrganizationMembers(request, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return membersMessage(caller, await listMembers(app, caller, request.org, false, offset, limit), limit)
+      return membersMessage(
+        caller,
+        await listMembers(app, caller, request.org, false, offset, limit),
+        limit,
+      )
     },
 
     async checkOrganizationMember({ org, username }, context) {
@@ -91,7 +111,11 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
     async listPublicMembers(request, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return membersMessage(caller, await listMembers(app, caller, request.org, true, offset, limit), limit)
+      return membersMessage(
+        caller,
+        await listMembers(app, caller, request.org, true, offset, limit),
+        limit,
+      )
     },
 
     async checkPublicMember({ org, username }, context) {
@@ -111,8 +135,14 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
   }
 }
 
-/** An organisation as a viewer who may know of it sees it: its address is for those who are signed in. */
-export function organizationMessage(viewer: Caller, organization: Organization): OrganizationMessage {
+/**
+ * An organisation as a viewer who may know of it sees it: its address is for those who are signed
+ * in.
+ */
+export function organizationMessage(
+  viewer: Caller,
+  organization: Organization,
+): OrganizationMessage {
   return create(OrganizationSchema, {
     id: BigInt(organization.id),
     name: organization.name,

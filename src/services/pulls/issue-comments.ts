@@ -19,7 +19,10 @@ import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
-/** Most comments in one answer, for clients that do not ask for pages: they do not know that there are any. */
+/**
+ * Most comments in one answer, for clients that do not ask for pages: they do not know that there
+ * are any.
+ */
 const MAX_WHOLE_LIST = 1000
 
 /** Implements IssueCommentService. */
@@ -28,9 +31,20 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
     async listIssueComments({ owner, repo, index, since, before, ...page }, context) {
       const caller = callerOf(context)
       const isWhole = page.page === 0 && page.limit === 0
-      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
+      const { offset, limit } = isWhole
+        ? { offset: 0, limit: MAX_WHOLE_LIST }
+        : readNumberedPage(app.settings, page)
       const period = { since: secondsOf(since), before: secondsOf(before) }
-      const found = await listPullComments(app, caller, owner, repo, Number(index), period, offset, limit)
+      const found = await listPullComments(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        period,
+        offset,
+        limit,
+      )
       return {
         comments: found.comments.map((view) => commentMessage(app, caller, view)),
         total: BigInt(found.total),
@@ -40,7 +54,11 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
 
     async createIssueComment({ owner, repo, index, body }, context) {
       const caller = signedIn(callerOf(context))
-      return commentMessage(app, caller, await createPullComment(app, caller, owner, repo, Number(index), body))
+      return commentMessage(
+        app,
+        caller,
+        await createPullComment(app, caller, owner, repo, Number(index), body),
+      )
     },
 
     async getIssueComment({ owner, repo, id }, context) {
@@ -50,7 +68,11 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
 
     async editIssueComment({ owner, repo, id, body }, context) {
       const caller = signedIn(callerOf(context))
-      return commentMessage(app, caller, await editPullComment(app, caller, owner, repo, Number(id), body))
+      return commentMessage(
+        app,
+        caller,
+        await editPullComment(app, caller, owner, repo, Number(id), body),
+      )
     },
 
     async deleteIssueComment({ owner, repo, id }, context) {
@@ -66,7 +88,11 @@ function secondsOf(time: Timestamp | undefined): number | undefined {
 }
 
 /** A comment on a pull request as a viewer may see it. */
-function commentMessage(app: App, viewer: Caller, { open, comment, poster }: PullCommentView): IssueComment {
+function commentMessage(
+  app: App,
+  viewer: Caller,
+  { open, comment, poster }: PullCommentView,
+): IssueComment {
   const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
   return create(IssueCommentSchema, {
     id: BigInt(comment.id),

@@ -2,7 +2,11 @@ import { create } from '@bufbuild/protobuf'
 import type { Value } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Issue, IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
-import type { EditIssueRequest, IssueReference, IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import type {
+  EditIssueRequest,
+  IssueReference,
+  IssueService,
+} from '#gen/branchline/v1/issue_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
@@ -35,13 +39,21 @@ export function issueService(app: App): ServiceImpl<typeof IssueService> {
   return {
     async getIssue({ owner, repo, index }, context) {
       const caller = callerOf(context)
-      return issueMessage(app, caller, await getPull(app, caller, owner, repo, Number(index), lookOf(context)))
+      return issueMessage(
+        app,
+        caller,
+        await getPull(app, caller, owner, repo, Number(index), lookOf(context)),
+      )
     },
 
     async editIssue(request, context) {
       const caller = signedIn(callerOf(context))
       const { owner, repo, index } = request
-      return issueMessage(app, caller, await editPull(app, caller, owner, repo, Number(index), editOf(request)))
+      return issueMessage(
+        app,
+        caller,
+        await editPull(app, caller, owner, repo, Number(index), editOf(request)),
+      )
     },
 
     ...labelMethods(app),
@@ -51,7 +63,11 @@ export function issueService(app: App): ServiceImpl<typeof IssueService> {
 
 type LabelMethods = Pick<
   ServiceImpl<typeof IssueService>,
-  'listIssueLabels' | 'addIssueLabels' | 'replaceIssueLabels' | 'clearIssueLabels' | 'removeIssueLabel'
+  | 'listIssueLabels'
+  | 'addIssueLabels'
+  | 'replaceIssueLabels'
+  | 'clearIssueLabels'
+  | 'removeIssueLabel'
 >
 
 function labelMethods(app: App): LabelMethods {
@@ -61,11 +77,23 @@ function labelMethods(app: App): LabelMethods {
     context: HandlerContext,
     labels: readonly Value[],
     keeps: 'all others' | 'none',
-  ) => labelPull(app, signedIn(callerOf(context)), owner, repo, Number(index), labels.map(referenceOf), keeps)
+  ) =>
+    labelPull(
+      app,
+      signedIn(callerOf(context)),
+      owner,
+      repo,
+      Number(index),
+      labels.map(referenceOf),
+      keeps,
+    )
 
   return {
     async listIssueLabels({ owner, repo, index }, context) {
-      return labelsMessage(app, await listLabelsOfPull(app, callerOf(context), owner, repo, Number(index)))
+      return labelsMessage(
+        app,
+        await listLabelsOfPull(app, callerOf(context), owner, repo, Number(index)),
+      )
     },
 
     async addIssueLabels(request, context) {
@@ -98,26 +126,50 @@ function dependencyMethods(app: App): DependencyMethods {
     async listIssueDependencies({ owner, repo, index, ...page }, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { pulls, total } = await listDependencies(app, caller, owner, repo, Number(index), offset, limit)
-      return { issues: pulls.map((view) => issueMessage(app, caller, view)), total: BigInt(total), limit }
+      const { pulls, total } = await listDependencies(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        offset,
+        limit,
+      )
+      return {
+        issues: pulls.map((view) => issueMessage(app, caller, view)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async addIssueDependency({ owner, repo, index, dependency }, context) {
       const caller = signedIn(callerOf(context))
       const other = dependencyOf(dependency)
-      return issueMessage(app, caller, await addDependency(app, caller, owner, repo, Number(index), other))
+      return issueMessage(
+        app,
+        caller,
+        await addDependency(app, caller, owner, repo, Number(index), other),
+      )
     },
 
     async removeIssueDependency({ owner, repo, index, dependency }, context) {
       const caller = signedIn(callerOf(context))
       const other = dependencyOf(dependency)
-      return issueMessage(app, caller, await removeDependency(app, caller, owner, repo, Number(index), other))
+      return issueMessage(
+        app,
+        caller,
+        await removeDependency(app, caller, owner, repo, Number(index), other),
+      )
     },
   }
 }
 
 function dependencyOf(reference: IssueReference | undefined): DependencyReference {
-  return { owner: reference?.owner ?? '', repo: reference?.repo ?? '', number: Number(reference?.index ?? 0) }
+  return {
+    owner: reference?.owner ?? '',
+    repo: reference?.repo ?? '',
+    number: Number(reference?.index ?? 0),
+  }
 }
 
 /** @throws INVALID_FIELD */
@@ -152,7 +204,19 @@ function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
   const { pull, base } = view
   const { repository, owner } = base.repository
   const message = pullRequestMessage(app, viewer, view)
-  const { id, number, user, title, body, labels, assignees, state, comments, htmlUrl, contentVersion } = message
+  const {
+    id,
+    number,
+    user,
+    title,
+    body,
+    labels,
+    assignees,
+    state,
+    comments,
+    htmlUrl,
+    contentVersion,
+  } = message
   const { milestone, assignee, createdAt, updatedAt, closedAt, dueDate } = message
   return create(IssueSchema, {
     id,

@@ -1,6 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type ChangedFile, ChangedFileSchema, type PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import {
+  type ChangedFile,
+  ChangedFileSchema,
+  type PullFileService,
+} from '#gen/branchline/v1/pull_file_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { getPullDiff } from '../../domain/pulls/changes/pull-diffs.ts'
 import {
@@ -22,7 +26,15 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
   return {
     async *getPullRequestDiff({ owner, repo, index, format, binary }, context) {
       const wanted = diffFormatOf(format)
-      const chunks = await getPullDiff(app, callerOf(context), owner, repo, Number(index), wanted, binary)
+      const chunks = await getPullDiff(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        Number(index),
+        wanted,
+        binary,
+      )
       yield* plainText(context, chunks)
     },
 
@@ -31,7 +43,16 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
       const { offset, limit } = readNumberedPage(app.settings, request)
       const caller = callerOf(context)
       const parts = { stat: true, verification, files }
-      const page = await listPullCommits(app, caller, owner, repo, Number(index), parts, offset, limit)
+      const page = await listPullCommits(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        parts,
+        offset,
+        limit,
+      )
       setPageHeaders(context, page.total, { offset, limit })
       return { commits: commitMessages(app, caller, page), total: BigInt(page.total), limit }
     },
@@ -40,9 +61,22 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
       const { owner, repo, index, skipTo, whitespace } = request
       const { offset, limit } = readNumberedPage(app.settings, request)
       const query = { skipTo, ignoredWhitespace: IGNORED_WHITESPACE.get(whitespace) }
-      const page = await listPullFiles(app, callerOf(context), owner, repo, Number(index), query, offset, limit)
+      const page = await listPullFiles(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        Number(index),
+        query,
+        offset,
+        limit,
+      )
       setPageHeaders(context, page.total, { offset, limit })
-      return { files: page.files.map((file) => fileMessage(app, page, file)), total: BigInt(page.total), limit }
+      return {
+        files: page.files.map((file) => fileMessage(app, page, file)),
+        total: BigInt(page.total),
+        limit,
+      }
     },
 
     async getCommitPullRequest({ owner, repo, sha }, context) {

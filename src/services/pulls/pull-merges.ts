@@ -16,11 +16,39 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
     },
 
     async mergePullRequest(request, context) {
-      const { owner, repo, index, forceMerge: force, mergeWhenChecksSucceed: whenChecksSucceed } = request
-      const { do: style, mergeTitleField: title, mergeMessageField: message, mergeCommitId, headCommitId } = request
+      const {
+        owner,
+        repo,
+        index,
+        forceMerge: force,
+        mergeWhenChecksSucceed: whenChecksSucceed,
+      } = request
+      const {
+        do: style,
+        mergeTitleField: title,
+        mergeMessageField: message,
+        mergeCommitId,
+        headCommitId,
+      } = request
       const { deleteBranchAfterMerge: deleteBranch } = request
-      const order = { style, title, message, mergeCommitId, headCommitId, force, whenChecksSucceed, deleteBranch }
-      const outcome = await mergePull(app, signedIn(callerOf(context)), owner, repo, Number(index), order)
+      const order = {
+        style,
+        title,
+        message,
+        mergeCommitId,
+        headCommitId,
+        force,
+        whenChecksSucceed,
+        deleteBranch,
+      }
+      const outcome = await mergePull(
+        app,
+        signedIn(callerOf(context)),
+        owner,
+        repo,
+        Number(index),
+        order,
+      )
       if (outcome === 'scheduled') context.values.set(restStatusKey, 201)
       return { scheduled: outcome === 'scheduled' }
     },
@@ -31,7 +59,14 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
     },
 
     async updatePullRequestHead({ owner, repo, index, style }, context) {
-      const updated = await updatePullHead(app, signedIn(callerOf(context)), owner, repo, Number(index), style)
+      const updated = await updatePullHead(
+        app,
+        signedIn(callerOf(context)),
+        owner,
+        repo,
+        Number(index),
+        style,
+      )
       return { updated }
     },
   }

@@ -32,7 +32,11 @@ export function pullRequestMessage(app: App, viewer: Caller, view: PullView): Pu
 }
 
 /** Pull requests as their viewer sees them. */
-export function pullRequestMessages(app: App, viewer: Caller, views: readonly PullView[]): PullRequestMessage[] {
+export function pullRequestMessages(
+  app: App,
+  viewer: Caller,
+  views: readonly PullView[],
+): PullRequestMessage[] {
   const ofRepository = repositoryMessages(app, viewer)
   return views.map((view) => messageWith(app, viewer, view, ofRepository))
 }
@@ -50,7 +54,12 @@ function repositoryMessages(app: App, viewer: Caller): RepositoryMessages {
   }
 }
 
-function messageWith(app: App, viewer: Caller, view: PullView, ofRepository: RepositoryMessages): PullRequestMessage {
+function messageWith(
+  app: App,
+  viewer: Caller,
+  view: PullView,
+  ofRepository: RepositoryMessages,
+): PullRequestMessage {
   const { pull, base, head, isWorkInProgress, mergeability, counts } = view
   return create(PullRequestSchema, {
     id: BigInt(pull.id),

@@ -8,7 +8,11 @@ import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { createPull, type PullDraft } from '../../domain/pulls/lifecycle/create-pull.ts'
 import { editPull, type PullEdit } from '../../domain/pulls/lifecycle/edit-pull.ts'
-import { getPull, getPullBetween, type PullLook } from '../../domain/pulls/lifecycle/pull-requests.ts'
+import {
+  getPull,
+  getPullBetween,
+  type PullLook,
+} from '../../domain/pulls/lifecycle/pull-requests.ts'
 import { listPulls } from '../../domain/pulls/listing/pull-lists.ts'
 import { dueTimeOf } from '../repos/milestones.ts'
 import { callerOf } from '../wire/call.ts'
@@ -25,12 +29,20 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       const { owner, repo } = request
       const query = { ...request, milestoneId: Number(request.milestone) }
       const { pulls, total } = await listPulls(app, caller, owner, repo, query, page)
-      return { pullRequests: pullRequestMessages(app, caller, pulls), total: BigInt(total), limit: page.limit }
+      return {
+        pullRequests: pullRequestMessages(app, caller, pulls),
+        total: BigInt(total),
+        limit: page.limit,
+      }
     },
 
     async getPullRequest({ owner, repo, index }, context) {
       const caller = callerOf(context)
-      return pullRequestMessage(app, caller, await getPull(app, caller, owner, repo, Number(index), lookOf(context)))
+      return pullRequestMessage(
+        app,
+        caller,
+        await getPull(app, caller, owner, repo, Number(index), lookOf(context)),
+      )
     },
 
     async getPullRequestByBranches({ owner, repo, base, head }, context) {
@@ -45,13 +57,21 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
     async createPullRequest(request, context) {
       const caller = signedIn(callerOf(context))
       const { owner, repo } = request
-      return pullRequestMessage(app, caller, await createPull(app, caller, owner, repo, draftOf(request)))
+      return pullRequestMessage(
+        app,
+        caller,
+        await createPull(app, caller, owner, repo, draftOf(request)),
+      )
     },
 
     async editPullRequest(request, context) {
       const caller = signedIn(callerOf(context))
       const { owner, repo, index } = request
-      return pullRequestMessage(app, caller, await editPull(app, caller, owner, repo, Number(index), editOf(request)))
+      return pullRequestMessage(
+        app,
+        caller,
+        await editPull(app, caller, owner, repo, Number(index), editOf(request)),
+      )
     },
   }
 }

@@ -19,9 +19,18 @@ import {
   setResolved,
 } from '../../domain/pulls/review/review-comments.ts'
 import { dismissReview, undismissReview } from '../../domain/pulls/review/review-dismissals.ts'
-import { requestReviewers, withdrawReviewRequests } from '../../domain/pulls/review/review-requests.ts'
+import {
+  requestReviewers,
+  withdrawReviewRequests,
+} from '../../domain/pulls/review/review-requests.ts'
 import type { ReviewView } from '../../domain/pulls/review/review-views.ts'
-import { createReview, deleteReview, getReview, listReviews, submitReview } from '../../domain/pulls/review/reviews.ts'
+import {
+  createReview,
+  deleteReview,
+  getReview,
+  listReviews,
+  submitReview,
+} from '../../domain/pulls/review/reviews.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { teamMessage } from '../repos/teams.ts'
 import { callerOf } from '../wire/call.ts'
@@ -29,7 +38,10 @@ import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
-/** Most comments of a review in one answer, for clients that do not ask for pages: as many as one may have. */
+/**
+ * Most comments of a review in one answer, for clients that do not ask for pages: as many as one
+ * may have.
+ */
 const MAX_WHOLE_LIST = 1000
 
 /** Implements ReviewService. */
@@ -39,7 +51,13 @@ export function reviewService(app: App): ServiceImpl<typeof ReviewService> {
 
 type ReviewMethods = Pick<
   ServiceImpl<typeof ReviewService>,
-  'listReviews' | 'getReview' | 'createReview' | 'submitReview' | 'deleteReview' | 'dismissReview' | 'undismissReview'
+  | 'listReviews'
+  | 'getReview'
+  | 'createReview'
+  | 'submitReview'
+  | 'deleteReview'
+  | 'dismissReview'
+  | 'undismissReview'
 >
 
 function reviewMethods(app: App): ReviewMethods {
@@ -47,19 +65,39 @@ function reviewMethods(app: App): ReviewMethods {
     async listReviews({ owner, repo, index, ...page }, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { reviews, total } = await listReviews(app, caller, owner, repo, Number(index), offset, limit)
-      return { reviews: reviews.map((view) => reviewMessage(app, caller, view)), total: BigInt(total), limit }
+      const { reviews, total } = await listReviews(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        offset,
+        limit,
+      )
+      return {
+        reviews: reviews.map((view) => reviewMessage(app, caller, view)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async getReview({ owner, repo, index, id }, context) {
       const caller = callerOf(context)
-      return reviewMessage(app, caller, await getReview(app, caller, owner, repo, Number(index), Number(id)))
+      return reviewMessage(
+        app,
+        caller,
+        await getReview(app, caller, owner, repo, Number(index), Number(id)),
+      )
     },
 
     async createReview({ owner, repo, index, comments, ...request }, context) {
       const caller = signedIn(callerOf(context))
       const draft = { ...request, comments: comments.map(commentDraft) }
-      return reviewMessage(app, caller, await createReview(app, caller, owner, repo, Number(index), draft))
+      return reviewMessage(
+        app,
+        caller,
+        await createReview(app, caller, owner, repo, Number(index), draft),
+      )
     },
 
     async submitReview({ owner, repo, index, id, ...request }, context) {
@@ -84,12 +122,19 @@ function reviewMethods(app: App): ReviewMethods {
 
     async undismissReview({ owner, repo, index, id }, context) {
       const caller = signedIn(callerOf(context))
-      return reviewMessage(app, caller, await undismissReview(app, caller, owner, repo, Number(index), Number(id)))
+      return reviewMessage(
+        app,
+        caller,
+        await undismissReview(app, caller, owner, repo, Number(index), Number(id)),
+      )
     },
   }
 }
 
-type ReviewerMethods = Pick<ServiceImpl<typeof ReviewService>, 'requestReviewers' | 'withdrawReviewRequests'>
+type ReviewerMethods = Pick<
+  ServiceImpl<typeof ReviewService>,
+  'requestReviewers' | 'withdrawReviewRequests'
+>
 
 function reviewerMethods(app: App): ReviewerMethods {
   return {
@@ -102,48 +147,101 @@ function reviewerMethods(app: App): ReviewerMethods {
 
     async withdrawReviewRequests({ owner, repo, index, reviewers, teamReviewers }, context) {
       const names = { users: reviewers, teams: teamReviewers }
-      await withdrawReviewRequests(app, signedIn(callerOf(context)), owner, repo, Number(index), names)
+      await withdrawReviewRequests(
+        app,
+        signedIn(callerOf(context)),
+        owner,
+        repo,
+        Number(index),
+        names,
+      )
       return {}
     },
   }
 }
 
-type CommentMethods = Omit<ServiceImpl<typeof ReviewService>, keyof ReviewMethods | keyof ReviewerMethods>
+type CommentMethods = Omit<
+  ServiceImpl<typeof ReviewService>,
+  keyof ReviewMethods | keyof ReviewerMethods
+>
 
 function commentMethods(app: App): CommentMethods {
   return {
     async listReviewComments({ owner, repo, index, id, ...page }, context) {
       const caller = callerOf(context)
       const isWhole = page.page === 0 && page.limit === 0
-      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
+      const { offset, limit } = isWhole
+        ? { offset: 0, limit: MAX_WHOLE_LIST }
+        : readNumberedPage(app.settings, page)
       const [number, reviewId] = [Number(index), Number(id)]
-      const found = await listReviewComments(app, caller, owner, repo, number, reviewId, offset, limit)
+      const found = await listReviewComments(
+        app,
+        caller,
+        owner,
+        repo,
+        number,
+        reviewId,
+        offset,
+        limit,
+      )
       const comments = found.comments.map((view) => commentMessage(app, caller, view))
       return { comments, total: BigInt(found.total), limit }
     },
 
     async getReviewComment({ owner, repo, index, id, comment }, context) {
       const caller = callerOf(context)
-      const view = await getReviewComment(app, caller, owner, repo, Number(index), Number(id), Number(comment))
+      const view = await getReviewComment(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        Number(id),
+        Number(comment),
+      )
       return commentMessage(app, caller, view)
     },
 
     async createReviewComment({ owner, repo, index, id, ...draft }, context) {
       const caller = signedIn(callerOf(context))
       const comment = commentDraft(draft)
-      const view = await createReviewComment(app, caller, owner, repo, Number(index), Number(id), comment)
+      const view = await createReviewComment(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        Number(id),
+        comment,
+      )
       return commentMessage(app, caller, view)
     },
 
     async deleteReviewComment({ owner, repo, index, id, comment }, context) {
       const caller = signedIn(callerOf(context))
-      await deleteReviewComment(app, caller, owner, repo, Number(index), Number(id), Number(comment))
+      await deleteReviewComment(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        Number(id),
+        Number(comment),
+      )
       return {}
     },
 
     async replyToReviewComment({ owner, repo, index, comment, body }, context) {
       const caller = signedIn(callerOf(context))
-      const view = await replyToReviewComment(app, caller, owner, repo, Number(index), Number(comment), body)
+      const view = await replyToReviewComment(
+        app,
+        caller,
+        owner,
+        repo,
+        Number(index),
+        Number(comment),
+        body,
+      )
       return commentMessage(app, caller, view)
     },
 
@@ -171,7 +269,11 @@ function commentDraft({ path, body, newPosition, oldPosition }: LineRequest) {
 }
 
 /** A review as a viewer may see it. */
-function reviewMessage(app: App, viewer: Caller, { open, review, reviewer, team, isStale }: ReviewView): PullReview {
+function reviewMessage(
+  app: App,
+  viewer: Caller,
+  { open, review, reviewer, team, isStale }: ReviewView,
+): PullReview {
   const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
   return create(PullReviewSchema, {
     id: BigInt(review.id),

@@ -35,20 +35,26 @@ export function branchProtectionService(app: App): ServiceImpl<typeof BranchProt
     },
 
     async getBranchProtection({ owner, repo, name }, context) {
-      return branchProtectionMessage(await getBranchProtection(app, callerOf(context), owner, repo, name))
+      return branchProtectionMessage(
+        await getBranchProtection(app, callerOf(context), owner, repo, name),
+      )
     },
 
     async createBranchProtection(request, context) {
       const { owner, repo, ruleName, branchName } = request
       const draft = draftOf(request)
       const name = ruleName || branchName
-      return branchProtectionMessage(await createBranchProtection(app, callerOf(context), owner, repo, name, draft))
+      return branchProtectionMessage(
+        await createBranchProtection(app, callerOf(context), owner, repo, name, draft),
+      )
     },
 
     async editBranchProtection(request, context) {
       const { owner, repo, name } = request
       const edit = editOf(request)
-      return branchProtectionMessage(await editBranchProtection(app, callerOf(context), owner, repo, name, edit))
+      return branchProtectionMessage(
+        await editBranchProtection(app, callerOf(context), owner, repo, name, edit),
+      )
     },
 
     async deleteBranchProtection({ owner, repo, name }, context) {
@@ -63,7 +69,9 @@ export function branchProtectionService(app: App): ServiceImpl<typeof BranchProt
   }
 }
 
-/** The fields that requests which make and edit a rule have in common, by their names in the domain. */
+/**
+ * The fields that requests which make and edit a rule have in common, by their names in the domain.
+ */
 function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectionRequest) {
   const { priority, requiredApprovals, protectedFilePatterns, unprotectedFilePatterns } = request
   return {
@@ -111,7 +119,11 @@ function editOf(request: EditBranchProtectionRequest): ProtectionEdit {
   return {
     ...settingsOf(request),
     statusCheckContexts: contexts && textsOf('status_check_contexts', contexts),
-    ...listsOf(request, approvers, (field, value) => value && { field, names: textsOf(field, value) }),
+    ...listsOf(
+      request,
+      approvers,
+      (field, value) => value && { field, names: textsOf(field, value) },
+    ),
   }
 }
 
@@ -152,7 +164,11 @@ function listsOf<List>(
   }
 }
 
-function branchProtectionMessage({ rule, users, teams }: BranchProtectionView): BranchProtectionMessage {
+function branchProtectionMessage({
+  rule,
+  users,
+  teams,
+}: BranchProtectionView): BranchProtectionMessage {
   return create(BranchProtectionSchema, {
     id: BigInt(rule.id),
     ruleName: rule.rule_name,

@@ -14,7 +14,12 @@ import { signedIn } from '../../domain/core/access.ts'
 import { suffices } from '../../domain/repos/access/permissions.ts'
 import type { CommitView } from '../../domain/repos/reading/commits.ts'
 import { type BranchView, getBranch, listBranches } from '../../domain/repos/refs/branches.ts'
-import { createBranch, deleteBranch, moveBranch, renameBranch } from '../../domain/repos/writing/branch-changes.ts'
+import {
+  createBranch,
+  deleteBranch,
+  moveBranch,
+  renameBranch,
+} from '../../domain/repos/writing/branch-changes.ts'
 import { callerOf } from '../wire/call.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
@@ -26,17 +31,35 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
     async listBranches(request, context) {
       const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo, q: part } = request
-      const { branches, total } = await listBranches(app, callerOf(context), owner, repo, part, offset, limit)
-      return { branches: branches.map((view) => branchMessage(app, view)), total: BigInt(total), limit }
+      const { branches, total } = await listBranches(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        part,
+        offset,
+        limit,
+      )
+      return {
+        branches: branches.map((view) => branchMessage(app, view)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async getBranch({ owner, repo, branch }, context) {
       return branchMessage(app, await getBranch(app, callerOf(context), owner, repo, branch))
     },
 
-    async createBranch({ owner, repo, newBranchName: newName, oldRefName: oldRef, oldBranchName }, context) {
+    async createBranch(
+      { owner, repo, newBranchName: newName, oldRefName: oldRef, oldBranchName },
+      context,
+    ) {
       const draft = { newName, oldRef, oldBranch: oldBranchName }
-      return branchMessage(app, await createBranch(app, signedIn(callerOf(context)), owner, repo, draft))
+      return branchMessage(
+        app,
+        await createBranch(app, signedIn(callerOf(context)), owner, repo, draft),
+      )
     },
 
     async deleteBranch({ owner, repo, branch }, context) {
@@ -57,7 +80,9 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
   }
 }
 
-/** A branch as a caller sees it. What the rule is called is for those who administer the repository. */
+/**
+ * A branch as a caller sees it. What the rule is called is for those who administer the repository.
+ */
 function branchMessage(app: App, { name, head, protection }: BranchView): BranchMessage {
   const { rule, userCanPush, userCanMerge } = protection
   return create(BranchSchema, {
@@ -75,7 +100,10 @@ function branchMessage(app: App, { name, head, protection }: BranchView): Branch
   })
 }
 
-function payloadCommit(app: App, { open, commit, author, committer, verification }: CommitView): PayloadCommit {
+function payloadCommit(
+  app: App,
+  { open, commit, author, committer, verification }: CommitView,
+): PayloadCommit {
   return create(PayloadCommitSchema, {
     id: commit.id,
     message: commit.message,
@@ -87,6 +115,9 @@ function payloadCommit(app: App, { open, commit, author, committer, verification
   })
 }
 
-function payloadUser({ name, email }: CommitView['commit']['author'], account: CommitView['author']): PayloadUser {
+function payloadUser(
+  { name, email }: CommitView['commit']['author'],
+  account: CommitView['author'],
+): PayloadUser {
   return create(PayloadUserSchema, { name, email, username: account?.name ?? '' })
 }

@@ -9,7 +9,11 @@ import {
   listCollaborators,
   removeCollaborator,
 } from '../../domain/repos/access/collaborators.ts'
-import { checkAssignee, listAssignees, listReviewers } from '../../domain/repos/access/participants.ts'
+import {
+  checkAssignee,
+  listAssignees,
+  listReviewers,
+} from '../../domain/repos/access/participants.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
@@ -21,7 +25,11 @@ export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorSe
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, page)
       const { users, total } = await listCollaborators(app, caller, owner, repo, offset, limit)
-      return { collaborators: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
+      return {
+        collaborators: users.map((user) => userAccountMessage(app, caller, user)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async checkCollaborator({ owner, repo, collaborator }, context) {

@@ -1,6 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import { type CommitStatus as CommitStatusMessage, CommitStatusSchema } from '#gen/branchline/v1/commit_status_pb.ts'
+import {
+  type CommitStatus as CommitStatusMessage,
+  CommitStatusSchema,
+} from '#gen/branchline/v1/commit_status_pb.ts'
 import type { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
@@ -20,8 +23,11 @@ import { repositoryMessage } from './repository-message.ts'
 
 /** Implements CommitStatusService. */
 export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> {
-  const open = ({ owner, repo }: { owner: string; repo: string }, context: HandlerContext, needed: 'read' | 'write') =>
-    openRepository(app, callerOf(context), owner, repo, needed)
+  const open = (
+    { owner, repo }: { owner: string; repo: string },
+    context: HandlerContext,
+    needed: 'read' | 'write',
+  ) => openRepository(app, callerOf(context), owner, repo, needed)
 
   return {
     async createCommitStatus(request, context) {
@@ -35,7 +41,14 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
       const { offset, limit } = readNumberedPage(app.settings, request)
-      const { statuses, total } = await listCommitStatuses(app, opened.repository, request.ref, request, offset, limit)
+      const { statuses, total } = await listCommitStatuses(
+        app,
+        opened.repository,
+        request.ref,
+        request,
+        offset,
+        limit,
+      )
       return {
         statuses: statuses.map((status) => statusMessage(app, caller, opened, status)),
         total: BigInt(total),

@@ -46,8 +46,23 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
       const { owner, repo, sha: ref, not, path } = request
       const { offset, limit } = readNumberedPage(app.settings, request)
       const caller = callerOf(context)
-      const query = { ref, not, path, since: secondsOf(request.since), until: secondsOf(request.until) }
-      const page = await listCommits(app, caller, owner, repo, query, partsOf(request), offset, limit)
+      const query = {
+        ref,
+        not,
+        path,
+        since: secondsOf(request.since),
+        until: secondsOf(request.until),
+      }
+      const page = await listCommits(
+        app,
+        caller,
+        owner,
+        repo,
+        query,
+        partsOf(request),
+        offset,
+        limit,
+      )
       setPageHeaders(context, page.total, { offset, limit })
       // Of this list alone, for clients from before it had the header of all lists.
       context.responseHeader.set('x-total', String(page.total))
@@ -57,20 +72,42 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
     async getCommit(request, context) {
       const { owner, repo, sha } = request
       const caller = callerOf(context)
-      return commitMessage(app, caller, await getCommit(app, caller, owner, repo, sha, partsOf(request)))
+      return commitMessage(
+        app,
+        caller,
+        await getCommit(app, caller, owner, repo, sha, partsOf(request)),
+      )
     },
 
     async *getCommitDiff({ owner, repo, sha, format }, context) {
-      const chunks = await getCommitDiff(app, callerOf(context), owner, repo, sha, diffFormatOf(format))
+      const chunks = await getCommitDiff(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        sha,
+        diffFormatOf(format),
+      )
       yield* plainText(context, chunks)
     },
 
     async compareCommits({ owner, repo, basehead, ...page }, context) {
       const caller = callerOf(context)
       const isPaged = page.page > 0 || page.limit > 0
-      const { offset, limit } = isPaged ? readNumberedPage(app.settings, page) : { offset: 0, limit: MAX_COMPARED }
+      const { offset, limit } = isPaged
+        ? readNumberedPage(app.settings, page)
+        : { offset: 0, limit: MAX_COMPARED }
       const comparison = parseComparison(basehead)
-      const found = await compareCommits(app, caller, owner, repo, comparison, ALL_PARTS, offset, limit)
+      const found = await compareCommits(
+        app,
+        caller,
+        owner,
+        repo,
+        comparison,
+        ALL_PARTS,
+        offset,
+        limit,
+      )
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
     },
   }
@@ -128,10 +165,17 @@ export function commitMessage(app: App, caller: Caller, view: CommitView): Commi
 }
 
 function statsOf({ additions, deletions }: NonNullable<CommitView['changes']>) {
-  return { total: BigInt(additions + deletions), additions: BigInt(additions), deletions: BigInt(deletions) }
+  return {
+    total: BigInt(additions + deletions),
+    additions: BigInt(additions),
+    deletions: BigInt(deletions),
+  }
 }
 
-function affectedFile({ kind, path }: NonNullable<CommitView['changes']>['files'][number]): CommitAffectedFile {
+function affectedFile({
+  kind,
+  path,
+}: NonNullable<CommitView['changes']>['files'][number]): CommitAffectedFile {
   const status = kind === 'added' ? 'added' : kind === 'deleted' ? 'removed' : 'modified'
   return create(CommitAffectedFileSchema, { filename: path, status })
 }
@@ -151,14 +195,21 @@ export function commitMeta(app: App, open: OpenRepository, id: string, time?: nu
 
 /** The tree of a commit by name; `time` is that of the commit. */
 export function treeMeta(app: App, open: OpenRepository, id: string, time: number): CommitMeta {
-  return create(CommitMetaSchema, { url: gitUrls(app, open).api(`/git/trees/${id}`), sha: id, created: gitTime(time) })
+  return create(CommitMetaSchema, {
+    url: gitUrls(app, open).api(`/git/trees/${id}`),
+    sha: id,
+    created: gitTime(time),
+  })
 }
 
 /** The years that a Timestamp can have, in seconds (google/protobuf/timestamp.proto). */
 const FIRST_SECOND = Date.parse('0001-01-01T00:00:00Z') / 1000
 const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 
-/** A time from a commit, where anybody can write any number; the beginning of year 1 where it is not known. */
+/**
+ * A time from a commit, where anybody can write any number; the beginning of year 1 where it is not
+ * known.
+ */
 export function gitTime(seconds: number | undefined): Timestamp {
   if (seconds === undefined) return NEVER
   return atSecond(withinYears(seconds))
@@ -169,7 +220,12 @@ function withinYears(seconds: number): number {
 }
 
 /** A person as a commit or tag names them; `date` is in their own time zone (RFC 3339). */
-export function commitUser({ name, email, time, offsetMinutes }: CommitView['commit']['author']): CommitUser {
+export function commitUser({
+  name,
+  email,
+  time,
+  offsetMinutes,
+}: CommitView['commit']['author']): CommitUser {
   return create(CommitUserSchema, { name, email, date: localTime(time, offsetMinutes) })
 }
 
@@ -188,7 +244,12 @@ function localTime(seconds: number, offsetMinutes: number): string {
 }
 
 /** What is known about a signature. */
-export function verificationMessage({ verified, reason, signature, signer }: Verification): VerificationMessage {
+export function verificationMessage({
+  verified,
+  reason,
+  signature,
+  signer,
+}: Verification): VerificationMessage {
   return create(VerificationSchema, {
     verified,
     reason,

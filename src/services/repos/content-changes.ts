@@ -1,6 +1,11 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { CommitDates, ContentService, DeleteFileRequest, Identity } from '#gen/branchline/v1/content_service_pb.ts'
+import type {
+  CommitDates,
+  ContentService,
+  DeleteFileRequest,
+  Identity,
+} from '#gen/branchline/v1/content_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import {
@@ -31,8 +36,19 @@ type CommonRequest = Pick<
 
 /** Implements the methods of ContentService that write. */
 export function contentChangeMethods(app: App): ContentChangeMethods {
-  const change = (request: CommonRequest, context: HandlerContext, changes: readonly FileChange[]) =>
-    changeFiles(app, signedIn(callerOf(context)), request.owner, request.repo, changes, draftOf(request))
+  const change = (
+    request: CommonRequest,
+    context: HandlerContext,
+    changes: readonly FileChange[],
+  ) =>
+    changeFiles(
+      app,
+      signedIn(callerOf(context)),
+      request.owner,
+      request.repo,
+      changes,
+      draftOf(request),
+    )
   const commitMessages = ({ open, commit, verification }: ChangedFiles) => ({
     commit: fileCommitMessage(app, open, commit),
     verification: verificationMessage(verification),
@@ -45,7 +61,9 @@ export function contentChangeMethods(app: App): ContentChangeMethods {
     async createFile(request, context) {
       const { path, content } = request
       return fileResponse(
-        await change(request, context, [{ operation: 'create', path, content, sha: '', fromPath: '' }]),
+        await change(request, context, [
+          { operation: 'create', path, content, sha: '', fromPath: '' },
+        ]),
       )
     },
 
@@ -61,7 +79,9 @@ export function contentChangeMethods(app: App): ContentChangeMethods {
     async deleteFile(request, context) {
       const { path, sha } = request
       return fileResponse(
-        await change(request, context, [{ operation: 'delete', path, content: '', sha, fromPath: '' }]),
+        await change(request, context, [
+          { operation: 'delete', path, content: '', sha, fromPath: '' },
+        ]),
       )
     },
 

@@ -11,7 +11,12 @@ import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { type ArchiveFormat, getArchive } from '../../domain/repos/reading/archives.ts'
 import type { CommitView } from '../../domain/repos/reading/commits.ts'
-import { type EntryView, getContents, getRawFile, nameOf } from '../../domain/repos/reading/contents.ts'
+import {
+  type EntryView,
+  getContents,
+  getRawFile,
+  nameOf,
+} from '../../domain/repos/reading/contents.ts'
 import { parseLfsPointer } from '../../domain/repos/reading/lfs-pointers.ts'
 import { callerOf } from '../wire/call.ts'
 import { hasFile, rangeOf, setDownloadHeaders } from '../wire/downloads.ts'
@@ -20,7 +25,10 @@ import { httpBodies } from '../wire/http-bodies.ts'
 import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
 
 /** The methods of ContentService that read. */
-export type ContentMethods = Pick<ServiceImpl<typeof ContentService>, 'getContents' | 'getRawFile' | 'getArchive'>
+export type ContentMethods = Pick<
+  ServiceImpl<typeof ContentService>,
+  'getContents' | 'getRawFile' | 'getArchive'
+>
 
 const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
   'tar.gz': 'application/gzip',
@@ -36,25 +44,56 @@ export function contentMethods(app: App): ContentMethods {
       if (contents.kind === 'entry') return { entry: contentsMessage(app, contents.entry) }
       const { entries, isTruncated } = contents
       if (isTruncated) context.responseHeader.set('x-truncated', 'true')
-      return { entries: entries.map((entry) => contentsMessage(app, entry, true)), truncated: isTruncated }
+      return {
+        entries: entries.map((entry) => contentsMessage(app, entry, true)),
+        truncated: isTruncated,
+      }
     },
 
     async *getRawFile({ owner, repo, path, ref }, context) {
-      const { name, blobId, bytes, isText, chunks } = await getRawFile(app, callerOf(context), owner, repo, path, ref)
+      const { name, blobId, bytes, isText, chunks } = await getRawFile(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        path,
+        ref,
+      )
       const entityTag = `"${blobId}"`
       const range = rangeOf(context, entityTag, bytes)
-      setDownloadHeaders(context, { disposition: isText ? 'inline' : 'attachment', name, entityTag, bytes, range })
-      yield* httpBodies(isText ? 'text/plain; charset=utf-8' : 'application/octet-stream', chunks(range))
+      setDownloadHeaders(context, {
+        disposition: isText ? 'inline' : 'attachment',
+        name,
+        entityTag,
+        bytes,
+        range,
+      })
+      yield* httpBodies(
+        isText ? 'text/plain; charset=utf-8' : 'application/octet-stream',
+        chunks(range),
+      )
     },
 
     async *getArchive({ owner, repo, archive, path }, context) {
-      const { name, format, objectId, chunks } = await getArchive(app, callerOf(context), owner, repo, {
-        archive,
-        path,
-      })
+      const { name, format, objectId, chunks } = await getArchive(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        {
+          archive,
+          path,
+        },
+      )
       // Weak: another version of Git may compress the same files to other bytes.
       const entityTag = `W/"${objectId}"`
-      setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes: undefined, range: undefined })
+      setDownloadHeaders(context, {
+        disposition: 'attachment',
+        name,
+        entityTag,
+        bytes: undefined,
+        range: undefined,
+      })
       const contentType = ARCHIVE_TYPES[format]
       if (hasFile(context, entityTag)) yield { contentType }
       else yield* httpBodies(contentType, chunks)
@@ -62,7 +101,10 @@ export function contentMethods(app: App): ContentMethods {
   }
 }
 
-/** Something at a path of a commit, as clients see it. In a list of many it has no message of its last commit. */
+/**
+ * Something at a path of a commit, as clients see it. In a list of many it has no message of its
+ * last commit.
+ */
 export function contentsMessage(app: App, view: EntryView, isListed = false): ContentsResponse {
   const { open, commitId, ref, entry, bytes, content, submoduleUrl, lastCommit } = view
   const urls = gitUrls(app, open)
@@ -84,7 +126,8 @@ export function contentsMessage(app: App, view: EntryView, isListed = false): Co
     }),
     type: entry.kind,
     size: BigInt(bytes),
-    ...(entry.kind === 'file' && content && { encoding: 'base64', content: content.toString('base64') }),
+    ...(entry.kind === 'file' &&
+      content && { encoding: 'base64', content: content.toString('base64') }),
     ...(entry.kind === 'symlink' && content && { target: content.toString() }),
     url,
     htmlUrl,
@@ -97,7 +140,11 @@ export function contentsMessage(app: App, view: EntryView, isListed = false): Co
 }
 
 /** A commit that changed files, as the answer to the change shows it. */
-export function fileCommitMessage(app: App, open: OpenRepository, commit: CommitView['commit']): FileCommit {
+export function fileCommitMessage(
+  app: App,
+  open: OpenRepository,
+  commit: CommitView['commit'],
+): FileCommit {
   const { url, sha, created } = commitMeta(app, open, commit.id, commit.committer.time)
   return create(FileCommitSchema, {
     url,

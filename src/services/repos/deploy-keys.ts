@@ -1,6 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type DeployKey as DeployKeyMessage, DeployKeySchema } from '#gen/branchline/v1/deploy_key_pb.ts'
+import {
+  type DeployKey as DeployKeyMessage,
+  DeployKeySchema,
+} from '#gen/branchline/v1/deploy_key_pb.ts'
 import type { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'

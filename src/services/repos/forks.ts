@@ -13,14 +13,29 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
   return {
     async createFork({ owner, repo, organization, name }, context) {
       const caller = signedIn(callerOf(context))
-      return repositoryMessage(app, caller, await createFork(app, caller, owner, repo, { organization, name }))
+      return repositoryMessage(
+        app,
+        caller,
+        await createFork(app, caller, owner, repo, { organization, name }),
+      )
     },
 
     async listForks(request, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, request)
-      const { forks, total } = await listForks(app, caller, request.owner, request.repo, offset, limit)
-      return { forks: forks.map((fork) => repositoryMessage(app, caller, fork)), total: BigInt(total), limit }
+      const { forks, total } = await listForks(
+        app,
+        caller,
+        request.owner,
+        request.repo,
+        offset,
+        limit,
+      )
+      return {
+        forks: forks.map((fork) => repositoryMessage(app, caller, fork)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async mergeUpstream({ owner, repo, branch, ffOnly }, context) {

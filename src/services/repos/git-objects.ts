@@ -45,7 +45,11 @@ export function gitObjectService(app: App): ServiceImpl<typeof GitObjectService>
       const limit = perPage < 1 ? MAX_TREE_ENTRIES : Math.min(perPage, MAX_TREE_ENTRIES)
       const number = Math.max(page, 1)
       const offset = (number - 1) * limit
-      const view = await getGitTree(app, callerOf(context), owner, repo, sha, { recursive, offset, limit })
+      const view = await getGitTree(app, callerOf(context), owner, repo, sha, {
+        recursive,
+        offset,
+        limit,
+      })
       return {
         sha: view.treeId,
         url: gitUrls(app, view.open).api(`/git/trees/${view.treeId}`),
@@ -73,10 +77,18 @@ function referenceMessage(app: App, open: OpenRepository, { name, id, type }: Re
 
 /** An object by name. */
 function objectMessage(app: App, open: OpenRepository, type: string, id: string): GitObject {
-  return create(GitObjectSchema, { type, sha: id, url: gitUrls(app, open).api(`/git/${type}s/${id}`) })
+  return create(GitObjectSchema, {
+    type,
+    sha: id,
+    url: gitUrls(app, open).api(`/git/${type}s/${id}`),
+  })
 }
 
-function treeEntryMessage(app: App, { open, sizes }: TreeView, entry: TreeView['entries'][number]): GitTreeEntry {
+function treeEntryMessage(
+  app: App,
+  { open, sizes }: TreeView,
+  entry: TreeView['entries'][number],
+): GitTreeEntry {
   const type = entry.kind === 'dir' ? 'tree' : entry.kind === 'submodule' ? 'commit' : 'blob'
   return create(GitTreeEntrySchema, {
     path: entry.path,

@@ -22,10 +22,16 @@ import { readNumberedPage } from '../wire/pages.ts'
 export function labelService(app: App): ServiceImpl<typeof LabelService> {
   type InRepository = { owner: string; repo: string }
   type InOrganization = { org: string }
-  const ofRepository = ({ owner, repo }: InRepository, context: HandlerContext, needed: 'read' | 'write') =>
-    openRepositoryLabels(app, callerOf(context), owner, repo, needed)
-  const ofOrganization = ({ org }: InOrganization, context: HandlerContext, needed: 'visible' | 'owner') =>
-    openOrganizationLabels(app, callerOf(context), org, needed)
+  const ofRepository = (
+    { owner, repo }: InRepository,
+    context: HandlerContext,
+    needed: 'read' | 'write',
+  ) => openRepositoryLabels(app, callerOf(context), owner, repo, needed)
+  const ofOrganization = (
+    { org }: InOrganization,
+    context: HandlerContext,
+    needed: 'visible' | 'owner',
+  ) => openOrganizationLabels(app, callerOf(context), org, needed)
 
   return {
     async listRepositoryLabels(request, context) {
@@ -81,10 +87,17 @@ export function labelService(app: App): ServiceImpl<typeof LabelService> {
 async function list(app: App, home: LabelHome, request: { page: number; limit: number }) {
   const { offset, limit } = readNumberedPage(app.settings, request)
   const { labels, total } = await listLabels(app, home, offset, limit)
-  return { labels: labels.map((label) => labelMessage(app, home, label)), total: BigInt(total), limit }
+  return {
+    labels: labels.map((label) => labelMessage(app, home, label)),
+    total: BigInt(total),
+    limit,
+  }
 }
 
-/** Labels of a thing in a repository: those of the repository, and those of the organisation that owns it. */
+/**
+ * Labels of a thing in a repository: those of the repository, and those of the organisation that
+ * owns it.
+ */
 export function labelMessagesIn(
   app: App,
   { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,

@@ -1,7 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import { type Milestone as MilestoneMessage, MilestoneSchema } from '#gen/branchline/v1/milestone_pb.ts'
+import {
+  type Milestone as MilestoneMessage,
+  MilestoneSchema,
+} from '#gen/branchline/v1/milestone_pb.ts'
 import type { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import {
@@ -29,7 +32,14 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
       const repository = await open(request, context, 'read')
       const { offset, limit } = readNumberedPage(app.settings, request)
       const { state, name } = request
-      const { milestones, total } = await listMilestones(app, repository, state, name, offset, limit)
+      const { milestones, total } = await listMilestones(
+        app,
+        repository,
+        state,
+        name,
+        offset,
+        limit,
+      )
       return { milestones: milestones.map(milestoneMessage), total: BigInt(total), limit }
     },
 
@@ -58,7 +68,9 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
   }
 }
 
-/** Unix seconds; null for no date, and undefined for what says nothing, as the zero time of Go does. */
+/**
+ * Unix seconds; null for no date, and undefined for what says nothing, as the zero time of Go does.
+ */
 export function dueTimeOf(time: Timestamp | undefined): number | null | undefined {
   if (time === undefined || time.seconds < 0n) return undefined
   return time.seconds >= NO_DATE_FROM_SECONDS ? null : Number(time.seconds)

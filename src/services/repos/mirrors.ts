@@ -12,7 +12,12 @@ export function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
   return {
     async migrateRepository(request, context) {
       const caller = signedIn(callerOf(context))
-      const { cloneAddr: address, authUsername: username, authPassword: password, authToken: token } = request
+      const {
+        cloneAddr: address,
+        authUsername: username,
+        authPassword: password,
+        authToken: token,
+      } = request
       const draft = {
         upstream: { address, username, password, token },
         ownerName: request.repoOwner,
@@ -23,7 +28,11 @@ export function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
         mirror: request.mirror,
         mirrorInterval: request.mirrorInterval,
       }
-      return repositoryMessage(app, caller, await migrateRepository(app, caller, draft, context.signal))
+      return repositoryMessage(
+        app,
+        caller,
+        await migrateRepository(app, caller, draft, context.signal),
+      )
     },
 
     async syncMirror({ owner, repo }, context) {

@@ -6,7 +6,11 @@ import {
   type Release as ReleaseMessage,
   ReleaseSchema,
 } from '#gen/branchline/v1/release_pb.ts'
-import type { CreateReleaseRequest, EditReleaseRequest, ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import type {
+  CreateReleaseRequest,
+  EditReleaseRequest,
+  ReleaseService,
+} from '#gen/branchline/v1/release_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
@@ -60,8 +64,20 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo, draft, preRelease: prerelease } = request
-      const { releases, total } = await listReleases(app, caller, owner, repo, { draft, prerelease }, offset, limit)
-      return { releases: releases.map((view) => releaseMessage(app, caller, view)), total: BigInt(total), limit }
+      const { releases, total } = await listReleases(
+        app,
+        caller,
+        owner,
+        repo,
+        { draft, prerelease },
+        offset,
+        limit,
+      )
+      return {
+        releases: releases.map((view) => releaseMessage(app, caller, view)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async getRelease({ owner, repo, id }, context) {
@@ -82,13 +98,21 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
     async createRelease(request, context) {
       const caller = signedIn(callerOf(context))
       const { owner, repo } = request
-      return releaseMessage(app, caller, await createRelease(app, caller, owner, repo, draftOf(request)))
+      return releaseMessage(
+        app,
+        caller,
+        await createRelease(app, caller, owner, repo, draftOf(request)),
+      )
     },
 
     async editRelease(request, context) {
       const caller = signedIn(callerOf(context))
       const { owner, repo, id } = request
-      return releaseMessage(app, caller, await editRelease(app, caller, owner, repo, Number(id), editOf(request)))
+      return releaseMessage(
+        app,
+        caller,
+        await editRelease(app, caller, owner, repo, Number(id), editOf(request)),
+      )
     },
 
     async deleteRelease({ owner, repo, id }, context) {
@@ -125,18 +149,29 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
         const reopen = () => open(request, context)
         const release = await reopen()
         const { name, content } = await file()
-        return attachmentMessage(app, await addAsset(app, caller, release, request.name || name, content, reopen))
+        return attachmentMessage(
+          app,
+          await addAsset(app, caller, release, request.name || name, content, reopen),
+        )
       })
     },
 
     async editReleaseAsset(request, context) {
       const caller = signedIn(callerOf(context))
       const release = await open(request, context)
-      return attachmentMessage(app, await renameAsset(app, caller, release, Number(request.asset), request.name))
+      return attachmentMessage(
+        app,
+        await renameAsset(app, caller, release, Number(request.asset), request.name),
+      )
     },
 
     async deleteReleaseAsset(request, context) {
-      await deleteAsset(app, signedIn(callerOf(context)), await open(request, context), Number(request.asset))
+      await deleteAsset(
+        app,
+        signedIn(callerOf(context)),
+        await open(request, context),
+        Number(request.asset),
+      )
       return {}
     },
 
@@ -146,7 +181,13 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
       const entityTag = `"${uuid}"`
       const isCounted = requestMethod !== 'HEAD' && !requestHeader.has('if-none-match')
       const rangeText = rangeTextOf(context, entityTag)
-      const { asset, range, chunks } = await download(app, callerOf(context), uuid, rangeText, isCounted)
+      const { asset, range, chunks } = await download(
+        app,
+        callerOf(context),
+        uuid,
+        rangeText,
+        isCounted,
+      )
       const { name, bytes } = asset
       setDownloadHeaders(context, { disposition: 'attachment', name, entityTag, bytes, range })
       yield* httpBodies('application/octet-stream', chunks)

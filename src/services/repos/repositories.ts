@@ -1,11 +1,25 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { EditRepositoryRequest, RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import type {
+  EditRepositoryRequest,
+  RepositoryService,
+} from '#gen/branchline/v1/repository_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { createRepository } from '../../domain/repos/lifecycle/create-repository.ts'
-import { deleteRepository, getRepository, getRepositoryById } from '../../domain/repos/lifecycle/repositories.ts'
-import { editRepository, type RepositoryEdit } from '../../domain/repos/lifecycle/repository-settings.ts'
-import { acceptTransfer, rejectTransfer, transferRepository } from '../../domain/repos/lifecycle/transfers.ts'
+import {
+  deleteRepository,
+  getRepository,
+  getRepositoryById,
+} from '../../domain/repos/lifecycle/repositories.ts'
+import {
+  editRepository,
+  type RepositoryEdit,
+} from '../../domain/repos/lifecycle/repository-settings.ts'
+import {
+  acceptTransfer,
+  rejectTransfer,
+  transferRepository,
+} from '../../domain/repos/lifecycle/transfers.ts'
 import {
   listMyRepositories,
   listOrganizationRepositories,
@@ -59,7 +73,11 @@ function singleMethods(
     async editRepository(request, context) {
       const caller = callerOf(context)
       const { owner, repo } = request
-      return repositoryMessage(app, caller, await editRepository(app, caller, owner, repo, readEdit(request)))
+      return repositoryMessage(
+        app,
+        caller,
+        await editRepository(app, caller, owner, repo, readEdit(request)),
+      )
     },
 
     async deleteRepository({ owner, repo }, context) {
@@ -73,7 +91,10 @@ function listMethods(
   app: App,
 ): Pick<
   RepositoryMethods,
-  'searchRepositories' | 'listMyRepositories' | 'listUserRepositories' | 'listOrganizationRepositories'
+  | 'searchRepositories'
+  | 'listMyRepositories'
+  | 'listUserRepositories'
+  | 'listOrganizationRepositories'
 > {
   const messages = (caller: Caller, { repositories }: RepositoryPage) =>
     repositories.map((view) => repositoryMessage(app, caller, view))
@@ -107,25 +128,40 @@ function listMethods(
     async listUserRepositories(request, context) {
       const caller = callerOf(context)
       const page = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listRepositoriesOf(app, caller, request.username, page), page.limit)
+      return listMessage(
+        caller,
+        await listRepositoriesOf(app, caller, request.username, page),
+        page.limit,
+      )
     },
 
     async listOrganizationRepositories(request, context) {
       const caller = callerOf(context)
       const page = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOrganizationRepositories(app, caller, request.org, page), page.limit)
+      return listMessage(
+        caller,
+        await listOrganizationRepositories(app, caller, request.org, page),
+        page.limit,
+      )
     },
   }
 }
 
 function transferMethods(
   app: App,
-): Pick<RepositoryMethods, 'transferRepository' | 'acceptRepositoryTransfer' | 'rejectRepositoryTransfer'> {
+): Pick<
+  RepositoryMethods,
+  'transferRepository' | 'acceptRepositoryTransfer' | 'rejectRepositoryTransfer'
+> {
   return {
     async transferRepository({ owner, repo, newOwner, teamIds }, context) {
       const caller = signedIn(callerOf(context))
       const draft = { newOwner, teamIds: teamIds.map(Number) }
-      return repositoryMessage(app, caller, await transferRepository(app, caller, owner, repo, draft))
+      return repositoryMessage(
+        app,
+        caller,
+        await transferRepository(app, caller, owner, repo, draft),
+      )
     },
 
     async acceptRepositoryTransfer({ owner, repo }, context) {

@@ -1,7 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { RepositoryEvent_Type, type RepositoryEventSchema } from '#gen/branchline/v1/repository_event_pb.ts'
+import {
+  RepositoryEvent_Type,
+  type RepositoryEventSchema,
+} from '#gen/branchline/v1/repository_event_pb.ts'
 import type {
   RepositoryEventService,
   WatchRepositoryResponseSchema,
@@ -19,7 +22,10 @@ import {
   startOfRepositoryEvents,
   type WatchedEvent,
 } from '../../domain/repos/events/repository-events.ts'
-import { createRepositoryWatches, reopenWatched } from '../../domain/repos/events/repository-watches.ts'
+import {
+  createRepositoryWatches,
+  reopenWatched,
+} from '../../domain/repos/events/repository-watches.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { readCursor, readEventTypes, streamEvents } from '../wire/event-streams.ts'
@@ -32,12 +38,16 @@ type Answer = MessageInitShape<typeof WatchRepositoryResponseSchema>
  *
  * @param startTimer of heartbeats; Node's by default.
  */
-export function repositoryEventService(app: App, startTimer?: StartTimer): ServiceImpl<typeof RepositoryEventService> {
+export function repositoryEventService(
+  app: App,
+  startTimer?: StartTimer,
+): ServiceImpl<typeof RepositoryEventService> {
   const watches = createRepositoryWatches(app, startTimer)
   return {
     async *watchRepository(request, context) {
       const caller = callerOf(context)
-      const { id } = (await openRepository(app, caller, request.owner, request.repo, 'none')).repository
+      const { id } = (await openRepository(app, caller, request.owner, request.repo, 'none'))
+        .repository
       const types = readEventTypes(
         request.types,
         (type) => RepositoryEvent_Type[type] as keyof typeof RepositoryEvent_Type | undefined,
@@ -47,7 +57,9 @@ export function repositoryEventService(app: App, startTimer?: StartTimer): Servi
       const watch = await watches.open(caller, id, signal)
       try {
         const start = await startOfRepositoryEvents(app, id, position)
-        const heartbeat = (behind: number): Answer => ({ cursor: writePageToken(app, listOf(id), [behind]) })
+        const heartbeat = (behind: number): Answer => ({
+          cursor: writePageToken(app, listOf(id), [behind]),
+        })
         const read = (behind: number) => readPage(app, caller, id, behind, types)
         yield* streamEvents(app, { watch, start, signal, heartbeat, read })
       } finally {
@@ -138,7 +150,14 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     default: {
       const { name, archive_time, default_branch: defaultBranch } = repository
       const [isPrivate, archived] = [repository.private === 1, archive_time !== null]
-      const value = { id: BigInt(repository.id), owner: owner.name, name, private: isPrivate, archived, defaultBranch }
+      const value = {
+        id: BigInt(repository.id),
+        owner: owner.name,
+        name,
+        private: isPrivate,
+        archived,
+        defaultBranch,
+      }
       return { case: 'repository', value }
     }
   }

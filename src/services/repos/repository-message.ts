@@ -1,5 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import { type Repository as RepositoryMessage, RepositorySchema } from '#gen/branchline/v1/repository_pb.ts'
+import {
+  type Repository as RepositoryMessage,
+  RepositorySchema,
+} from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
 import { suffices } from '../../domain/repos/access/permissions.ts'
@@ -11,7 +14,11 @@ import { atSecond } from '../wire/times.ts'
 type Fields = Exclude<MessageInitShape<typeof RepositorySchema>, RepositoryMessage>
 
 /** A repository as its viewer sees it. */
-export function repositoryMessage(app: App, viewer: Caller, view: RepositoryView): RepositoryMessage {
+export function repositoryMessage(
+  app: App,
+  viewer: Caller,
+  view: RepositoryView,
+): RepositoryMessage {
   return create(RepositorySchema, {
     ...identityOf(app, viewer, view),
     ...urlsOf(app, view),
@@ -24,7 +31,11 @@ export function repositoryMessage(app: App, viewer: Caller, view: RepositoryView
   })
 }
 
-function identityOf(app: App, viewer: Caller, { repository, owner, units: { code } }: RepositoryView): Fields {
+function identityOf(
+  app: App,
+  viewer: Caller,
+  { repository, owner, units: { code } }: RepositoryView,
+): Fields {
   return {
     id: BigInt(repository.id),
     owner: accountMessage(app, viewer, owner),
@@ -33,7 +44,11 @@ function identityOf(app: App, viewer: Caller, { repository, owner, units: { code
     description: repository.description,
     website: repository.website,
     originalUrl: repository.original_url,
-    permissions: { admin: suffices(code, 'admin'), push: suffices(code, 'write'), pull: suffices(code, 'read') },
+    permissions: {
+      admin: suffices(code, 'admin'),
+      push: suffices(code, 'write'),
+      pull: suffices(code, 'read'),
+    },
   }
 }
 
@@ -41,7 +56,12 @@ function urlsOf(app: App, { repository, owner }: RepositoryView): Fields {
   const base = app.publicUrl()
   const path = `${owner.name}/${repository.name}`
   const url = `${base}/api/v1/repos/${path}`
-  return { url, languagesUrl: `${url}/languages`, htmlUrl: `${base}/${path}`, cloneUrl: `${base}/${path}.git` }
+  return {
+    url,
+    languagesUrl: `${url}/languages`,
+    htmlUrl: `${base}/${path}`,
+    cloneUrl: `${base}/${path}.git`,
+  }
 }
 
 function stateOf({ repository, owner, topics }: RepositoryView): Fields {
@@ -58,8 +78,8 @@ function stateOf({ repository, owner, topics }: RepositoryView): Fields {
     defaultBranch: repository.default_branch,
     objectFormatName: 'sha1',
     hasCode: true,
-    // Clients that see true ask for issues, and some give up when there is no such path. The switch is kept for the time
-    // when there are.
+    // Clients that see true ask for issues, and some give up when there is no such path. The switch
+    // is kept for the time when there are.
     hasIssues: false,
     hasPullRequests: repository.has_pull_requests === 1,
     hasReleases: repository.has_releases === 1,
@@ -112,6 +132,13 @@ function pullSettingsOf({ repository }: RepositoryView): Fields {
   }
 }
 
-function transferOf(app: App, viewer: Caller, { doer, recipient }: NonNullable<RepositoryView['transfer']>) {
-  return { doer: accountMessage(app, viewer, doer), recipient: accountMessage(app, viewer, recipient) }
+function transferOf(
+  app: App,
+  viewer: Caller,
+  { doer, recipient }: NonNullable<RepositoryView['transfer']>,
+) {
+  return {
+    doer: accountMessage(app, viewer, doer),
+    recipient: accountMessage(app, viewer, recipient),
+  }
 }

@@ -27,21 +27,33 @@ export function tagProtectionService(app: App): ServiceImpl<typeof TagProtection
     },
 
     async getTagProtection({ owner, repo, id }, context) {
-      return tagProtectionMessage(await getTagProtection(app, callerOf(context), owner, repo, Number(id)))
+      return tagProtectionMessage(
+        await getTagProtection(app, callerOf(context), owner, repo, Number(id)),
+      )
     },
 
-    async createTagProtection({ owner, repo, namePattern, whitelistUsernames, whitelistTeams }, context) {
+    async createTagProtection(
+      { owner, repo, namePattern, whitelistUsernames, whitelistTeams },
+      context,
+    ) {
       const draft = { namePattern, usernames: whitelistUsernames, teams: whitelistTeams }
-      return tagProtectionMessage(await createTagProtection(app, callerOf(context), owner, repo, draft))
+      return tagProtectionMessage(
+        await createTagProtection(app, callerOf(context), owner, repo, draft),
+      )
     },
 
-    async editTagProtection({ owner, repo, id, namePattern, whitelistUsernames, whitelistTeams }, context) {
+    async editTagProtection(
+      { owner, repo, id, namePattern, whitelistUsernames, whitelistTeams },
+      context,
+    ) {
       const edit = {
         namePattern,
         usernames: whitelistUsernames && textsOf('whitelist_usernames', whitelistUsernames),
         teams: whitelistTeams && textsOf('whitelist_teams', whitelistTeams),
       }
-      return tagProtectionMessage(await editTagProtection(app, callerOf(context), owner, repo, Number(id), edit))
+      return tagProtectionMessage(
+        await editTagProtection(app, callerOf(context), owner, repo, Number(id), edit),
+      )
     },
 
     async deleteTagProtection({ owner, repo, id }, context) {

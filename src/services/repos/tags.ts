@@ -4,7 +4,13 @@ import { type Tag as TagMessage, TagSchema } from '#gen/branchline/v1/tag_pb.ts'
 import type { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
-import { createTag, deleteTag, getTag, listTags, type TagView } from '../../domain/repos/writing/tags.ts'
+import {
+  createTag,
+  deleteTag,
+  getTag,
+  listTags,
+  type TagView,
+} from '../../domain/repos/writing/tags.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { gitTime } from './commits.ts'
@@ -15,8 +21,19 @@ export function tagService(app: App): ServiceImpl<typeof TagService> {
     async listTags(request, context) {
       const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo } = request
-      const { refs, total, open } = await listTags(app, callerOf(context), owner, repo, offset, limit)
-      return { tags: refs.map((tag) => tagMessage(app, { open, tag })), total: BigInt(total), limit }
+      const { refs, total, open } = await listTags(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        offset,
+        limit,
+      )
+      return {
+        tags: refs.map((tag) => tagMessage(app, { open, tag })),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async getTag({ owner, repo, tag }, context) {

@@ -37,7 +37,10 @@ import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
-/** Most teams of a repository in one answer, for clients that do not ask for pages. Organisations have far fewer. */
+/**
+ * Most teams of a repository in one answer, for clients that do not ask for pages. Organisations
+ * have far fewer.
+ */
 const MAX_WHOLE_LIST = 1000
 
 /** Implements TeamService. */
@@ -47,7 +50,13 @@ export function teamService(app: App): ServiceImpl<typeof TeamService> {
 
 type TeamMethods = Pick<
   ServiceImpl<typeof TeamService>,
-  'listOrganizationTeams' | 'searchTeams' | 'createTeam' | 'getTeam' | 'editTeam' | 'deleteTeam' | 'listMyTeams'
+  | 'listOrganizationTeams'
+  | 'searchTeams'
+  | 'createTeam'
+  | 'getTeam'
+  | 'editTeam'
+  | 'deleteTeam'
+  | 'listMyTeams'
 >
 
 function teamMethods(app: App): TeamMethods {
@@ -106,7 +115,11 @@ function teamMemberMethods(app: App): TeamMemberMethods {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
       const { users, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
-      return { members: users.map((user) => userAccountMessage(app, caller, user)), total: BigInt(total), limit }
+      return {
+        members: users.map((user) => userAccountMessage(app, caller, user)),
+        total: BigInt(total),
+        limit,
+      }
     },
 
     async getTeamMember({ id, username }, context) {
@@ -126,14 +139,23 @@ function teamMemberMethods(app: App): TeamMemberMethods {
   }
 }
 
-type TeamRepositoryMethods = Omit<ServiceImpl<typeof TeamService>, keyof TeamMethods | keyof TeamMemberMethods>
+type TeamRepositoryMethods = Omit<
+  ServiceImpl<typeof TeamService>,
+  keyof TeamMethods | keyof TeamMemberMethods
+>
 
 function teamRepositoryMethods(app: App): TeamRepositoryMethods {
   return {
     async listTeamRepositories({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { repositories, total } = await listTeamRepositories(app, caller, Number(id), offset, limit)
+      const { repositories, total } = await listTeamRepositories(
+        app,
+        caller,
+        Number(id),
+        offset,
+        limit,
+      )
       return {
         repositories: repositories.map((view) => repositoryMessage(app, caller, view)),
         total: BigInt(total),
@@ -143,7 +165,11 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
 
     async getTeamRepository({ id, org, repo }, context) {
       const caller = signedIn(callerOf(context))
-      return repositoryMessage(app, caller, await getTeamRepository(app, caller, Number(id), org, repo))
+      return repositoryMessage(
+        app,
+        caller,
+        await getTeamRepository(app, caller, Number(id), org, repo),
+      )
     },
 
     async addTeamRepository({ id, org, repo }, context) {
@@ -159,8 +185,14 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
     async listRepositoryTeams({ owner, repo, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const isWhole = page.page === 0 && page.limit === 0
-      const { offset, limit } = isWhole ? { offset: 0, limit: MAX_WHOLE_LIST } : readNumberedPage(app.settings, page)
-      return listMessage(caller, await listRepositoryTeams(app, caller, owner, repo, offset, limit), limit)
+      const { offset, limit } = isWhole
+        ? { offset: 0, limit: MAX_WHOLE_LIST }
+        : readNumberedPage(app.settings, page)
+      return listMessage(
+        caller,
+        await listRepositoryTeams(app, caller, owner, repo, offset, limit),
+        limit,
+      )
     },
 
     async getRepositoryTeam({ owner, repo, team }, context) {

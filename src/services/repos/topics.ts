@@ -22,7 +22,14 @@ export function topicService(app: App): ServiceImpl<typeof TopicService> {
     async listRepositoryTopics(request, context) {
       const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo } = request
-      const { topics, total } = await listRepositoryTopics(app, callerOf(context), owner, repo, offset, limit)
+      const { topics, total } = await listRepositoryTopics(
+        app,
+        callerOf(context),
+        owner,
+        repo,
+        offset,
+        limit,
+      )
       return { page: { topics: [...topics] }, total: BigInt(total), limit }
     },
 

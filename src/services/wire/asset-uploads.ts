@@ -22,10 +22,12 @@ const MAX_FORM_BYTES = 1024 * 1024
 const MAX_PARTS = 100
 
 /**
- * Handles an upload: its first message says what it is about, and only when that is settled is the file read.
+ * Handles an upload: its first message says what it is about, and only when that is settled is the
+ * file read.
  *
  * @param maxBytes most bytes of a file.
- * @param handle gets the first message, and what begins to read the file: it rejects with INVALID_UPLOAD and ASSET_TOO_LARGE.
+ * @param handle gets the first message, and what begins to read the file: it rejects with
+ *   INVALID_UPLOAD and ASSET_TOO_LARGE.
  * @throws INVALID_UPLOAD for no message at all, and what `handle` throws.
  */
 export async function readUpload<T>(
@@ -42,7 +44,9 @@ export async function readUpload<T>(
     const contentType = first.attachment?.contentType ?? ''
     const isForm = /^multipart\/form-data\b/i.test(contentType)
     return await handle(first, async () =>
-      isForm ? readForm(contentType, chunks, maxBytes, ended.signal) : { name: '', content: chunks },
+      isForm
+        ? readForm(contentType, chunks, maxBytes, ended.signal)
+        : { name: '', content: chunks },
     )
   } finally {
     ended.abort()
@@ -93,7 +97,8 @@ async function readForm(
   form.on('partsLimit', () => {
     form.destroy(new DomainError('INVALID_UPLOAD'))
   })
-  // A form that ends before its first part is finished although its source is not, and is never closed.
+  // A form that ends before its first part is finished although its source is not, and is never
+  // closed.
   const parsed = Promise.race([pipeline(bounded(), form, { signal }), once(form, 'finish')]).then(
     () => {},
     () => {
@@ -131,7 +136,10 @@ function openForm(contentType: string) {
 }
 
 /** A file is whole only if the form is. */
-async function* contentOf(file: Readable, parsed: Promise<void>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* contentOf(
+  file: Readable,
+  parsed: Promise<void>,
+): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* file
   } catch {

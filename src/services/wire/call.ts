@@ -3,30 +3,42 @@ import type { User } from '../../domain/accounts/users/users.ts'
 import type { Caller } from '../../domain/core/access.ts'
 
 /** Who makes the call. Set on every call before its handler runs. */
-export const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined, {
-  description: 'caller',
-})
+export const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(
+  undefined,
+  {
+    description: 'caller',
+  },
+)
 
 /** The account that the request names, on methods whose access rule has an owner. */
-export const ownerKey: ContextKey<User | undefined> = createContextKey<User | undefined>(undefined, {
-  description: 'owner',
-})
+export const ownerKey: ContextKey<User | undefined> = createContextKey<User | undefined>(
+  undefined,
+  {
+    description: 'owner',
+  },
+)
 
 /**
- * Looks up the account that a trusted reverse proxy names; undefined when none does. Set on methods that start sessions,
- * for which it stands in for what they ask for else.
+ * Looks up the account that a trusted reverse proxy names; undefined when none does. Set on methods
+ * that start sessions, for which it stands in for what they ask for else.
  */
-export const proxyUserKey: ContextKey<() => Promise<User | undefined>> = createContextKey(async () => undefined, {
-  description: 'proxy user',
-})
+export const proxyUserKey: ContextKey<() => Promise<User | undefined>> = createContextKey(
+  async () => undefined,
+  {
+    description: 'proxy user',
+  },
+)
 
 /** Whether the request came over https. */
 export const secureKey: ContextKey<boolean> = createContextKey(false, { description: 'secure' })
 
 /** Status of success over REST where it depends on the call. The RPC protocols have none. */
-export const restStatusKey: ContextKey<number | undefined> = createContextKey<number | undefined>(undefined, {
-  description: 'REST status',
-})
+export const restStatusKey: ContextKey<number | undefined> = createContextKey<number | undefined>(
+  undefined,
+  {
+    description: 'REST status',
+  },
+)
 
 export { readFor } from '../../domain/repos/reading/readers.ts'
 

@@ -16,7 +16,10 @@ export interface DownloadHeaders {
 }
 
 /** The text of the range that a caller wants; undefined for the whole file. */
-export function rangeTextOf({ requestHeader }: HandlerContext, entityTag: string): string | undefined {
+export function rangeTextOf(
+  { requestHeader }: HandlerContext,
+  entityTag: string,
+): string | undefined {
   // RFC 9110 section 13.1.5: who has the beginning of something else gets the whole.
   const isPartWanted = (requestHeader.get('if-range') ?? entityTag) === entityTag
   return isPartWanted ? (requestHeader.get('range') ?? undefined) : undefined
@@ -27,7 +30,11 @@ export function rangeTextOf({ requestHeader }: HandlerContext, entityTag: string
  *
  * @throws RANGE_NOT_SATISFIABLE
  */
-export function rangeOf(context: HandlerContext, entityTag: string, bytes: number): ByteRange | undefined {
+export function rangeOf(
+  context: HandlerContext,
+  entityTag: string,
+  bytes: number,
+): ByteRange | undefined {
   const text = rangeTextOf(context, entityTag)
   return text === undefined ? undefined : readRange(text, bytes)
 }
@@ -49,10 +56,13 @@ export function setDownloadHeaders(context: HandlerContext, file: DownloadHeader
 }
 
 /**
- * Whether a REST caller has a file already, by the tags that it sends (RFC 9110 section 13.1.2). REST answers 304 by
- * itself; this spares the work of making the file.
+ * Whether a REST caller has a file already, by the tags that it sends (RFC 9110 section 13.1.2).
+ * REST answers 304 by itself; this spares the work of making the file.
  */
-export function hasFile({ protocolName, requestHeader }: HandlerContext, entityTag: string): boolean {
+export function hasFile(
+  { protocolName, requestHeader }: HandlerContext,
+  entityTag: string,
+): boolean {
   const known = protocolName === 'rest' ? requestHeader.get('if-none-match') : null
   const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
   return known?.split(',').some((tag) => opaque(tag) === opaque(entityTag)) ?? false

@@ -6,8 +6,8 @@ import type { EventWatch } from '../../domain/core/event-watches.ts'
 import { type ListIdentity, verifyPageToken } from './lists.ts'
 
 /**
- * How long events that were read wait for a slow client to take them, before they and what they are about are read
- * again: what is sent shall be how things are.
+ * How long events that were read wait for a slow client to take them, before they and what they are
+ * about are read again: what is sent shall be how things are.
  */
 const MAX_AGE_MS = 1_000
 
@@ -29,8 +29,8 @@ export interface EventStream<Event, Answer> {
 }
 
 /**
- * Answers for as long as the stream goes on. A page of events is read once the one before is on its way, so that nothing
- * piles up for a client that does not read.
+ * Answers for as long as the stream goes on. A page of events is read once the one before is on its
+ * way, so that nothing piles up for a client that does not read.
  */
 export async function* streamEvents<Event extends { readonly id: number }, Answer>(
   app: App,
@@ -53,13 +53,15 @@ export async function* streamEvents<Event extends { readonly id: number }, Answe
     if (page.events.length === 0 && watch.isSilent) yield stream.heartbeat(position)
     if (page.events.length > 0 || watch.isSilent) watch.sent()
     if (position === page.next && !page.more) await watch.next()
-    // The reason is an RPC error when the server stops or the deadline passes, and says nothing when the client left.
+    // The reason is an RPC error when the server stops or the deadline passes, and says nothing
+    // when the client left.
     if (signal.aborted) throw ConnectError.from(signal.reason)
   }
 }
 
 /**
- * The position in a cursor, which is a page token of a list that never ends; undefined for an empty one.
+ * The position in a cursor, which is a page token of a list that never ends; undefined for an empty
+ * one.
  *
  * @throws INVALID_CURSOR
  */
@@ -83,7 +85,8 @@ export function readEventTypes<Name extends string>(
   if (types.length === 0) return undefined
   return [...new Set(types)].map((type) => {
     const name = nameOf(type)
-    if (name === undefined || name === 'TYPE_UNSPECIFIED') throw new DomainError('INVALID_FIELD', { field: 'types' })
+    if (name === undefined || name === 'TYPE_UNSPECIFIED')
+      throw new DomainError('INVALID_FIELD', { field: 'types' })
     return name as Exclude<Name, 'TYPE_UNSPECIFIED'>
   })
 }

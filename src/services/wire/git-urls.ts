@@ -10,10 +10,16 @@ export interface GitUrls {
 }
 
 /** The URLs of what is in a repository; paths begin with a slash and are encoded already. */
-export function gitUrls(app: App, { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>): GitUrls {
+export function gitUrls(
+  app: App,
+  { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,
+): GitUrls {
   const base = app.publicUrl()
   const name = `${owner.name}/${repository.name}`
-  return { api: (path) => `${base}/api/v1/repos/${name}${path}`, html: (path) => `${base}/${name}${path}` }
+  return {
+    api: (path) => `${base}/api/v1/repos/${name}${path}`,
+    html: (path) => `${base}/${name}${path}`,
+  }
 }
 
 /** A path or a ref as part of the path of a URL: its slashes stay. */

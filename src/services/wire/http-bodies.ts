@@ -3,8 +3,9 @@ import type { HandlerContext } from '@connectrpc/connect'
 import type { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
 
 /**
- * A stream of raw content as the messages of an answer. The first one says what it is, and comes with the first bytes, so that what
- * fails before them can still be refused with a status of its own.
+ * A stream of raw content as the messages of an answer. The first one says what it is, and comes
+ * with the first bytes, so that what fails before them can still be refused with a status of its
+ * own.
  */
 export async function* httpBodies(
   contentType: string,
@@ -18,7 +19,10 @@ export async function* httpBodies(
   if (isFirst) yield { contentType }
 }
 
-/** A stream of text as the messages of an answer. Strangers write what is in it: browsers must take it for nothing else. */
+/**
+ * A stream of text as the messages of an answer. Strangers write what is in it: browsers must take
+ * it for nothing else.
+ */
 export function plainText(
   { responseHeader }: Pick<HandlerContext, 'responseHeader'>,
   chunks: AsyncIterable<Buffer>,
@@ -27,7 +31,10 @@ export function plainText(
   return httpBodies('text/plain; charset=utf-8', chunks)
 }
 
-/** Strangers write what is sent, and name it: browsers must take it for nothing that acts, on the forge's own origin least of all. */
+/**
+ * Strangers write what is sent, and name it: browsers must take it for nothing that acts, on the
+ * forge's own origin least of all.
+ */
 export function setFileHeaders(
   { responseHeader }: HandlerContext,
   disposition: 'inline' | 'attachment',

@@ -3,10 +3,15 @@ import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { type PageSizes, pageSizes } from '../../domain/core/page-sizes.ts'
 
-/** Sizes of the pages of the accounts' lists unless the operator sets others: those of the specification. */
+/**
+ * Sizes of the pages of the accounts' lists unless the operator sets others: those of the
+ * specification.
+ */
 const USUAL = { defaultPageSize: 50, maxPageSize: 1000 }
 
-/** Bytes of the authentication tag kept: 128 bits, as NIST SP 800-107 section 5.3 allows for HMAC. */
+/**
+ * Bytes of the authentication tag kept: 128 bits, as NIST SP 800-107 section 5.3 allows for HMAC.
+ */
 const TAG_BYTES = 16
 
 /** Longest token read. Ours are far shorter; a longer text is not worth hashing. */
@@ -40,8 +45,8 @@ export type SortKey = readonly (number | string)[]
 /**
  * The token that continues a list behind a sort key.
  *
- * The key of the last result, and not an offset, so that rows that come and go in between neither repeat nor hide
- * another; with a tag, so that a token is what this server gave for this list.
+ * The key of the last result, and not an offset, so that rows that come and go in between neither
+ * repeat nor hide another; with a tag, so that a token is what this server gave for this list.
  */
 export function writePageToken(app: App, list: ListIdentity, key: SortKey): string {
   const payload = Buffer.from(JSON.stringify(key))
@@ -70,7 +75,8 @@ export function verifyPageToken<Key extends SortKey = readonly number[]>(
   list: ListIdentity,
   token: string,
 ): Key | undefined {
-  const bytes = token.length <= MAX_TOKEN_CHARACTERS ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
+  const bytes =
+    token.length <= MAX_TOKEN_CHARACTERS ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
   // Node skips what is no base64, and bits that fill no byte.
   if (bytes.toString('base64url') !== token) return undefined
   const tag = bytes.subarray(0, TAG_BYTES)

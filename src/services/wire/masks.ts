@@ -17,7 +17,8 @@ export interface UpdatePaths<Field extends string> {
 }
 
 /**
- * Reads an update mask: paths in snake_case or lowerCamelCase, in any order; `*` for every mutable field.
+ * Reads an update mask: paths in snake_case or lowerCamelCase, in any order; `*` for every mutable
+ * field.
  *
  * @throws EMPTY_MASK without a single path, UNKNOWN_MASK_PATH for a path that is no field.
  */
@@ -50,14 +51,15 @@ export function readReadMask(
 ): ReadonlySet<string> | undefined {
   const paths = normalise(mask)
   for (const path of paths) {
-    if (path !== '*' && !readable.includes(path)) throw new DomainError('UNKNOWN_MASK_PATH', { path })
+    if (path !== '*' && !readable.includes(path))
+      throw new DomainError('UNKNOWN_MASK_PATH', { path })
   }
   return paths.length === 0 || paths.includes('*') ? undefined : new Set(paths)
 }
 
 /**
- * Paths in snake_case, without blanks and empty ones. Masks arrive in lowerCamelCase from JSON clients that know the
- * mapping, and in snake_case from those that do not.
+ * Paths in snake_case, without blanks and empty ones. Masks arrive in lowerCamelCase from JSON
+ * clients that know the mapping, and in snake_case from those that do not.
  */
 function normalise(mask: FieldMask | undefined): string[] {
   return (mask?.paths ?? [])

@@ -2,8 +2,8 @@ import type { User } from '../../domain/accounts/users/users.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 
 /**
- * Longest user segment looked up. Names written through the API are shorter; this bounds the work for imported ones and
- * for nonsense.
+ * Longest user segment looked up. Names written through the API are shorter; this bounds the work
+ * for imported ones and for nonsense.
  */
 const MAX_SEGMENT_CHARACTERS = 256
 
@@ -31,7 +31,8 @@ export function parseUserName(name: string): string {
 /**
  * Splits a resource name below an account.
  *
- * @returns the user segment of `users/{user}…`, and what follows its slash, empty when nothing does.
+ * @returns the user segment of `users/{user}…`, and what follows its slash, empty when nothing
+ *   does.
  * @throws INVALID_NAME when the text does not start with a user.
  */
 export function parseOwnedName(name: string): { user: string; rest: string } {
@@ -42,8 +43,9 @@ export function parseOwnedName(name: string): { user: string; rest: string } {
 }
 
 /**
- * Names that today's rule would refuse may exist, so only what no account can be called is refused: blanks, control
- * characters, and `%`, which in a REST path is an escaped slash that stayed escaped.
+ * Names that today's rule would refuse may exist, so only what no account can be called is refused:
+ * blanks, control characters, and `%`, which in a REST path is an escaped slash that stayed
+ * escaped.
  */
 function isUserSegment(text: string): boolean {
   return text.length > 0 && text.length <= MAX_SEGMENT_CHARACTERS && !/[\p{Cc}\p{Z}%]/u.test(text)
@@ -55,7 +57,8 @@ export function invalidName(name: string): DomainError {
 }
 
 /**
- * The last segment of `identity-providers/{uid}`. Ids that none can have are not found rather than refused.
+ * The last segment of `identity-providers/{uid}`. Ids that none can have are not found rather than
+ * refused.
  *
  * @throws INVALID_NAME when the text has another shape.
  */

@@ -1,7 +1,10 @@
 import type { HandlerContext } from '@connectrpc/connect'
 import { type PageSizes, pageSizes } from '../../domain/core/page-sizes.ts'
 
-/** Sizes of the pages of the forge's lists unless the operator sets others: those of compatible systems. */
+/**
+ * Sizes of the pages of the forge's lists unless the operator sets others: those of compatible
+ * systems.
+ */
 const USUAL = { defaultPageSize: 30, maxPageSize: 50 }
 
 /** A page of a list by number, as the forge's clients ask for it. */
@@ -19,7 +22,10 @@ export interface NumberedPage {
  * @param page from 1; anything below is the first one.
  * @param limit anything below 1 asks for the usual size, and too much for the largest.
  */
-export function readNumberedPage(settings: PageSizes, { page, limit }: { page: number; limit: number }): NumberedPage {
+export function readNumberedPage(
+  settings: PageSizes,
+  { page, limit }: { page: number; limit: number },
+): NumberedPage {
   const { defaultPageSize, maxPageSize } = pageSizes(settings, USUAL)
   const size = limit < 1 ? defaultPageSize : Math.min(limit, maxPageSize)
   return { offset: (Math.max(page, 1) - 1) * size, limit: size }

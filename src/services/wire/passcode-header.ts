@@ -2,7 +2,8 @@
 const PASSCODE_HEADERS = ['x-service-otp', 'x-gitea-otp', 'x-forgejo-otp']
 
 /**
- * The one-time passcode that a client sends beside a password, where the request has no field for it.
+ * The one-time passcode that a client sends beside a password, where the request has no field for
+ * it.
  *
  * @returns '' when there is none.
  */

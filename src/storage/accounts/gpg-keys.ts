@@ -13,7 +13,10 @@ export interface GpgKeysTable {
   fingerprint: string
   /** The packet of the key in base64. */
   packet: string
-  /** Octet of key flags (RFC 9580, section 5.2.3.29): 1 certify, 2 sign, 4 encrypt messages, 8 encrypt files. */
+  /**
+   * Octet of key flags (RFC 9580, section 5.2.3.29): 1 certify, 2 sign, 4 encrypt messages, 8
+   * encrypt files.
+   */
   flags: number
   /** The addresses that it names, as a JSON array; empty for a subkey. */
   emails: string
@@ -47,7 +50,12 @@ export async function listGpgKeys(
   offset: number,
   limit: number,
 ): Promise<KeyPage<GpgKeyWithSubkeys>> {
-  const keys = await selectPrimaryKeys(db, userId).selectAll().orderBy('id').limit(limit).offset(offset).execute()
+  const keys = await selectPrimaryKeys(db, userId)
+    .selectAll()
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
   return { keys: await withSubkeys(db, keys), total: await countGpgKeys(db, userId) }
 }
 
@@ -59,13 +67,24 @@ export async function countGpgKeys(db: Db, userId: number): Promise<number> {
 }
 
 /** The key of an account with a number, which is none of a subkey. */
-export async function findGpgKey(db: Db, userId: number, id: number): Promise<GpgKeyWithSubkeys | undefined> {
-  const key = await selectPrimaryKeys(db, userId).selectAll().where('id', '=', id).executeTakeFirst()
+export async function findGpgKey(
+  db: Db,
+  userId: number,
+  id: number,
+): Promise<GpgKeyWithSubkeys | undefined> {
+  const key = await selectPrimaryKeys(db, userId)
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirst()
   return key && (await withSubkeys(db, [key]))[0]
 }
 
 /** The number of the account's key that has a key id, or a subkey with that id. */
-export async function findGpgKeyByKeyId(db: Db, userId: number, keyId: string): Promise<number | undefined> {
+export async function findGpgKeyByKeyId(
+  db: Db,
+  userId: number,
+  keyId: string,
+): Promise<number | undefined> {
   const found = await db
     .selectFrom('gpg_keys')
     .select(['id', 'primary_id'])
@@ -107,7 +126,10 @@ export interface SigningKey {
   readonly certificate: Buffer
 }
 
-/** The keys of some accounts that have these ids, or subkeys with them, in the order in which they were added. */
+/**
+ * The keys of some accounts that have these ids, or subkeys with them, in the order in which they
+ * were added.
+ */
 export async function findSigningKeys(
   db: Db,
   userIds: readonly number[],
@@ -120,7 +142,14 @@ export async function findSigningKeys(
       join.on((eb) => eb('key.id', '=', eb.fn.coalesce('part.primary_id', 'part.id'))),
     )
     .innerJoin('gpg_certificates', 'gpg_certificates.gpg_key_id', 'key.id')
-    .select(['key.id', 'key.user_id', 'part.key_id', 'key.verified', 'key.emails', 'gpg_certificates.certificate'])
+    .select([
+      'key.id',
+      'key.user_id',
+      'part.key_id',
+      'key.verified',
+      'key.emails',
+      'gpg_certificates.certificate',
+    ])
     .where('part.user_id', 'in', userIds)
     .where('part.key_id', 'in', keyIds)
     .orderBy('key.id')
@@ -169,6 +198,14 @@ function selectPrimaryKeys(db: Db, userId: number) {
 async function withSubkeys(db: Db, keys: readonly GpgKey[]): Promise<GpgKeyWithSubkeys[]> {
   if (keys.length === 0) return []
   const ids = keys.map(({ id }) => id)
-  const found = await db.selectFrom('gpg_keys').selectAll().where('primary_id', 'in', ids).orderBy('id').execute()
-  return keys.map((key) => ({ key, subkeys: found.filter(({ primary_id }) => primary_id === key.id) }))
+  const found = await db
+    .selectFrom('gpg_keys')
+    .selectAll()
+    .where('primary_id', 'in', ids)
+    .orderBy('id')
+    .execute()
+  return keys.map((key) => ({
+    key,
+    subkeys: found.filter(({ primary_id }) => primary_id === key.id),
+  }))
 }

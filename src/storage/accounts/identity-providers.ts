@@ -40,13 +40,25 @@ export function findIdentityProvider(db: Db, uid: string): Promise<IdentityProvi
 
 /** Whether a provider other than `id` exists. */
 export async function anotherIdentityProviderExists(tx: Tx, id: number): Promise<boolean> {
-  const row = await tx.selectFrom('identity_providers').select('id').where('id', '<>', id).limit(1).executeTakeFirst()
+  const row = await tx
+    .selectFrom('identity_providers')
+    .select('id')
+    .where('id', '<>', id)
+    .limit(1)
+    .executeTakeFirst()
   return row !== undefined
 }
 
 /** @throws a unique violation when another provider has the uid. */
-export function insertIdentityProvider(db: Db, provider: NewIdentityProvider): Promise<IdentityProvider> {
-  return db.insertInto('identity_providers').values(provider).returningAll().executeTakeFirstOrThrow()
+export function insertIdentityProvider(
+  db: Db,
+  provider: NewIdentityProvider,
+): Promise<IdentityProvider> {
+  return db
+    .insertInto('identity_providers')
+    .values(provider)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** @returns the provider as it is now; undefined when there is none. */
@@ -55,7 +67,12 @@ export function updateIdentityProvider(
   uid: string,
   changes: IdentityProviderChanges,
 ): Promise<IdentityProvider | undefined> {
-  return db.updateTable('identity_providers').set(changes).where('uid', '=', uid).returningAll().executeTakeFirst()
+  return db
+    .updateTable('identity_providers')
+    .set(changes)
+    .where('uid', '=', uid)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** Deletes a provider and every identity that is linked at it. */

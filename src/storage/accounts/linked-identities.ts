@@ -21,11 +21,18 @@ export interface LinkedIdentity {
 
 /** The identities of an account in the order in which they were linked. */
 export function listLinkedIdentities(db: Db, userId: number): Promise<LinkedIdentity[]> {
-  return selectIdentities(db).where('identity.user_id', '=', userId).orderBy('identity.id').execute()
+  return selectIdentities(db)
+    .where('identity.user_id', '=', userId)
+    .orderBy('identity.id')
+    .execute()
 }
 
 /** What an account is linked to at a provider. */
-export function findLinkedIdentity(db: Db, userId: number, providerUid: string): Promise<LinkedIdentity | undefined> {
+export function findLinkedIdentity(
+  db: Db,
+  userId: number,
+  providerUid: string,
+): Promise<LinkedIdentity | undefined> {
   return selectIdentities(db)
     .where('identity.user_id', '=', userId)
     .where('provider.uid', '=', providerUid)
@@ -33,7 +40,11 @@ export function findLinkedIdentity(db: Db, userId: number, providerUid: string):
 }
 
 /** The account that an identity is linked to. */
-export function findUserByIdentity(db: Db, providerId: number, externUid: string): Promise<User | undefined> {
+export function findUserByIdentity(
+  db: Db,
+  providerId: number,
+  externUid: string,
+): Promise<User | undefined> {
   return db
     .selectFrom('linked_identities as identity')
     .innerJoin('users', 'users.id', 'identity.user_id')
@@ -43,8 +54,14 @@ export function findUserByIdentity(db: Db, providerId: number, externUid: string
     .executeTakeFirst()
 }
 
-/** @throws a unique violation when the identity is linked already, or the account to another one of the provider. */
-export async function insertLinkedIdentity(tx: Tx, identity: Insertable<LinkedIdentitiesTable>): Promise<void> {
+/**
+ * @throws a unique violation when the identity is linked already, or the account to another one of
+ *   the provider.
+ */
+export async function insertLinkedIdentity(
+  tx: Tx,
+  identity: Insertable<LinkedIdentitiesTable>,
+): Promise<void> {
   await tx.insertInto('linked_identities').values(identity).execute()
 }
 
@@ -56,5 +73,10 @@ function selectIdentities(db: Db) {
   return db
     .selectFrom('linked_identities as identity')
     .innerJoin('identity_providers as provider', 'provider.id', 'identity.provider_id')
-    .select(['identity.id', 'identity.user_id', 'identity.extern_uid', 'provider.uid as provider_uid'])
+    .select([
+      'identity.id',
+      'identity.user_id',
+      'identity.extern_uid',
+      'provider.uid as provider_uid',
+    ])
 }

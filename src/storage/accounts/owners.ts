@@ -34,9 +34,13 @@ export interface Owner {
 
 const ownerByNameKey = prepareFirst((db, key: string) =>
   selectOwners(db)
-    .where('accounts.id', '=', (eb) => eb.selectFrom('account_names').select('account_id').where('name_key', '=', key))
+    .where('accounts.id', '=', (eb) =>
+      eb.selectFrom('account_names').select('account_id').where('name_key', '=', key),
+    )
     // The name may be the chosen id of somebody's account, which is no part of a path.
-    .where((eb) => eb(eb.fn('lower', [eb.fn.coalesce('users.username', 'organizations.name')]), '=', key)),
+    .where((eb) =>
+      eb(eb.fn('lower', [eb.fn.coalesce('users.username', 'organizations.name')]), '=', key),
+    ),
 )
 
 const formerOwnerByNameKey = prepareFirst((db, key: string) =>
@@ -62,7 +66,10 @@ export function findOwnerById(db: Db, id: number): Promise<Owner | undefined> {
 }
 
 /** The users and organisations with these numbers, by number. */
-export async function findOwnersByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, Owner>> {
+export async function findOwnersByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Owner>> {
   if (ids.length === 0) return new Map()
   const found = await selectOwners(db).where('accounts.id', 'in', ids).execute()
   return new Map(found.map((owner) => [owner.id, owner]))
@@ -70,17 +77,53 @@ export async function findOwnersByIds(db: Db, ids: readonly number[]): Promise<R
 
 /** A user as an owner. */
 export function userAsOwner(user: User): Owner {
-  const { id, username: name, display_name: full_name, email, avatar_url, user_id, description } = user
+  const {
+    id,
+    username: name,
+    display_name: full_name,
+    email,
+    avatar_url,
+    user_id,
+    description,
+  } = user
   const { visibility, restricted, role, state, create_time } = user
-  const texts = { name, full_name, email, avatar_url, user_id, description, website: '', location: '' }
+  const texts = {
+    name,
+    full_name,
+    email,
+    avatar_url,
+    user_id,
+    description,
+    website: '',
+    location: '',
+  }
   return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
 }
 
 /** An organisation as an owner. */
 export function organizationAsOwner(organization: Organization): Owner {
-  const { id, name, full_name, email, description, website, location, visibility, create_time } = organization
-  const texts = { name, full_name, email, avatar_url: '', user_id: null, description, website, location }
-  return { id, kind: 'ORGANIZATION', ...texts, visibility, restricted: 0, role: null, state: null, create_time }
+  const { id, name, full_name, email, description, website, location, visibility, create_time } =
+    organization
+  const texts = {
+    name,
+    full_name,
+    email,
+    avatar_url: '',
+    user_id: null,
+    description,
+    website,
+    location,
+  }
+  return {
+    id,
+    kind: 'ORGANIZATION',
+    ...texts,
+    visibility,
+    restricted: 0,
+    role: null,
+    state: null,
+    create_time,
+  }
 }
 
 /** What both kinds have in common, and what users have besides. */

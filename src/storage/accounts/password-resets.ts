@@ -5,8 +5,8 @@ import type { User } from './users.ts'
 export interface PasswordResetsTable {
   user_id: number
   /**
-   * SHA-256 of the token, in hex; null when it was used or is void. A trigger voids it when the username, address,
-   * password or state of the account changes.
+   * SHA-256 of the token, in hex; null when it was used or is void. A trigger voids it when the
+   * username, address, password or state of the account changes.
    */
   token_hash: string | null
   /** From when on the token is refused, Unix seconds. */
@@ -29,7 +29,11 @@ const mailTime = prepareQuery((db, userId: number) =>
 )
 
 /** The account that a live token is for. */
-export async function findUserByResetToken(db: Db, tokenHash: string, now: number): Promise<User | undefined> {
+export async function findUserByResetToken(
+  db: Db,
+  tokenHash: string,
+  now: number,
+): Promise<User | undefined> {
   return (await userByToken(db, tokenHash, now))[0]
 }
 
@@ -38,7 +42,10 @@ export async function findResetMailTime(db: Db, userId: number): Promise<number 
   return (await mailTime(db, userId))[0]?.mail_time ?? undefined
 }
 
-/** Stores a token in the place of the account's older one. Without a `mail_time` the stored one stays. */
+/**
+ * Stores a token in the place of the account's older one. Without a `mail_time` the stored one
+ * stays.
+ */
 export async function putPasswordReset(
   tx: Tx,
   reset: { user_id: number; token_hash: string; expire_time: number; mail_time?: number },

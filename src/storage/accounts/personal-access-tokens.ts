@@ -10,7 +10,10 @@ export interface PersonalAccessTokensTable {
   user_id: number
   /** SHA-256 of the whole token text, in hex. The text itself is stored nowhere. */
   token_hash: string
-  /** The last characters of the text, by which people tell their tokens; empty for one made before they were kept. */
+  /**
+   * The last characters of the text, by which people tell their tokens; empty for one made before
+   * they were kept.
+   */
   last_eight: Generated<string>
   description: string
   /** Normalised scopes, separated by blanks. */
@@ -43,7 +46,10 @@ const tokenByHash = prepareFirst((db, hash: string) =>
 /** A token with the account that it acts for. */
 export interface OwnedToken {
   readonly owner: User
-  readonly token: Pick<PersonalAccessToken, 'id' | 'uuid' | 'scopes' | 'expires_at' | 'last_used_at'>
+  readonly token: Pick<
+    PersonalAccessToken,
+    'id' | 'uuid' | 'scopes' | 'expires_at' | 'last_used_at'
+  >
 }
 
 export async function findTokenByHash(db: Db, hash: string): Promise<OwnedToken | undefined> {
@@ -71,7 +77,10 @@ const ownerOfLiveToken = prepareFirst((db, uuid: string, now: number) =>
     .where((eb) => eb.or([eb('token.expires_at', 'is', null), eb('token.expires_at', '>', now)])),
 )
 
-/** The account that a token acts for; undefined when it was deleted or has expired. `now` in Unix milliseconds. */
+/**
+ * The account that a token acts for; undefined when it was deleted or has expired. `now` in Unix
+ * milliseconds.
+ */
 export function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise<User | undefined> {
   return ownerOfLiveToken(db, uuid, now)
 }
@@ -86,12 +95,24 @@ export async function findTokenExpiry(db: Db, uuid: string): Promise<number | un
   return token?.expires_at ?? undefined
 }
 
-export function insertToken(db: Db, token: Insertable<PersonalAccessTokensTable>): Promise<PersonalAccessToken> {
-  return db.insertInto('personal_access_tokens').values(token).returningAll().executeTakeFirstOrThrow()
+export function insertToken(
+  db: Db,
+  token: Insertable<PersonalAccessTokensTable>,
+): Promise<PersonalAccessToken> {
+  return db
+    .insertInto('personal_access_tokens')
+    .values(token)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Tokens of an account with ids above `afterId`, in the order in which they were made. */
-export function listTokens(db: Db, userId: number, afterId: number, limit: number): Promise<PersonalAccessToken[]> {
+export function listTokens(
+  db: Db,
+  userId: number,
+  afterId: number,
+  limit: number,
+): Promise<PersonalAccessToken[]> {
   return db
     .selectFrom('personal_access_tokens')
     .selectAll()
@@ -103,7 +124,12 @@ export function listTokens(db: Db, userId: number, afterId: number, limit: numbe
 }
 
 /** A part of the same list. */
-export function listTokensFrom(db: Db, userId: number, offset: number, limit: number): Promise<PersonalAccessToken[]> {
+export function listTokensFrom(
+  db: Db,
+  userId: number,
+  offset: number,
+  limit: number,
+): Promise<PersonalAccessToken[]> {
   return db
     .selectFrom('personal_access_tokens')
     .selectAll()
@@ -115,7 +141,11 @@ export function listTokensFrom(db: Db, userId: number, offset: number, limit: nu
 }
 
 /** The token of an account with a number. */
-export function findTokenById(db: Db, userId: number, id: number): Promise<PersonalAccessToken | undefined> {
+export function findTokenById(
+  db: Db,
+  userId: number,
+  id: number,
+): Promise<PersonalAccessToken | undefined> {
   return db
     .selectFrom('personal_access_tokens')
     .selectAll()
@@ -125,7 +155,11 @@ export function findTokenById(db: Db, userId: number, id: number): Promise<Perso
 }
 
 /** The token of an account with the last segment of its resource name. */
-export function findTokenByUuid(db: Db, userId: number, uuid: string): Promise<PersonalAccessToken | undefined> {
+export function findTokenByUuid(
+  db: Db,
+  userId: number,
+  uuid: string,
+): Promise<PersonalAccessToken | undefined> {
   return db
     .selectFrom('personal_access_tokens')
     .selectAll()
@@ -169,8 +203,16 @@ export async function deleteToken(db: Db, userId: number, uuid: string): Promise
   return numDeletedRows > 0n
 }
 
-/** Notes a use of a token, unless one after `staleUntil` is noted already. Both in Unix milliseconds. */
-export async function noteTokenUse(db: Db, id: number, usedAt: number, staleUntil: number): Promise<void> {
+/**
+ * Notes a use of a token, unless one after `staleUntil` is noted already. Both in Unix
+ * milliseconds.
+ */
+export async function noteTokenUse(
+  db: Db,
+  id: number,
+  usedAt: number,
+  staleUntil: number,
+): Promise<void> {
   await db
     .updateTable('personal_access_tokens')
     .set({ last_used_at: usedAt })

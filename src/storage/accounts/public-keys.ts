@@ -45,8 +45,16 @@ export async function listPublicKeys(
     .selectFrom('public_keys')
     .where('user_id', '=', userId)
     .$if(fingerprint !== '', (query) => query.where('fingerprint', '=', fingerprint))
-  const keys = await selected.selectAll().orderBy('id').limit(limit).offset(offset).$narrowType<PublicKey>().execute()
-  const { total } = await selected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const keys = await selected
+    .selectAll()
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .$narrowType<PublicKey>()
+    .execute()
+  const { total } = await selected
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   return { keys, total }
 }
 
@@ -71,8 +79,15 @@ export function findPublicKey(db: Db, id: number): Promise<PublicKey | undefined
 }
 
 /** The key with a fingerprint, be it one of an account or of repositories. */
-export function findKeyByFingerprint(db: Db, fingerprint: string): Promise<StoredPublicKey | undefined> {
-  return db.selectFrom('public_keys').selectAll().where('fingerprint', '=', fingerprint).executeTakeFirst()
+export function findKeyByFingerprint(
+  db: Db,
+  fingerprint: string,
+): Promise<StoredPublicKey | undefined> {
+  return db
+    .selectFrom('public_keys')
+    .selectAll()
+    .where('fingerprint', '=', fingerprint)
+    .executeTakeFirst()
 }
 
 /** The accounts whose keys have these fingerprints, by fingerprint. */
@@ -102,7 +117,10 @@ export async function hasPublicKeyTitle(db: Db, userId: number, title: string): 
   return found !== undefined
 }
 
-export function insertPublicKey(tx: Tx, key: Insertable<PublicKeysTable>): Promise<StoredPublicKey> {
+export function insertPublicKey(
+  tx: Tx,
+  key: Insertable<PublicKeysTable>,
+): Promise<StoredPublicKey> {
   return tx.insertInto('public_keys').values(key).returningAll().executeTakeFirstOrThrow()
 }
 

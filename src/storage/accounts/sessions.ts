@@ -11,7 +11,9 @@ export interface SessionsTable {
   token_id: string
   /** When it was made, Unix seconds. */
   token_issued_at: number
-  /** The refresh token before it, still good for a moment after the change; null before the first. */
+  /**
+   * The refresh token before it, still good for a moment after the change; null before the first.
+   */
   previous_token_id: string | null
   /** Unix seconds. */
   create_time: number
@@ -45,7 +47,10 @@ const userOfLiveSession = prepareFirst((db, id: string, now: number) =>
     .where('sessions.expire_time', '>', now),
 )
 
-/** The account that a session belongs to; undefined when the session has ended or expired. `now` in Unix seconds. */
+/**
+ * The account that a session belongs to; undefined when the session has ended or expired. `now` in
+ * Unix seconds.
+ */
 export function findUserOfLiveSession(db: Db, id: string, now: number): Promise<User | undefined> {
   return userOfLiveSession(db, id, now)
 }
@@ -83,7 +88,11 @@ export async function deleteSession(db: Db, id: string): Promise<void> {
 }
 
 /** Deletes the sessions of an account, all of them or all but one. */
-export async function deleteSessionsOfUser(tx: Tx, userId: number, exceptId?: string): Promise<void> {
+export async function deleteSessionsOfUser(
+  tx: Tx,
+  userId: number,
+  exceptId?: string,
+): Promise<void> {
   await tx
     .deleteFrom('sessions')
     .where('user_id', '=', userId)

@@ -7,7 +7,9 @@ export interface TwoFactorsTable {
   user_id: number
   /** Sealed, with a nonce of its own, so that equal bytes mean the same enrolment. */
   secret: Buffer
-  /** The step of the newest passcode accepted, whichever way it was presented; 0 before the first. */
+  /**
+   * The step of the newest passcode accepted, whichever way it was presented; 0 before the first.
+   */
   last_used_step: Generated<number>
   /** When the secret was handed out, Unix seconds. */
   create_time: number
@@ -36,7 +38,9 @@ const twoFactorOfUser = prepareQuery((db, userId: number) =>
   db.selectFrom('two_factors').selectAll().where('user_id', '=', userId),
 )
 
-/** The second factor of an account; undefined when it never had a secret, or turned the factor off. */
+/**
+ * The second factor of an account; undefined when it never had a secret, or turned the factor off.
+ */
 export async function findTwoFactor(db: Db, userId: number): Promise<TwoFactor | undefined> {
   return (await twoFactorOfUser(db, userId))[0]
 }
@@ -66,7 +70,8 @@ export function putPendingTwoFactor(
  * Confirms a secret.
  *
  * @param step of the passcode that proves it, which is used up.
- * @returns the row as it is now; undefined when the secret was confirmed or replaced since it was read.
+ * @returns the row as it is now; undefined when the secret was confirmed or replaced since it was
+ *   read.
  */
 export function confirmTwoFactor(
   tx: Tx,
@@ -89,7 +94,8 @@ export function confirmTwoFactor(
  *
  * One statement decides: of any number of calls with one step, one is told that it was first.
  *
- * @returns whether it was good: no passcode of this step or of a later one was used, and the enrolment still stands.
+ * @returns whether it was good: no passcode of this step or of a later one was used, and the
+ *   enrolment still stands.
  */
 export async function spendPasscode(
   db: Db,
@@ -121,7 +127,11 @@ export async function deleteTwoFactor(db: Db, { user_id, secret }: TwoFactor): P
   return numDeletedRows > 0n
 }
 
-export function findRecoveryCode(db: Db, userId: number, lookup: string): Promise<RecoveryCode | undefined> {
+export function findRecoveryCode(
+  db: Db,
+  userId: number,
+  lookup: string,
+): Promise<RecoveryCode | undefined> {
   return db
     .selectFrom('recovery_codes')
     .selectAll()
@@ -141,7 +151,11 @@ export async function countRecoveryCodes(db: Db, userId: number): Promise<number
 }
 
 /** Makes these the recovery codes of an account, in place of those that it had. */
-export async function replaceRecoveryCodes(tx: Tx, userId: number, codes: readonly NewRecoveryCode[]): Promise<void> {
+export async function replaceRecoveryCodes(
+  tx: Tx,
+  userId: number,
+  codes: readonly NewRecoveryCode[],
+): Promise<void> {
   await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
   await tx
     .insertInto('recovery_codes')
@@ -154,7 +168,11 @@ export async function replaceRecoveryCodes(tx: Tx, userId: number, codes: readon
  *
  * @returns whether it was still there.
  */
-export async function spendRecoveryCode(tx: Tx, { user_id, lookup, code_hash }: RecoveryCode, time: number) {
+export async function spendRecoveryCode(
+  tx: Tx,
+  { user_id, lookup, code_hash }: RecoveryCode,
+  time: number,
+) {
   const { numDeletedRows } = await tx
     .deleteFrom('recovery_codes')
     .where('user_id', '=', user_id)
@@ -162,6 +180,10 @@ export async function spendRecoveryCode(tx: Tx, { user_id, lookup, code_hash }: 
     .where('code_hash', '=', code_hash)
     .executeTakeFirstOrThrow()
   if (numDeletedRows === 0n) return false
-  await tx.updateTable('two_factors').set({ last_used_time: time }).where('user_id', '=', user_id).execute()
+  await tx
+    .updateTable('two_factors')
+    .set({ last_used_time: time })
+    .where('user_id', '=', user_id)
+    .execute()
   return true
 }

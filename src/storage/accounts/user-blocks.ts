@@ -16,7 +16,12 @@ export interface UserBlocksTable {
 export type UserBlock = Selectable<UserBlocksTable>
 
 /** Whom an account has blocked, by number. */
-export function listBlockedUsers(db: Db, blockerId: number, offset: number, limit: number): Promise<User[]> {
+export function listBlockedUsers(
+  db: Db,
+  blockerId: number,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
   return db
     .selectFrom('user_blocks')
     .innerJoin('users', 'users.id', 'user_blocks.blocked_id')
@@ -39,7 +44,11 @@ export async function countBlockedUsers(db: Db, blockerId: number): Promise<numb
 }
 
 /** Whether one of some accounts has blocked a user. */
-export async function blockExists(db: Db, blockerIds: readonly number[], blockedId: number): Promise<boolean> {
+export async function blockExists(
+  db: Db,
+  blockerIds: readonly number[],
+  blockedId: number,
+): Promise<boolean> {
   const row = await db
     .selectFrom('user_blocks')
     .select('blocker_id')
@@ -65,5 +74,9 @@ export async function putBlock(tx: Tx, block: UserBlock): Promise<void> {
 
 /** Takes a block back; that there is none is no error. */
 export async function deleteBlock(tx: Tx, blockerId: number, blockedId: number): Promise<void> {
-  await tx.deleteFrom('user_blocks').where('blocker_id', '=', blockerId).where('blocked_id', '=', blockedId).execute()
+  await tx
+    .deleteFrom('user_blocks')
+    .where('blocker_id', '=', blockerId)
+    .where('blocked_id', '=', blockedId)
+    .execute()
 }

@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '../database/database.ts'
 
 /**
- * Whether an account made something that others may rely on and that it would leave without an author: memos, pull
- * requests, comments, reviews or releases. Reviews that only their reviewer sees, and requests for one, do not count.
+ * Whether an account made something that others may rely on and that it would leave without an
+ * author: memos, pull requests, comments, reviews or releases. Reviews that only their reviewer
+ * sees, and requests for one, do not count.
  */
 export async function ownsContent(db: Db, userId: number): Promise<boolean> {
   const { rows } = await sql<{ owns: number }>`select
@@ -13,6 +14,8 @@ export async function ownsContent(db: Db, userId: number): Promise<boolean> {
     or exists (select 1 from reviews where reviewer_id = ${userId} and state not in ('PENDING', 'REQUEST_REVIEW'))
     or exists (select 1 from review_comments join reviews on reviews.id = review_id
       where poster_id = ${userId} and state <> 'PENDING')
-    or exists (select 1 from releases where publisher_id = ${userId} and tag_only = 0) as owns`.execute(db)
+    or exists (select 1 from releases where publisher_id = ${userId} and tag_only = 0) as owns`.execute(
+    db,
+  )
   return rows[0]?.owns === 1
 }

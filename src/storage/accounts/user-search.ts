@@ -14,7 +14,12 @@ export interface UserSearch {
 }
 
 /** Users of a search by name. */
-export function searchUsers(db: Db, search: UserSearch, offset: number, limit: number): Promise<User[]> {
+export function searchUsers(
+  db: Db,
+  search: UserSearch,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
   return selectFound(db, search)
     .selectAll()
     .orderBy((eb) => eb.fn('lower', ['username']))
@@ -38,6 +43,8 @@ function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
     .$if(id !== undefined, (query) => query.where('id', '=', id ?? 0))
     .where((eb) => eb.or([eb('visibility', 'in', visible), eb('id', '=', searcherId)]))
     .$if(text !== '', (query) =>
-      query.where((eb) => eb.or([containsSql(eb.ref('username'), text), containsSql(eb.ref('display_name'), text)])),
+      query.where((eb) =>
+        eb.or([containsSql(eb.ref('username'), text), containsSql(eb.ref('display_name'), text)]),
+      ),
     )
 }

@@ -17,11 +17,16 @@ const COLUMNS = ['locale', 'memo_visibility', 'theme'] as const
 
 /** What an account wrote; undefined when it never wrote a preference. */
 export function findUserSettings(db: Db, userId: number): Promise<UserSettings | undefined> {
-  return db.selectFrom('user_settings').select(COLUMNS).where('user_id', '=', userId).executeTakeFirst()
+  return db
+    .selectFrom('user_settings')
+    .select(COLUMNS)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
 }
 
 /**
- * Changes preferences of an account, in one statement, so that changes of different ones at once do not undo each other.
+ * Changes preferences of an account, in one statement, so that changes of different ones at once do
+ * not undo each other.
  *
  * @param defaults for those that were never written.
  * @returns all of them, as they are now.
@@ -35,7 +40,9 @@ export function putUserSettings(
   return db
     .insertInto('user_settings')
     .values({ user_id: userId, ...defaults, ...changes })
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ user_id: userId, ...changes }))
+    .onConflict((conflict) =>
+      conflict.column('user_id').doUpdateSet({ user_id: userId, ...changes }),
+    )
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
 }

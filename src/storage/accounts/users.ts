@@ -12,7 +12,10 @@ export interface UsersTable {
   email: string
   /** The e-mail address folded for comparison; empty when there is none. */
   email_key: string
-  /** 1 when a personal access token of the account wrote the address, which then proves nothing about its owner. */
+  /**
+   * 1 when a personal access token of the account wrote the address, which then proves nothing
+   * about its owner.
+   */
   email_by_token: Generated<number>
   /** 1 when commits that the server makes name the account by an address that takes no mail. */
   keep_email_private: Generated<number>
@@ -24,7 +27,10 @@ export interface UsersTable {
   password_hash: string
   role: 'ADMIN' | 'USER'
   state: 'NORMAL' | 'ARCHIVED'
-  /** Who may know of the user and of what the user owns: everybody, whoever is signed in, or nobody else. */
+  /**
+   * Who may know of the user and of what the user owns: everybody, whoever is signed in, or nobody
+   * else.
+   */
   visibility: Generated<Visibility>
   /** 1 when the user sees only what was opened to them by name. */
   restricted: Generated<number>
@@ -49,7 +55,10 @@ export interface AccountsTable {
   kind: 'USER' | 'ORGANIZATION'
 }
 
-/** Every name that leads to an account, folded: of a user the username and the id that its creator chose. */
+/**
+ * Every name that leads to an account, folded: of a user the username and the id that its creator
+ * chose.
+ */
 export interface AccountNamesTable {
   name_key: string
   account_id: number
@@ -98,12 +107,14 @@ const userByEmailKey = prepareFirst((db, key: string) =>
     .selectFrom('users')
     .selectAll()
     .where('email_key', '=', key)
-    // The index leaves the empty key out, and SQLite takes it only for a query that says so too, in so many words
-    // (https://sqlite.org/partialindex.html, section 3).
+    // The index leaves the empty key out, and SQLite takes it only for a query that says so too, in
+    // so many words (https://sqlite.org/partialindex.html, section 3).
     .where('email_key', '<>', sql.lit('')),
 )
 
-const userById = prepareFirst((db, id: number) => db.selectFrom('users').selectAll().where('id', '=', id))
+const userById = prepareFirst((db, id: number) =>
+  db.selectFrom('users').selectAll().where('id', '=', id),
+)
 
 /** The user that a folded name leads to. */
 export function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
@@ -120,7 +131,10 @@ export function findUserByEmailKey(db: Db, key: string): Promise<User | undefine
 }
 
 /** The accounts, active or not, with folded e-mail addresses that no token wrote, by address. */
-export async function findUsersByEmailKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, User>> {
+export async function findUsersByEmailKeys(
+  db: Db,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, User>> {
   if (keys.length === 0) return new Map()
   const found = await db
     .selectFrom('users')
@@ -134,26 +148,36 @@ export async function findUsersByEmailKeys(db: Db, keys: readonly string[]): Pro
 }
 
 /** The accounts with these ids, active or not, by id. */
-export async function findUsersByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
+export async function findUsersByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, User>> {
   if (ids.length === 0) return new Map()
   const found = await db.selectFrom('users').selectAll().where('id', 'in', ids).execute()
   return new Map(found.map((user) => [user.id, user]))
 }
 
 /** Active accounts with a username among the folded ones, in no particular order. */
-export async function findActiveUsersByUsernameKeys(db: Db, keys: readonly string[]): Promise<User[]> {
+export async function findActiveUsersByUsernameKeys(
+  db: Db,
+  keys: readonly string[],
+): Promise<User[]> {
   const named = await db
     .selectFrom('account_names')
     .innerJoin('users', 'users.id', 'account_names.account_id')
     .selectAll('users')
     .where('account_names.name_key', 'in', keys)
     .execute()
-  // Not in SQL: given a hundred names, SQLite would rather go through all active accounts than look the names up.
+  // Not in SQL: given a hundred names, SQLite would rather go through all active accounts than look
+  // the names up.
   return named.filter((user) => user.state === 'NORMAL')
 }
 
 /** The ids of the accounts, active or not, that some folded names lead to, by name. */
-export async function findUserIdsByNameKeys(db: Db, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+export async function findUserIdsByNameKeys(
+  db: Db,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   if (keys.length === 0) return new Map()
   const found = await db
     .selectFrom('account_names')
@@ -203,7 +227,11 @@ export function listUsers(
     .selectAll('users')
     .$if(after !== undefined, (query) =>
       query.where(({ eb, refTuple, tuple }) =>
-        eb(refTuple('users.create_time', 'users.id'), '<', tuple(after?.createTime ?? 0, after?.id ?? 0)),
+        eb(
+          refTuple('users.create_time', 'users.id'),
+          '<',
+          tuple(after?.createTime ?? 0, after?.id ?? 0),
+        ),
       ),
     )
     .orderBy('users.create_time', 'desc')
@@ -232,7 +260,9 @@ function selectUsers(db: Db, filter: UserListFilter) {
         .innerJoin('account_names', 'account_names.account_id', 'users.id')
         .where('account_names.name_key', '=', filter.usernameKey ?? '')
         // The same name may be the chosen id of somebody else's account.
-        .where((eb) => eb(eb.fn<string>('lower', ['users.username']), '=', filter.usernameKey ?? '')),
+        .where((eb) =>
+          eb(eb.fn<string>('lower', ['users.username']), '=', filter.usernameKey ?? ''),
+        ),
     )
 }
 
@@ -266,13 +296,22 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<User> {
 
 /** Draws the number of an account that is about to be stored. */
 export async function insertAccount(tx: Tx, kind: AccountsTable['kind']): Promise<number> {
-  const { id } = await tx.insertInto('accounts').values({ kind }).returning('id').executeTakeFirstOrThrow()
+  const { id } = await tx
+    .insertInto('accounts')
+    .values({ kind })
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return id
 }
 
 /** Changes an account that exists. */
 export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<User> {
-  return tx.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+  return tx
+    .updateTable('users')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Deletes a user and every row that hangs off the account. */
@@ -281,11 +320,16 @@ export async function deleteUser(tx: Tx, id: number): Promise<void> {
 }
 
 /**
- * Makes `keys` the names of an account, in place of those that it had, which lead to it still where nothing else is found.
+ * Makes `keys` the names of an account, in place of those that it had, which lead to it still where
+ * nothing else is found.
  *
  * @throws a unique violation when one of them leads to another account.
  */
-export async function claimNames(tx: Tx, accountId: number, keys: ReadonlySet<string>): Promise<void> {
+export async function claimNames(
+  tx: Tx,
+  accountId: number,
+  keys: ReadonlySet<string>,
+): Promise<void> {
   const former = await tx
     .deleteFrom('account_names')
     .where('account_id', '=', accountId)
@@ -308,7 +352,11 @@ export async function claimNames(tx: Tx, accountId: number, keys: ReadonlySet<st
 }
 
 /** Stores, replaces or, with undefined, removes the picture of an account. */
-export async function putAvatar(tx: Tx, userId: number, avatar: Omit<UserAvatarsTable, 'user_id'> | undefined) {
+export async function putAvatar(
+  tx: Tx,
+  userId: number,
+  avatar: Omit<UserAvatarsTable, 'user_id'> | undefined,
+) {
   await tx.deleteFrom('user_avatars').where('user_id', '=', userId).execute()
   if (!avatar) return
   const { content_type, data } = avatar
@@ -319,7 +367,11 @@ export function findAvatar(db: Db, userId: number): Promise<UserAvatarsTable | u
   return db.selectFrom('user_avatars').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-export function findCreateRequest(db: Db, caller: string, requestId: string): Promise<CreateRequest | undefined> {
+export function findCreateRequest(
+  db: Db,
+  caller: string,
+  requestId: string,
+): Promise<CreateRequest | undefined> {
   return db
     .selectFrom('create_requests')
     .selectAll()

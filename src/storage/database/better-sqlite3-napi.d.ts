@@ -1,4 +1,7 @@
-/** The other version of better-sqlite3 (`sqlite.ts`), which has no types of its own; those of version 12 fit what is used here. */
+/**
+ * The other version of better-sqlite3 (`sqlite.ts`), which has no types of its own; those of
+ * version 12 fit what is used here.
+ */
 declare module 'better-sqlite3-napi' {
   import Sqlite from 'better-sqlite3'
   export default Sqlite

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * What a call with a deadline has done to the database so far. A call is refused at its first transaction, or not at
- * all: what it has begun, it finishes, since half of a change would be worse than a late one.
+ * What a call with a deadline has done to the database so far. A call is refused at its first
+ * transaction, or not at all: what it has begun, it finishes, since half of a change would be worse
+ * than a late one.
  */
 export class CallDeadline {
   readonly #expiresAtMs: number

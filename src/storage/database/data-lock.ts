@@ -18,10 +18,11 @@ export interface DataLock {
 const LOCK_FILE = 'lock'
 
 /**
- * Takes a data folder for this process alone: for the server, and for commands that cannot work beside one.
+ * Takes a data folder for this process alone: for the server, and for commands that cannot work
+ * beside one.
  *
- * An empty SQLite database serves as the lock, since Node has no flock(2): the system gives it back when the process ends in
- * whatever way (https://sqlite.org/lockingv3.html).
+ * An empty SQLite database serves as the lock, since Node has no flock(2): the system gives it back
+ * when the process ends in whatever way (https://sqlite.org/lockingv3.html).
  *
  * @param folder an existing one.
  * @throws DataFolderBusyError

@@ -23,7 +23,10 @@ import type { MemosTable, MemoTagsTable } from '../memos/memos.ts'
 import type { NotificationsTable } from '../memos/notifications.ts'
 import type { UserEventLogsTable, UserEventsTable } from '../memos/user-events.ts'
 import type { MemoCountsTable, MemoTagCountsTable } from '../memos/user-stats.ts'
-import type { OrganizationMembersTable, OrganizationsTable } from '../organizations/organizations.ts'
+import type {
+  OrganizationMembersTable,
+  OrganizationsTable,
+} from '../organizations/organizations.ts'
 import type { TeamMembersTable } from '../organizations/team-members.ts'
 import type { TeamRepositoriesTable, TeamsTable } from '../organizations/teams.ts'
 import type { AutoMergesTable } from '../pulls/auto-merges.ts'
@@ -33,7 +36,11 @@ import type { PullDependenciesTable } from '../pulls/pull-dependencies.ts'
 import type { PullMergeAttemptsTable } from '../pulls/pull-merge-attempts.ts'
 import type { PullMessagesTable } from '../pulls/pull-messages.ts'
 import type { PullParticipantsTable } from '../pulls/pull-participants.ts'
-import type { PullRequestAssigneesTable, PullRequestLabelsTable, PullRequestsTable } from '../pulls/pull-requests.ts'
+import type {
+  PullRequestAssigneesTable,
+  PullRequestLabelsTable,
+  PullRequestsTable,
+} from '../pulls/pull-requests.ts'
 import type { ReviewCommentsTable } from '../pulls/review-comments.ts'
 import type { ReviewsTable } from '../pulls/reviews.ts'
 import type {
@@ -55,11 +62,18 @@ import type { ReleasesTable } from '../repos/releases.ts'
 import type { RepositoriesTable, RepositoryRedirectsTable } from '../repos/repositories.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from '../repos/repository-events.ts'
 import type { RepositoryTransfersTable } from '../repos/repository-transfers.ts'
-import type { TagProtectionsTable, TagProtectionTeamsTable, TagProtectionUsersTable } from '../repos/tag-protections.ts'
+import type {
+  TagProtectionsTable,
+  TagProtectionTeamsTable,
+  TagProtectionUsersTable,
+} from '../repos/tag-protections.ts'
 import type { TagsTable } from '../repos/tags.ts'
 import type { RepositoryTopicsTable, TopicsTable } from '../repos/topics.ts'
 import type { UserWebhooksTable } from '../webhooks/user-webhooks.ts'
-import type { WebhookDeliveriesTable, WebhookMessagesTable } from '../webhooks/webhook-deliveries.ts'
+import type {
+  WebhookDeliveriesTable,
+  WebhookMessagesTable,
+} from '../webhooks/webhook-deliveries.ts'
 import { type CallDeadline, currentDeadline } from './call-deadlines.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
@@ -147,15 +161,18 @@ export interface Schema {
 export type Db = Kysely<Schema>
 
 /**
- * A handle that exists only inside a transaction. Functions whose statements belong together ask for this type, so
- * that a caller cannot run half of them.
+ * A handle that exists only inside a transaction. Functions whose statements belong together ask
+ * for this type, so that a caller cannot run half of them.
  */
 export type Tx = Transaction<Schema>
 
 /** How long a statement waits for another process, such as a backup, to release the database. */
 const BUSY_TIMEOUT_MS = 5_000
 
-/** Distinct statements kept prepared. The code base has a few hundred; lists with many shapes come and go. */
+/**
+ * Distinct statements kept prepared. The code base has a few hundred; lists with many shapes come
+ * and go.
+ */
 const MAX_PREPARED_STATEMENTS = 512
 
 /**
@@ -165,16 +182,19 @@ const MAX_PREPARED_STATEMENTS = 512
  */
 export function openDatabase(path: string): Db {
   const sqlite = new Sqlite(path)
-  // Readers never wait for the writer, and a commit is one sequential write (https://sqlite.org/wal.html).
+  // Readers never wait for the writer, and a commit is one sequential write
+  // (https://sqlite.org/wal.html).
   sqlite.pragma('journal_mode = WAL')
-  // NORMAL would lose the last commits of a WAL database when the power fails. An answer that was sent must stay true,
-  // so every commit is synced; reads, which dominate, pay nothing.
+  // NORMAL would lose the last commits of a WAL database when the power fails. An answer that was
+  // sent must stay true, so every commit is synced; reads, which dominate, pay nothing.
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // Nobody else could open a database in memory.
   const reader = path === ':memory:' ? undefined : openReader(path, BUSY_TIMEOUT_MS)
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: withPreparedStatements(sqlite, reader) }) })
+  const db = new Kysely<Schema>({
+    dialect: new SqliteDialect({ database: withPreparedStatements(sqlite, reader) }),
+  })
   if (reader) readers.set(db, reader)
   return db
 }
@@ -187,12 +207,12 @@ export function readerOf(db: Db): Reader | undefined {
 }
 
 /**
- * Runs `work` in one transaction: all of its statements take effect, or none. Fails when it would be the first of a
- * call whose deadline has passed.
+ * Runs `work` in one transaction: all of its statements take effect, or none. Fails when it would
+ * be the first of a call whose deadline has passed.
  *
- * The handle passed in must be used for every statement of the work. SQLite has one connection behind a mutex, so the
- * outer handle would wait for this transaction to end, for ever; and whatever the work waits for besides rows, every
- * other query of the process waits for too.
+ * The handle passed in must be used for every statement of the work. SQLite has one connection
+ * behind a mutex, so the outer handle would wait for this transaction to end, for ever; and
+ * whatever the work waits for besides rows, every other query of the process waits for too.
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const call = currentDeadline()
@@ -200,7 +220,10 @@ export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T>
   return runForCall(db, call, work)
 }
 
-/** Once it is its turn, and not before it waits, a transaction is refused whose call has nobody waiting for it. */
+/**
+ * Once it is its turn, and not before it waits, a transaction is refused whose call has nobody
+ * waiting for it.
+ */
 async function runForCall<T>(db: Db, call: CallDeadline, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await db.transaction().execute((tx) => {
     call.begin()
@@ -231,8 +254,8 @@ export function isForeignKeyViolation(error: unknown): boolean {
 /**
  * Whether a text has a part; the case of ASCII letters does not count.
  *
- * Not LIKE, which takes as many steps as both have characters, multiplied: milliseconds for one text that is all one
- * letter.
+ * Not LIKE, which takes as many steps as both have characters, multiplied: milliseconds for one
+ * text that is all one letter.
  */
 export function containsSql(text: Expression<string>, part: string): Expression<SqlBool> {
   return sql`instr(lower(${text}), lower(${part})) > 0`
@@ -241,7 +264,8 @@ export function containsSql(text: Expression<string>, part: string): Expression<
 /**
  * The part of better-sqlite3 that Kysely uses, with statements kept between calls.
  *
- * Kysely prepares a statement for each execution, which costs more than a lookup by primary key does.
+ * Kysely prepares a statement for each execution, which costs more than a lookup by primary key
+ * does.
  */
 function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
   const statements = new Map<string, Statement>()
@@ -253,8 +277,9 @@ function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
     prepare(text: string): Statement {
       // Kysely runs the statement as soon as it has it.
       reader?.refresh()
-      // Every transaction here writes. Taking the write lock at the start means waiting for another process, such as
-      // the command line, instead of failing when a read inside the transaction has gone stale.
+      // Every transaction here writes. Taking the write lock at the start means waiting for another
+      // process, such as the command line, instead of failing when a read inside the transaction
+      // has gone stale.
       const sql = text === 'begin' ? 'begin immediate' : text
       const known = statements.get(sql)
       if (known) return known

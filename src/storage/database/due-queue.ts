@@ -38,7 +38,9 @@ export function dueQueue<Table extends keyof Schema>(
         .select(['id', 'ownerId'])
         .where('dueTime', '<=', now)
         .$if(except.ids.length > 0, (query) => query.where('id', 'not in', except.ids))
-        .$if(except.ownerIds.length > 0, (query) => query.where('ownerId', 'not in', except.ownerIds))
+        .$if(except.ownerIds.length > 0, (query) =>
+          query.where('ownerId', 'not in', except.ownerIds),
+        )
         .executeTakeFirst(),
     async nextTime(now) {
       const row = await queue.select('dueTime').where('dueTime', '>', now).executeTakeFirst()

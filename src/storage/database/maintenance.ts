@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Db, Tx } from './database.ts'
 
 /**
- * Writes the database, as it is at one moment, into a new file. Others go on reading and writing meanwhile.
+ * Writes the database, as it is at one moment, into a new file. Others go on reading and writing
+ * meanwhile.
  *
  * @throws an SqliteError when the file exists or cannot be written.
  */
@@ -12,13 +13,16 @@ export async function snapshotDatabase(db: Db, file: string): Promise<void> {
 
 /** What is wrong with the file and its foreign keys, a sentence each; reads all of it. */
 export async function databaseProblems(db: Db): Promise<string[]> {
-  const { rows: integrity } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(db)
+  const { rows: integrity } = await sql<{
+    integrity_check: string
+  }>`pragma integrity_check`.execute(db)
   const { rows: references } = await sql<{ table: string; rowid: number; parent: string }>`
     pragma foreign_key_check`.execute(db)
   return [
     ...integrity.map((row) => row.integrity_check).filter((text) => text !== 'ok'),
     ...references.map(
-      ({ table, rowid, parent }) => `row ${rowid} of ${table} refers to a row of ${parent} that is missing`,
+      ({ table, rowid, parent }) =>
+        `row ${rowid} of ${table} refers to a row of ${parent} that is missing`,
     ),
   ]
 }
@@ -29,7 +33,10 @@ export async function allRepositoryIds(db: Db): Promise<number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Notes of every repository that its refs have to be read from Git again, those of pull requests among them. */
+/**
+ * Notes of every repository that its refs have to be read from Git again, those of pull requests
+ * among them.
+ */
 export async function noteAllRepositories(tx: Tx): Promise<void> {
   await tx
     .insertInto('pending_ref_updates')

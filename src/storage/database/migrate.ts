@@ -22,10 +22,11 @@ export interface MigrationRun {
 }
 
 /**
- * Brings the schema to a version, each step in a transaction of its own together with the version number, so that a
- * process that dies in between leaves a whole version behind.
+ * Brings the schema to a version, each step in a transaction of its own together with the version
+ * number, so that a process that dies in between leaves a whole version behind.
  *
- * @param target the version wanted; the newest when left out. A lower one than the present runs `down` steps.
+ * @param target the version wanted; the newest when left out. A lower one than the present runs
+ *   `down` steps.
  * @throws NewerDatabaseError when the database is newer than this program.
  */
 export async function migrate(
@@ -37,11 +38,15 @@ export async function migrate(
   const to = target ?? steps.length
   if (from > steps.length) throw new NewerDatabaseError(from, steps.length)
   if (!Number.isInteger(to) || to < 0 || to > steps.length) {
-    throw new RangeError(`there is no database version ${to}: versions go from 0 to ${steps.length}`)
+    throw new RangeError(
+      `there is no database version ${to}: versions go from 0 to ${steps.length}`,
+    )
   }
   const ran: string[] = []
-  for (let version = from; version < to; version++) ran.push(await step(db, steps[version], 'up', version + 1))
-  for (let version = from; version > to; version--) ran.push(await step(db, steps[version - 1], 'down', version - 1))
+  for (let version = from; version < to; version++)
+    ran.push(await step(db, steps[version], 'up', version + 1))
+  for (let version = from; version > to; version--)
+    ran.push(await step(db, steps[version - 1], 'down', version - 1))
   return { from, to, ran }
 }
 
@@ -51,7 +56,12 @@ export async function schemaVersion(db: Db): Promise<number> {
   return rows[0]?.user_version ?? 0
 }
 
-async function step(db: Db, migration: Migration | undefined, way: 'up' | 'down', version: number): Promise<string> {
+async function step(
+  db: Db,
+  migration: Migration | undefined,
+  way: 'up' | 'down',
+  version: number,
+): Promise<string> {
   if (!migration) throw new RangeError(`there is no migration to version ${version}`)
   await transaction(db, async (tx) => {
     // Another process may have started at the same moment and taken this step first.

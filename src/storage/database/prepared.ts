@@ -4,12 +4,13 @@ import type { Reader } from './reader.ts'
 import type { Database } from './sqlite.ts'
 
 /**
- * A read that is built and compiled once, for paths where building it would cost more than running it.
+ * A read that is built and compiled once, for paths where building it would cost more than running
+ * it.
  *
  * Outside of transactions it runs on the reading connection, past Kysely's queue.
  *
- * @param build builds the query from its arguments, which it must use as parameters only: at that time they are
- *   placeholders, not values.
+ * @param build builds the query from its arguments, which it must use as parameters only: at that
+ *   time they are placeholders, not values.
  * @returns a function that runs the query with values in place of the placeholders.
  */
 export function prepareQuery<Args extends readonly unknown[], Row>(
@@ -41,7 +42,9 @@ function prepare<Args extends readonly unknown[], Row, Result>(
   return async (db, ...args) => {
     compiled ??= compile(build, db, args.length)
     const { query, slots } = compiled
-    const parameters = slots ? slots.map((slot, i) => (slot < 0 ? query.parameters[i] : args[slot])) : args
+    const parameters = slots
+      ? slots.map((slot, i) => (slot < 0 ? query.parameters[i] : args[slot]))
+      : args
     const reader = readerOf(db)
     if (!reader) return pick((await db.executeQuery<Row>({ ...query, parameters })).rows)
     const { snapshot } = reader
@@ -56,7 +59,10 @@ function prepare<Args extends readonly unknown[], Row, Result>(
 
 interface Compiled<Row> {
   readonly query: CompiledQuery<Row>
-  /** For each parameter the argument that it is, negative for a fixed value; undefined if they are the arguments. */
+  /**
+   * For each parameter the argument that it is, negative for a fixed value; undefined if they are
+   * the arguments.
+   */
   readonly slots: readonly number[] | undefined
 }
 
@@ -66,7 +72,8 @@ function compile<Args extends readonly unknown[], Row>(
   count: number,
 ): Compiled<Row> {
   const placeholders = Array.from({ length: count }, (_, i) => Symbol(`argument ${i}`))
-  // Kysely passes parameters through untouched, so a symbol stands for any type until the query runs.
+  // Kysely passes parameters through untouched, so a symbol stands for any type until the query
+  // runs.
   const query = build(db, ...(placeholders as unknown as Args)).compile()
   const slots = query.parameters.map((parameter) => placeholders.indexOf(parameter as symbol))
   const areArguments = slots.length === count && slots.every((slot, i) => slot === i)
@@ -86,7 +93,10 @@ function readFirst<Row>(connection: Database, sql: string): Read<Row | undefined
   }
 }
 
-/** Rows are read as arrays and named here: the database would name each column of each row anew, for twice the time. */
+/**
+ * Rows are read as arrays and named here: the database would name each column of each row anew, for
+ * twice the time.
+ */
 function prepareRaw<Row>(connection: Database, sql: string) {
   const statement = connection.prepare<unknown[], unknown[]>(sql).raw()
   const names = statement.columns().map(({ name }) => name)

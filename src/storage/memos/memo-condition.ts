@@ -28,8 +28,8 @@ export type MemoVisibility = 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
 export type MemoFlag = 'pinned' | 'has_link' | 'has_code' | 'has_task_list' | 'has_incomplete_tasks'
 
 /**
- * Most tags that are looked for one by one. Of more, the tags of a memo, which has five hundred at most, are looked up in
- * the set.
+ * Most tags that are looked for one by one. Of more, the tags of a memo, which has five hundred at
+ * most, are looked up in the set.
  */
 export const MAX_SOUGHT_TAGS = 8
 
@@ -74,7 +74,10 @@ function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expres
   }
 }
 
-/** A unary plus hides a column from the indexes (https://sqlite.org/optoverview.html, "The WHERE clause"). */
+/**
+ * A unary plus hides a column from the indexes (https://sqlite.org/optoverview.html, "The WHERE
+ * clause").
+ */
 function tagSql(count: number): Expression<string> {
   return count <= MAX_SOUGHT_TAGS ? sql.ref('memo_tags.tag') : sql`+${sql.ref('memo_tags.tag')}`
 }

@@ -41,11 +41,15 @@ export interface MemoPage {
 /**
  * Memos from stretches that have none in common, in one order.
  *
- * One statement, so that a memo that moves from one stretch to another meanwhile is in exactly one of them. SQLite reads
- * each in the order of an index, merges them, and stops at the limit; for an order without an index it sorts them first,
- * holding no more than the limit says.
+ * One statement, so that a memo that moves from one stretch to another meanwhile is in exactly one
+ * of them. SQLite reads each in the order of an index, merges them, and stops at the limit; for an
+ * order without an index it sorts them first, holding no more than the limit says.
  */
-export async function listMemos(db: Db, stretches: readonly MemoStretch[], page: MemoPage): Promise<RootedMemo[]> {
+export async function listMemos(
+  db: Db,
+  stretches: readonly MemoStretch[],
+  page: MemoPage,
+): Promise<RootedMemo[]> {
   return readPage(
     stretches.map((stretch) => selectStretch(db, stretch, page).selectAll().select(OWN_ROOT)),
     page,
@@ -59,7 +63,11 @@ export interface PlacedMemo {
 }
 
 /** As `listMemos`, without reading the memos themselves. */
-export async function listMemoPlaces(db: Db, stretches: readonly MemoStretch[], page: MemoPage): Promise<PlacedMemo[]> {
+export async function listMemoPlaces(
+  db: Db,
+  stretches: readonly MemoStretch[],
+  page: MemoPage,
+): Promise<PlacedMemo[]> {
   const columns = page.order.map(({ column }) => column)
   const found = await readPage(
     stretches.map((stretch) => selectStretch(db, stretch, page).select(columns)),
@@ -69,8 +77,8 @@ export async function listMemoPlaces(db: Db, stretches: readonly MemoStretch[], 
 }
 
 /**
- * As `listMemoPlaces`, saying of each memo whether it meets a condition: what it costs is bounded by the limit of the
- * page, however few of the memos do.
+ * As `listMemoPlaces`, saying of each memo whether it meets a condition: what it costs is bounded
+ * by the limit of the page, however few of the memos do.
  */
 export async function scanMemos(
   db: Db,
@@ -105,9 +113,16 @@ export async function findMeeting(
   return new Set(found.map(({ id }) => id))
 }
 
-const INDEXED_ORDERS: ReadonlySet<string> = new Set(['create_time,id', 'update_time,id', 'pinned,create_time,id'])
+const INDEXED_ORDERS: ReadonlySet<string> = new Set([
+  'create_time,id',
+  'update_time,id',
+  'pinned,create_time,id',
+])
 
-/** Whether SQLite reads memos in this order from an index, so that it need not look at those behind the page. */
+/**
+ * Whether SQLite reads memos in this order from an index, so that it need not look at those behind
+ * the page.
+ */
 export function hasIndex(order: readonly MemoOrder[]): boolean {
   return isOneWay(order) && INDEXED_ORDERS.has(order.map(({ column }) => column).join())
 }
@@ -116,13 +131,22 @@ function isOneWay(order: readonly MemoOrder[]): boolean {
   return new Set(order.map(({ direction }) => direction)).size === 1
 }
 
-function placeOf(row: Pick<Memo, MemoOrder['column']>, columns: readonly MemoOrder['column'][]): MemoPosition {
+function placeOf(
+  row: Pick<Memo, MemoOrder['column']>,
+  columns: readonly MemoOrder['column'][],
+): MemoPosition {
   return columns.map((column) => row[column])
 }
 
 /** Comments made directly on a memo, without archived ones. */
-export function listComments(db: Db, memoId: number, { order, after, limit }: MemoPage): Promise<RootedMemo[]> {
-  let query = selectRootedMemos(db).where('memos.parent_id', '=', memoId).where('memos.state', '=', 'NORMAL')
+export function listComments(
+  db: Db,
+  memoId: number,
+  { order, after, limit }: MemoPage,
+): Promise<RootedMemo[]> {
+  let query = selectRootedMemos(db)
+    .where('memos.parent_id', '=', memoId)
+    .where('memos.state', '=', 'NORMAL')
   if (after) query = query.where(isBehind(order, after))
   for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
   return query.limit(limit).execute()
@@ -135,15 +159,22 @@ async function readPage<Row>(
   stretches: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
   { order, after, limit }: MemoPage,
 ): Promise<Row[]> {
-  const [first, ...others] = stretches.map((stretch) => (after ? stretch.where(isBehind(order, after)) : stretch))
+  const [first, ...others] = stretches.map((stretch) =>
+    after ? stretch.where(isBehind(order, after)) : stretch,
+  )
   if (!first) return []
   let merged = others.reduce((query, other) => query.unionAll(other), first)
   for (const { column, direction } of order) merged = merged.orderBy(sql.ref(column), direction)
   return merged.limit(limit).execute()
 }
 
-function selectStretch(db: Db, { state, visibility, creatorId, range }: MemoStretch, { order, after }: MemoPage) {
-  // Where a page begins behind a memo, that memo is in the range. Of two bounds SQLite might begin at the farther one.
+function selectStretch(
+  db: Db,
+  { state, visibility, creatorId, range }: MemoStretch,
+  { order, after }: MemoPage,
+) {
+  // Where a page begins behind a memo, that memo is in the range. Of two bounds SQLite might begin
+  // at the farther one.
   const isDown = order[0]?.direction === 'desc'
   const min = after && !isDown ? undefined : range?.min
   const max = after && isDown ? undefined : range?.max

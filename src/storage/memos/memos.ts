@@ -64,7 +64,10 @@ export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<
 }
 
 /** The memos and comments with these ids, by id. */
-export async function findMemosByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, RootedMemo>> {
+export async function findMemosByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, RootedMemo>> {
   if (ids.length === 0) return new Map()
   const found = await selectRootedMemos(db).where('memos.id', 'in', ids).execute()
   return new Map(found.map((memo) => [memo.id, memo]))
@@ -82,7 +85,10 @@ export function selectRootedMemos(db: Db) {
 }
 
 /** What comments show of the memos with these ids, by id. */
-export async function findCommentedMemos(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, CommentedMemo>> {
+export async function findCommentedMemos(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, CommentedMemo>> {
   if (ids.length === 0) return new Map()
   const found = await db
     .selectFrom('memos')
@@ -93,7 +99,10 @@ export async function findCommentedMemos(db: Db, ids: readonly number[]): Promis
 }
 
 /** The tags of the memos with these ids, by id, in the order in which the content has them. */
-export async function findTags(db: Db, memoIds: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+export async function findTags(
+  db: Db,
+  memoIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
   const tags = new Map<number, string[]>()
   if (memoIds.length === 0) return tags
   const found = await db
@@ -141,7 +150,11 @@ async function insertTags(tx: Tx, memo_id: number, tags: readonly string[]): Pro
 }
 
 /** Gives all comments below a memo, whatever they comment on, its visibility. */
-export async function setVisibilityOfComments(tx: Tx, rootId: number, visibility: MemoVisibility): Promise<void> {
+export async function setVisibilityOfComments(
+  tx: Tx,
+  rootId: number,
+  visibility: MemoVisibility,
+): Promise<void> {
   await tx.updateTable('memos').set({ visibility }).where('root_id', '=', rootId).execute()
 }
 
@@ -150,7 +163,10 @@ export function deleteMemo(tx: Tx, id: number): Promise<void> {
   return deleteTrees(tx, 'id', id)
 }
 
-/** Deletes all that an account has written, with the trees of comments below it, whoever wrote those. */
+/**
+ * Deletes all that an account has written, with the trees of comments below it, whoever wrote
+ * those.
+ */
 export function deleteMemosOf(tx: Tx, userId: number): Promise<void> {
   return deleteTrees(tx, 'creator_id', userId)
 }
@@ -163,7 +179,12 @@ async function deleteTrees(tx: Tx, column: 'id' | 'creator_id', value: number): 
         .select('memos.id')
         .where(column, '=', value)
         // Without duplicates: whoever comments on their own comments is at the top of many trees.
-        .union(db.selectFrom('memos').innerJoin('doomed', 'doomed.id', 'memos.parent_id').select('memos.id')),
+        .union(
+          db
+            .selectFrom('memos')
+            .innerJoin('doomed', 'doomed.id', 'memos.parent_id')
+            .select('memos.id'),
+        ),
     )
     .deleteFrom('memos')
     .where('id', 'in', (db) => db.selectFrom('doomed').select('doomed.id'))

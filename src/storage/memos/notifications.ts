@@ -48,7 +48,15 @@ export interface NotificationPosition {
 /** What a notification shows of a memo, and what decides whether its receiver may see that. */
 export type MemoSummary = Pick<
   RootedMemo,
-  'id' | 'uid' | 'parent_id' | 'snippet' | 'creator_id' | 'state' | 'visibility' | 'root_creator_id' | 'root_state'
+  | 'id'
+  | 'uid'
+  | 'parent_id'
+  | 'snippet'
+  | 'creator_id'
+  | 'state'
+  | 'visibility'
+  | 'root_creator_id'
+  | 'root_state'
 >
 
 /** @returns the notifications as stored, in no particular order. */
@@ -61,9 +69,9 @@ export async function insertNotifications(
 }
 
 /**
- * Notifications of a receiver behind a position, newest first, then by descending id, each with whether it meets all
- * terms. What this costs is bounded by the limit, however few of them do. One status that is asked for is looked up,
- * and notifications of others are left out.
+ * Notifications of a receiver behind a position, newest first, then by descending id, each with
+ * whether it meets all terms. What this costs is bounded by the limit, however few of them do. One
+ * status that is asked for is looked up, and notifications of others are left out.
  */
 export async function scanNotifications(
   db: Db,
@@ -85,11 +93,19 @@ export async function scanNotifications(
       eb(refTuple('create_time', 'id'), '<', tuple(after.createTime, after.id)),
     )
   }
-  const found = await query.orderBy('create_time', 'desc').orderBy('id', 'desc').limit(limit).execute()
+  const found = await query
+    .orderBy('create_time', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
   return found.map((row) => ({ ...row, meets: row.meets === 1 }))
 }
 
-export function findNotification(db: Db, receiverId: number, id: number): Promise<Notification | undefined> {
+export function findNotification(
+  db: Db,
+  receiverId: number,
+  id: number,
+): Promise<Notification | undefined> {
   return db
     .selectFrom('notifications')
     .selectAll()
@@ -99,7 +115,11 @@ export function findNotification(db: Db, receiverId: number, id: number): Promis
 }
 
 /** Those of some notifications that a receiver has, in no particular order. */
-export async function findNotifications(db: Db, receiverId: number, ids: readonly number[]): Promise<Notification[]> {
+export async function findNotifications(
+  db: Db,
+  receiverId: number,
+  ids: readonly number[],
+): Promise<Notification[]> {
   if (ids.length === 0) return []
   return db
     .selectFrom('notifications')
@@ -109,7 +129,11 @@ export async function findNotifications(db: Db, receiverId: number, ids: readonl
     .execute()
 }
 
-export async function setNotificationStatus(tx: Tx, id: number, status: NotificationStatus): Promise<void> {
+export async function setNotificationStatus(
+  tx: Tx,
+  id: number,
+  status: NotificationStatus,
+): Promise<void> {
   await tx.updateTable('notifications').set({ status }).where('id', '=', id).execute()
 }
 
@@ -124,7 +148,10 @@ export async function deleteNotification(tx: Tx, receiverId: number, id: number)
 }
 
 /** The memos with these ids, by id. */
-export async function findMemoSummaries(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, MemoSummary>> {
+export async function findMemoSummaries(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, MemoSummary>> {
   if (ids.length === 0) return new Map()
   const found = await selectRootedMemos(db)
     // Without the content, which is long.
@@ -137,7 +164,10 @@ export async function findMemoSummaries(db: Db, ids: readonly number[]): Promise
   return new Map(found.map((memo) => [memo.id, memo]))
 }
 
-function termSql(eb: ExpressionBuilder<Schema, 'notifications'>, term: NotificationTerm): Expression<SqlBool> {
+function termSql(
+  eb: ExpressionBuilder<Schema, 'notifications'>,
+  term: NotificationTerm,
+): Expression<SqlBool> {
   switch (term.kind) {
     // Alternatives rather than a list: SQL has no empty lists.
     case 'status':

@@ -2,7 +2,10 @@ import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 import { prepareQuery } from '../database/prepared.ts'
 
-/** What happened to the memos and notifications of an account, for those who watch. Rows come and go oldest first. */
+/**
+ * What happened to the memos and notifications of an account, for those who watch. Rows come and go
+ * oldest first.
+ */
 export interface UserEventsTable {
   /** Ascends in the order of commits: SQLite has one writer. Never given twice. */
   id: Generated<number>
@@ -47,12 +50,18 @@ export async function insertUserEvent(
   tx: Tx,
   event: Insertable<UserEventsTable>,
 ): Promise<{ id: number; count: number }> {
-  const { id } = await tx.insertInto('user_events').values(event).returning('id').executeTakeFirstOrThrow()
+  const { id } = await tx
+    .insertInto('user_events')
+    .values(event)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   const { count } = await tx
     .insertInto('user_event_logs')
     .values({ user_id: event.user_id, newest: id, floor: 0, count: 1 })
     .onConflict((conflict) =>
-      conflict.column('user_id').doUpdateSet((eb) => ({ newest: id, count: eb('user_event_logs.count', '+', 1) })),
+      conflict
+        .column('user_id')
+        .doUpdateSet((eb) => ({ newest: id, count: eb('user_event_logs.count', '+', 1) })),
     )
     .returning('count')
     .executeTakeFirstOrThrow()
@@ -61,7 +70,11 @@ export async function insertUserEvent(
 
 /** The log of an account; that of one without events is empty. */
 export async function findUserEventLog(db: Db, userId: number): Promise<UserEventLog> {
-  const log = await db.selectFrom('user_event_logs').selectAll().where('user_id', '=', userId).executeTakeFirst()
+  const log = await db
+    .selectFrom('user_event_logs')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
   return log ?? { user_id: userId, newest: 0, floor: 0, count: 0 }
 }
 
@@ -90,7 +103,9 @@ export async function listUserEvents(
     .limit(limit)
     .execute()
   const events = rows.flatMap(({ id, type, resource, time }) =>
-    id === null || type === null || resource === null || time === null ? [] : [{ id, type, resource, time }],
+    id === null || type === null || resource === null || time === null
+      ? []
+      : [{ id, type, resource, time }],
   )
   return { log: rows[0] ?? { newest: 0, floor: 0 }, events }
 }
@@ -104,18 +119,30 @@ const accountsWithEvents = prepareQuery((db, after: number) =>
 )
 
 /** The accounts that have events with ids above `after`, each with the id of its latest one. */
-export function findAccountsWithEvents(db: Db, after: number): Promise<{ user_id: number; newest: number }[]> {
+export function findAccountsWithEvents(
+  db: Db,
+  after: number,
+): Promise<{ user_id: number; newest: number }[]> {
   return accountsWithEvents(db, after)
 }
 
 /** Id of the latest event that is stored, of whichever account; 0 when there is none. */
 export async function findNewestEventId(db: Db): Promise<number> {
-  const row = await db.selectFrom('user_events').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+  const row = await db
+    .selectFrom('user_events')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
   return row?.id ?? 0
 }
 
 /** The oldest events that are stored, of all accounts or of one, in order. */
-export function listOldestEvents(tx: Tx, userId: number | undefined, limit: number): Promise<UserEvent[]> {
+export function listOldestEvents(
+  tx: Tx,
+  userId: number | undefined,
+  limit: number,
+): Promise<UserEvent[]> {
   return tx
     .selectFrom('user_events')
     .selectAll()
@@ -126,13 +153,20 @@ export function listOldestEvents(tx: Tx, userId: number | undefined, limit: numb
 }
 
 /** Forgets events, which must be the oldest ones of their accounts, in order. */
-export async function deleteUserEvents(tx: Tx, events: readonly Pick<UserEvent, 'id' | 'user_id'>[]): Promise<void> {
+export async function deleteUserEvents(
+  tx: Tx,
+  events: readonly Pick<UserEvent, 'id' | 'user_id'>[],
+): Promise<void> {
   const forgotten = new Map<number, { floor: number; count: number }>()
   for (const { id, user_id } of events) {
     forgotten.set(user_id, { floor: id, count: (forgotten.get(user_id)?.count ?? 0) + 1 })
   }
   for (const [userId, { floor, count }] of forgotten) {
-    await tx.deleteFrom('user_events').where('user_id', '=', userId).where('id', '<=', floor).execute()
+    await tx
+      .deleteFrom('user_events')
+      .where('user_id', '=', userId)
+      .where('id', '<=', floor)
+      .execute()
     await tx
       .updateTable('user_event_logs')
       .set((eb) => ({ floor, count: eb('count', '-', count) }))

@@ -5,7 +5,10 @@ import { prepareQuery } from '../database/prepared.ts'
 import type { MemoVisibility } from './memo-condition.ts'
 import type { Memo } from './memos.ts'
 
-/** How many memos an account has of one visibility, kept by triggers. Comments and archived memos do not count. */
+/**
+ * How many memos an account has of one visibility, kept by triggers. Comments and archived memos do
+ * not count.
+ */
 export interface MemoCountsTable {
   user_id: number
   visibility: MemoVisibility
@@ -25,20 +28,21 @@ export interface MemoTagCountsTable {
 }
 
 /**
- * Most times and most pinned memos that are read for one account: what a calendar of years shows, and no more for who
- * has a hundred thousand memos than for who has a thousand.
+ * Most times and most pinned memos that are read for one account: what a calendar of years shows,
+ * and no more for who has a hundred thousand memos than for who has a thousand.
  */
 export const MAX_LISTED_MEMOS = 1000
 
 /**
- * Most tags that are read for one account and visibility, the first ones by their text. Nobody has so many by writing;
- * who makes them up must not make an answer of millions.
+ * Most tags that are read for one account and visibility, the first ones by their text. Nobody has
+ * so many by writing; who makes them up must not make an answer of millions.
  */
 export const MAX_LISTED_TAGS = 10_000
 
 /**
- * Most times, most pinned memos and most tags that are read for all accounts together, of one visibility. With more, an
- * answer to anybody who asks would take seconds of the only thread, and a gigabyte.
+ * Most times, most pinned memos and most tags that are read for all accounts together, of one
+ * visibility. With more, an answer to anybody who asks would take seconds of the only thread, and a
+ * gigabyte.
  */
 export const MAX_LISTED_OF_ALL = 50_000
 
@@ -72,7 +76,11 @@ const COUNTS = [
 ] as const
 
 const countsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
-  db.selectFrom('memo_counts').select(COUNTS).where('user_id', '=', userId).where('visibility', '=', visibility),
+  db
+    .selectFrom('memo_counts')
+    .select(COUNTS)
+    .where('user_id', '=', userId)
+    .where('visibility', '=', visibility),
 )
 
 const tagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
@@ -131,8 +139,8 @@ function selectCounted(db: Db, userId: number, visibility: MemoVisibility) {
 }
 
 /**
- * The figures about the memos of one account, in the time that reading the answer takes: none of its queries goes
- * through more rows than it gives.
+ * The figures about the memos of one account, in the time that reading the answer takes: none of
+ * its queries goes through more rows than it gives.
  */
 export async function findMemoFigures(
   db: Db,
@@ -140,7 +148,8 @@ export async function findMemoFigures(
   visibilities: readonly MemoVisibility[],
   time: DisplayTime,
 ): Promise<MemoFigures> {
-  // Begun together, prepared queries all run before anything else does, and see the same state of the database.
+  // Begun together, prepared queries all run before anything else does, and see the same state of
+  // the database.
   const parts = await Promise.all(
     visibilities.map((visibility) =>
       Promise.all([
@@ -166,12 +175,15 @@ export type StatsOwner = Pick<User, 'id' | 'user_id' | 'username'>
 
 /** The same of many accounts: every row says whose it is. */
 export type AllMemoFigures = {
-  readonly [Part in keyof MemoFigures]: readonly (MemoFigures[Part][number] & { readonly user_id: number })[]
+  readonly [Part in keyof MemoFigures]: readonly (MemoFigures[Part][number] & {
+    readonly user_id: number
+  })[]
 } & { readonly owners: readonly StatsOwner[] }
 
 /**
- * The figures about the memos of all accounts that have some, and those accounts, in as many queries however many there
- * are. What is listed of each is its share of `MAX_LISTED_OF_ALL`, if that is less than what is listed of one.
+ * The figures about the memos of all accounts that have some, and those accounts, in as many
+ * queries however many there are. What is listed of each is its share of `MAX_LISTED_OF_ALL`, if
+ * that is less than what is listed of one.
  *
  * @param ownId the account whose memos of every visibility count; undefined for none.
  */
@@ -184,7 +196,10 @@ export async function findAllMemoFigures(
   const populations = db
     .selectFrom('memo_counts')
     .where((eb) =>
-      eb.or([eb('memo_counts.visibility', 'in', visibilities), eb('memo_counts.user_id', '=', ownId ?? 0)]),
+      eb.or([
+        eb('memo_counts.visibility', 'in', visibilities),
+        eb('memo_counts.user_id', '=', ownId ?? 0),
+      ]),
     )
   const owners = await db
     .selectFrom('users')
@@ -208,12 +223,16 @@ export async function findAllMemoFigures(
     .select('memo_counts.user_id')
     .execute()
   const times = await populations
-    .innerJoin('memos', (join) => join.on('memos.id', 'in', (eb) => newestMemos(eb, time, maxMemos)))
+    .innerJoin('memos', (join) =>
+      join.on('memos.id', 'in', (eb) => newestMemos(eb, time, maxMemos)),
+    )
     .select(['memo_counts.user_id', `memos.${time} as time`])
     .execute()
   const pinned = await populations
     .innerJoin('memos', (join) =>
-      join.on('memos.id', 'in', (eb) => newestMemos(eb, 'create_time', maxMemos).where('newest.pinned', '=', 1)),
+      join.on('memos.id', 'in', (eb) =>
+        newestMemos(eb, 'create_time', maxMemos).where('newest.pinned', '=', 1),
+      ),
     )
     .select(['memo_counts.user_id', 'memos.id', 'memos.uid', 'memos.create_time'])
     .execute()
@@ -221,7 +240,11 @@ export async function findAllMemoFigures(
 }
 
 /** The newest memos of a row of `memo_counts`, by id. */
-function newestMemos(eb: ExpressionBuilder<Schema, 'memo_counts'>, time: DisplayTime, limit: number) {
+function newestMemos(
+  eb: ExpressionBuilder<Schema, 'memo_counts'>,
+  time: DisplayTime,
+  limit: number,
+) {
   return eb
     .selectFrom('memos as newest')
     .select('newest.id')

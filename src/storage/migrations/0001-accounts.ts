@@ -5,7 +5,8 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('users')
-    // AUTOINCREMENT: the id is the subject of access tokens, so that of a deleted account must never come back.
+    // AUTOINCREMENT: the id is the subject of access tokens, so that of a deleted account must
+    // never come back.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('user_id', 'text')
     .addColumn('username', 'text', (c) => c.notNull())
@@ -25,11 +26,15 @@ export async function up(db: Tx): Promise<void> {
   // Pages are read newest first, with the id as tie-break, of active accounts or of all.
   await sql`create index users_by_time on users (create_time, id)`.execute(db)
   await sql`create index users_by_state_and_time on users (state, create_time, id)`.execute(db)
-  await sql`create index active_administrators on users (id) where role = 'ADMIN' and state = 'NORMAL'`.execute(db)
+  await sql`create index active_administrators on users (id) where role = 'ADMIN' and state = 'NORMAL'`.execute(
+    db,
+  )
 
   await db.schema
     .createTable('user_avatars')
-    .addColumn('user_id', 'integer', (c) => c.primaryKey().references('users.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) =>
+      c.primaryKey().references('users.id').onDelete('cascade'),
+    )
     .addColumn('content_type', 'text', (c) => c.notNull())
     .addColumn('data', 'blob', (c) => c.notNull())
     .execute()
@@ -50,7 +55,9 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('count', 'integer', (c) => c.notNull())
     .modifyEnd(sql`without rowid`)
     .execute()
-  await sql`insert into user_counts (state, count) values ('NORMAL', 0), ('ARCHIVED', 0)`.execute(db)
+  await sql`insert into user_counts (state, count) values ('NORMAL', 0), ('ARCHIVED', 0)`.execute(
+    db,
+  )
   await sql`create trigger user_counted after insert on users begin
     update user_counts set count = count + 1 where state = new.state; end`.execute(db)
   await sql`create trigger user_uncounted after delete on users begin
@@ -101,7 +108,9 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('last_used_at', 'integer')
     .execute()
   // Pages are read in the order of creation.
-  await sql`create index personal_access_tokens_of_user on personal_access_tokens (user_id, id)`.execute(db)
+  await sql`create index personal_access_tokens_of_user on personal_access_tokens (user_id, id)`.execute(
+    db,
+  )
 
   await db.schema
     .createTable('instance_keys')

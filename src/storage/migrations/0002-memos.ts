@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database/database.ts'
 
-/** What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or a table. */
+/**
+ * What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or a
+ * table.
+ */
 const counted = (row: string) => `${row}.parent_id is null and ${row}.state = 'NORMAL'`
 
 /** Memos, their tags, and the figures about them. */
@@ -10,12 +13,17 @@ export async function up(db: Tx): Promise<void> {
     .createTable('memos')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('uid', 'text', (c) => c.notNull().unique())
-    .addColumn('creator_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    // Trees of comments are deleted as a whole, by one statement: SQLite cascades through 1000 levels and no more.
+    .addColumn('creator_id', 'integer', (c) =>
+      c.notNull().references('users.id').onDelete('cascade'),
+    )
+    // Trees of comments are deleted as a whole, by one statement: SQLite cascades through 1000
+    // levels and no more.
     .addColumn('parent_id', 'integer', (c) => c.references('memos.id'))
     .addColumn('root_id', 'integer', (c) => c.references('memos.id'))
     .addColumn('state', 'text', (c) => c.notNull().check(sql`state in ('NORMAL', 'ARCHIVED')`))
-    .addColumn('visibility', 'text', (c) => c.notNull().check(sql`visibility in ('PRIVATE', 'PROTECTED', 'PUBLIC')`))
+    .addColumn('visibility', 'text', (c) =>
+      c.notNull().check(sql`visibility in ('PRIVATE', 'PROTECTED', 'PUBLIC')`),
+    )
     .addColumn('pinned', 'integer', (c) => c.notNull())
     .addColumn('has_link', 'integer', (c) => c.notNull())
     .addColumn('has_code', 'integer', (c) => c.notNull())
@@ -66,8 +74,8 @@ export async function up(db: Tx): Promise<void> {
 }
 
 /**
- * Lists are merged from stretches of one state and visibility, of everybody's memos or of one creator's, each in the
- * order of an index. What a creator has, by time, covers their statistics.
+ * Lists are merged from stretches of one state and visibility, of everybody's memos or of one
+ * creator's, each in the order of an index. What a creator has, by time, covers their statistics.
  */
 async function addListIndexes(db: Tx): Promise<void> {
   for (const index of [
@@ -98,7 +106,8 @@ async function addMemoCounting(db: Tx): Promise<void> {
         with_code = with_code - old.has_code, with_task_list = with_task_list - old.has_task_list,
         with_incomplete_tasks = with_incomplete_tasks - old.has_incomplete_tasks
       where user_id = old.creator_id and visibility = old.visibility;`
-  const change = 'update of state, visibility, has_link, has_code, has_task_list, has_incomplete_tasks'
+  const change =
+    'update of state, visibility, has_link, has_code, has_task_list, has_incomplete_tasks'
   for (const trigger of [
     `memo_counted after insert on memos when ${counted('new')} begin ${count} end`,
     `memo_uncounted after delete on memos when ${counted('old')} begin ${uncount} end`,
@@ -111,7 +120,9 @@ async function addMemoCounting(db: Tx): Promise<void> {
   }
 }
 
-/** Tags are counted under the visibility of their memo, so they are counted anew when that changes. */
+/**
+ * Tags are counted under the visibility of their memo, so they are counted anew when that changes.
+ */
 async function addTagCounting(db: Tx): Promise<void> {
   const count = (condition: string) => `insert into memo_tag_counts
       select memos.creator_id, memos.visibility, memo_tags.tag, 1
@@ -124,7 +135,8 @@ async function addTagCounting(db: Tx): Promise<void> {
   for (const trigger of [
     `memo_tag_counted after insert on memo_tags begin
       ${count('memo_tags.memo_id = new.memo_id and memo_tags.tag = new.tag')} end`,
-    // When the memo itself goes, it is gone by the time that its tags follow, and nothing is left to be done here.
+    // When the memo itself goes, it is gone by the time that its tags follow, and nothing is left
+    // to be done here.
     `memo_tag_uncounted after delete on memo_tags begin
       update memo_tag_counts set memos = memo_tag_counts.memos - 1 from memos
       where memos.id = old.memo_id and ${counted('memos')} and memo_tag_counts.user_id = memos.creator_id

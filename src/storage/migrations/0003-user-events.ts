@@ -4,7 +4,8 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('user_events')
-    // AUTOINCREMENT: the id is what cursors hold, so that of a forgotten event must never come back.
+    // AUTOINCREMENT: the id is what cursors hold, so that of a forgotten event must never come
+    // back.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('type', 'text', (c) => c.notNull())
@@ -12,12 +13,18 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('time', 'integer', (c) => c.notNull())
     .execute()
   // A watcher reads the events of one account behind a cursor, in order.
-  await db.schema.createIndex('user_events_of_user').on('user_events').columns(['user_id', 'id']).execute()
+  await db.schema
+    .createIndex('user_events_of_user')
+    .on('user_events')
+    .columns(['user_id', 'id'])
+    .execute()
 
   // Apart from the events: where forgetting ended has to be known when nothing is left.
   await db.schema
     .createTable('user_event_logs')
-    .addColumn('user_id', 'integer', (c) => c.primaryKey().references('users.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) =>
+      c.primaryKey().references('users.id').onDelete('cascade'),
+    )
     .addColumn('newest', 'integer', (c) => c.notNull())
     .addColumn('floor', 'integer', (c) => c.notNull())
     .addColumn('count', 'integer', (c) => c.notNull())

@@ -5,17 +5,26 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('notifications')
-    // AUTOINCREMENT: clients keep the number, so that of a deleted notification must never come back.
+    // AUTOINCREMENT: clients keep the number, so that of a deleted notification must never come
+    // back.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('receiver_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .addColumn('sender_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .addColumn('type', 'text', (c) => c.notNull().check(sql`type in ('MEMO_COMMENT', 'MEMO_MENTION')`))
+    .addColumn('receiver_id', 'integer', (c) =>
+      c.notNull().references('users.id').onDelete('cascade'),
+    )
+    .addColumn('sender_id', 'integer', (c) =>
+      c.notNull().references('users.id').onDelete('cascade'),
+    )
+    .addColumn('type', 'text', (c) =>
+      c.notNull().check(sql`type in ('MEMO_COMMENT', 'MEMO_MENTION')`),
+    )
     .addColumn('status', 'text', (c) => c.notNull().check(sql`status in ('UNREAD', 'ARCHIVED')`))
     .addColumn('memo_id', 'integer', (c) => c.references('memos.id').onDelete('set null'))
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .execute()
   // Pages are read newest first, with the id as tie-break, all of them or those of one status.
-  await sql`create index notifications_by_time on notifications (receiver_id, create_time, id)`.execute(db)
+  await sql`create index notifications_by_time on notifications (receiver_id, create_time, id)`.execute(
+    db,
+  )
   await sql`create index notifications_by_status_and_time
     on notifications (receiver_id, status, create_time, id)`.execute(db)
   await sql`create index notifications_of_sender on notifications (sender_id)`.execute(db)

@@ -13,7 +13,9 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('signing_secret', 'blob', (c) => c.notNull())
     .addColumn('previous_signing_secret', 'blob')
     .addColumn('previous_secret_expire_time', 'integer')
-    .addColumn('disabled', 'integer', (c) => c.notNull().defaultTo(0).check(sql`disabled in (0, 1)`))
+    .addColumn('disabled', 'integer', (c) =>
+      c.notNull().defaultTo(0).check(sql`disabled in (0, 1)`),
+    )
     .addColumn('next_attempt_time', 'integer')
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
@@ -35,19 +37,29 @@ export async function up(db: Tx): Promise<void> {
     .createTable('webhook_deliveries')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('uid', 'text', (c) => c.notNull().unique())
-    .addColumn('webhook_id', 'integer', (c) => c.notNull().references('user_webhooks.id').onDelete('cascade'))
+    .addColumn('webhook_id', 'integer', (c) =>
+      c.notNull().references('user_webhooks.id').onDelete('cascade'),
+    )
     .addColumn('message_id', 'integer', (c) => c.notNull().references('webhook_messages.id'))
-    .addColumn('state', 'text', (c) => c.notNull().check(sql`state in ('PENDING', 'DELIVERED', 'FAILED')`))
+    .addColumn('state', 'text', (c) =>
+      c.notNull().check(sql`state in ('PENDING', 'DELIVERED', 'FAILED')`),
+    )
     .addColumn('attempt_count', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('failures', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('response_status', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('error', 'text', (c) => c.notNull().defaultTo(''))
     .addColumn('last_attempt_time', 'integer')
     .addColumn('next_attempt_time', 'integer')
-    .addCheckConstraint('pending_is_due', sql`(state = 'PENDING') = (next_attempt_time is not null)`)
+    .addCheckConstraint(
+      'pending_is_due',
+      sql`(state = 'PENDING') = (next_attempt_time is not null)`,
+    )
     .execute()
-  // Pages of a webhook are read newest first, its finished deliveries counted, its waiting ones taken as they fall due.
-  await sql`create index webhook_deliveries_of_webhook on webhook_deliveries (webhook_id, id)`.execute(db)
+  // Pages of a webhook are read newest first, its finished deliveries counted, its waiting ones
+  // taken as they fall due.
+  await sql`create index webhook_deliveries_of_webhook on webhook_deliveries (webhook_id, id)`.execute(
+    db,
+  )
   await sql`
     create index webhook_deliveries_finished on webhook_deliveries (webhook_id, id) where next_attempt_time is null
   `.execute(db)
@@ -55,7 +67,9 @@ export async function up(db: Tx): Promise<void> {
     create index webhook_deliveries_waiting on webhook_deliveries (webhook_id, next_attempt_time)
     where next_attempt_time is not null
   `.execute(db)
-  await sql`create index webhook_deliveries_of_message on webhook_deliveries (message_id)`.execute(db)
+  await sql`create index webhook_deliveries_of_message on webhook_deliveries (message_id)`.execute(
+    db,
+  )
   // One message may go to many webhooks. It goes with the last delivery, however that was deleted.
   await sql`
     create trigger webhook_messages_unused after delete on webhook_deliveries

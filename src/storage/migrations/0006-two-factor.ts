@@ -5,7 +5,9 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('two_factors')
-    .addColumn('user_id', 'integer', (c) => c.primaryKey().references('users.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) =>
+      c.primaryKey().references('users.id').onDelete('cascade'),
+    )
     .addColumn('secret', 'blob', (c) => c.notNull())
     .addColumn('last_used_step', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('create_time', 'integer', (c) => c.notNull())
@@ -15,7 +17,9 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('recovery_codes')
-    .addColumn('user_id', 'integer', (c) => c.notNull().references('two_factors.user_id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) =>
+      c.notNull().references('two_factors.user_id').onDelete('cascade'),
+    )
     .addColumn('lookup', 'text', (c) => c.notNull())
     .addColumn('code_hash', 'text', (c) => c.notNull())
     .addPrimaryKeyConstraint('recovery_codes_key', ['user_id', 'lookup'])

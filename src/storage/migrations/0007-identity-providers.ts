@@ -24,14 +24,18 @@ export async function up(db: Tx): Promise<void> {
     .createTable('linked_identities')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .addColumn('provider_id', 'integer', (c) => c.notNull().references('identity_providers.id').onDelete('cascade'))
+    .addColumn('provider_id', 'integer', (c) =>
+      c.notNull().references('identity_providers.id').onDelete('cascade'),
+    )
     .addColumn('extern_uid', 'text', (c) => c.notNull())
-    // One identity at each provider for an account, one account for an identity. Each is also an index that finds them.
+    // One identity at each provider for an account, one account for an identity. Each is also an
+    // index that finds them.
     .addUniqueConstraint('one_identity_at_provider', ['user_id', 'provider_id'])
     .addUniqueConstraint('one_account_of_identity', ['provider_id', 'extern_uid'])
     .execute()
 }
 
 export async function down(db: Tx): Promise<void> {
-  for (const table of ['linked_identities', 'identity_providers']) await db.schema.dropTable(table).execute()
+  for (const table of ['linked_identities', 'identity_providers'])
+    await db.schema.dropTable(table).execute()
 }

@@ -10,7 +10,9 @@ export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('password_resets')
     // One row for an account is one live token.
-    .addColumn('user_id', 'integer', (c) => c.primaryKey().references('users.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) =>
+      c.primaryKey().references('users.id').onDelete('cascade'),
+    )
     .addColumn('token_hash', 'text', (c) => c.unique())
     .addColumn('expire_time', 'integer', (c) => c.notNull())
     .addColumn('mail_time', 'integer')

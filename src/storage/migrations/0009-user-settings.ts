@@ -5,7 +5,9 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('user_settings')
-    .addColumn('user_id', 'integer', (c) => c.primaryKey().references('users.id').onDelete('cascade'))
+    .addColumn('user_id', 'integer', (c) =>
+      c.primaryKey().references('users.id').onDelete('cascade'),
+    )
     .addColumn('locale', 'text', (c) => c.notNull())
     .addColumn('memo_visibility', 'text', (c) =>
       c.notNull().check(sql`memo_visibility in ('PRIVATE', 'PROTECTED', 'PUBLIC')`),

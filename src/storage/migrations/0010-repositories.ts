@@ -1,14 +1,19 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database/database.ts'
 
-/** One space of numbers and names for whatever owns repositories; repositories, the names that they had, and their branches. */
+/**
+ * One space of numbers and names for whatever owns repositories; repositories, the names that they
+ * had, and their branches.
+ */
 export async function up(db: Tx): Promise<void> {
   await createAccounts(db)
   await db.schema
     .createTable('repositories')
     // With autoincrement no id comes back: it names a folder, which may outlive the row by a crash.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('owner_id', 'integer', (c) => c.notNull().references('accounts.id').onDelete('cascade'))
+    .addColumn('owner_id', 'integer', (c) =>
+      c.notNull().references('accounts.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('name_key', 'text', (c) => c.notNull())
     .addColumn('private', 'integer', (c) => c.notNull())
@@ -30,9 +35,13 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('repository_redirects')
-    .addColumn('owner_id', 'integer', (c) => c.notNull().references('accounts.id').onDelete('cascade'))
+    .addColumn('owner_id', 'integer', (c) =>
+      c.notNull().references('accounts.id').onDelete('cascade'),
+    )
     .addColumn('name_key', 'text', (c) => c.notNull())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addPrimaryKeyConstraint('repository_redirects_key', ['owner_id', 'name_key'])
     .modifyEnd(sql`without rowid`)
     .execute()
@@ -45,7 +54,9 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('branches')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('commit_id', 'text', (c) => c.notNull())
     .addColumn('commit_time', 'integer', (c) => c.notNull())
@@ -56,7 +67,9 @@ export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('pending_ref_updates')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .execute()
   await db.schema
     .createIndex('pending_ref_updates_repository')
@@ -72,7 +85,10 @@ export async function down(db: Tx): Promise<void> {
   await dropAccounts(db)
 }
 
-/** `users` stays as it is, because a table that others refer to cannot be built anew: triggers stand in for its foreign key. */
+/**
+ * `users` stays as it is, because a table that others refer to cannot be built anew: triggers stand
+ * in for its foreign key.
+ */
 async function createAccounts(db: Tx): Promise<void> {
   await db.schema
     .createTable('accounts')

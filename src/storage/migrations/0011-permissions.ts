@@ -13,7 +13,9 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('restricted', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
   // Lists of repositories leave those of hidden owners out.
-  await sql`create index users_hidden on users (id, visibility) where visibility <> 'public'`.execute(db)
+  await sql`create index users_hidden on users (id, visibility) where visibility <> 'public'`.execute(
+    db,
+  )
   // A search reads names in their order, and nothing else of those that it does not find.
   await sql`create index users_by_username on users (state, lower(username), username, display_name, visibility)`.execute(
     db,
@@ -21,32 +23,52 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('collaborators')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('level', 'text', (c) => c.notNull().check(sql`level in ('read', 'write', 'admin')`))
     .addPrimaryKeyConstraint('collaborators_key', ['repository_id', 'user_id'])
     .modifyEnd(sql`without rowid`)
     .execute()
-  await db.schema.createIndex('collaborators_user').on('collaborators').columns(['user_id', 'repository_id']).execute()
+  await db.schema
+    .createIndex('collaborators_user')
+    .on('collaborators')
+    .columns(['user_id', 'repository_id'])
+    .execute()
 
   await db.schema
     .createTable('user_blocks')
-    .addColumn('blocker_id', 'integer', (c) => c.notNull().references('accounts.id').onDelete('cascade'))
-    .addColumn('blocked_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('blocker_id', 'integer', (c) =>
+      c.notNull().references('accounts.id').onDelete('cascade'),
+    )
+    .addColumn('blocked_id', 'integer', (c) =>
+      c.notNull().references('users.id').onDelete('cascade'),
+    )
     .addColumn('note', 'text', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('user_blocks_key', ['blocker_id', 'blocked_id'])
     .modifyEnd(sql`without rowid`)
     .execute()
-  await db.schema.createIndex('user_blocks_blocked').on('user_blocks').column('blocked_id').execute()
+  await db.schema
+    .createIndex('user_blocks_blocked')
+    .on('user_blocks')
+    .column('blocked_id')
+    .execute()
 
   await db.schema
     .createTable('account_redirects')
     .addColumn('name_key', 'text', (c) => c.primaryKey())
-    .addColumn('account_id', 'integer', (c) => c.notNull().references('accounts.id').onDelete('cascade'))
+    .addColumn('account_id', 'integer', (c) =>
+      c.notNull().references('accounts.id').onDelete('cascade'),
+    )
     .modifyEnd(sql`without rowid`)
     .execute()
-  await db.schema.createIndex('account_redirects_account').on('account_redirects').column('account_id').execute()
+  await db.schema
+    .createIndex('account_redirects_account')
+    .on('account_redirects')
+    .column('account_id')
+    .execute()
 }
 
 export async function down(db: Tx): Promise<void> {

@@ -14,12 +14,18 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('description', 'text', (c) => c.notNull())
     .addColumn('website', 'text', (c) => c.notNull())
     .addColumn('location', 'text', (c) => c.notNull())
-    .addColumn('visibility', 'text', (c) => c.notNull().check(sql`visibility in ('public', 'limited', 'private')`))
+    .addColumn('visibility', 'text', (c) =>
+      c.notNull().check(sql`visibility in ('public', 'limited', 'private')`),
+    )
     .addColumn('repo_admin_change_team_access', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
     .execute()
-  await db.schema.createIndex('organizations_name_key').on('organizations').column('name_key').execute()
+  await db.schema
+    .createIndex('organizations_name_key')
+    .on('organizations')
+    .column('name_key')
+    .execute()
   // Lists of repositories leave those of hidden owners out.
   await sql`create index organizations_hidden on organizations (id, visibility) where visibility <> 'public'`.execute(
     db,
@@ -29,7 +35,9 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('organization_members')
-    .addColumn('organization_id', 'integer', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'integer', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('is_public', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('organization_members_key', ['organization_id', 'user_id'])
@@ -45,7 +53,9 @@ export async function up(db: Tx): Promise<void> {
     .createTable('teams')
     // With autoincrement no id comes back: clients and protection rules keep them.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('organization_id', 'integer', (c) => c.notNull().references('organizations.id').onDelete('cascade'))
+    .addColumn('organization_id', 'integer', (c) =>
+      c.notNull().references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('name_key', 'text', (c) => c.notNull())
     .addColumn('description', 'text', (c) => c.notNull())
@@ -55,7 +65,9 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('units', 'text', (c) => c.notNull().check(sql`json_valid(units)`))
     .addColumn('includes_all_repositories', 'integer', (c) => c.notNull())
     .addColumn('can_create_org_repo', 'integer', (c) => c.notNull())
-    .addColumn('visibility', 'text', (c) => c.notNull().check(sql`visibility in ('public', 'limited', 'private')`))
+    .addColumn('visibility', 'text', (c) =>
+      c.notNull().check(sql`visibility in ('public', 'limited', 'private')`),
+    )
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addUniqueConstraint('teams_name_key', ['organization_id', 'name_key'])
     .execute()
@@ -67,12 +79,18 @@ export async function up(db: Tx): Promise<void> {
     .addPrimaryKeyConstraint('team_members_key', ['team_id', 'user_id'])
     .modifyEnd(sql`without rowid`)
     .execute()
-  await db.schema.createIndex('team_members_user').on('team_members').columns(['user_id', 'team_id']).execute()
+  await db.schema
+    .createIndex('team_members_user')
+    .on('team_members')
+    .columns(['user_id', 'team_id'])
+    .execute()
 
   await db.schema
     .createTable('team_repositories')
     .addColumn('team_id', 'integer', (c) => c.notNull().references('teams.id').onDelete('cascade'))
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addPrimaryKeyConstraint('team_repositories_key', ['team_id', 'repository_id'])
     .modifyEnd(sql`without rowid`)
     .execute()
@@ -84,7 +102,13 @@ export async function up(db: Tx): Promise<void> {
 }
 
 export async function down(db: Tx): Promise<void> {
-  for (const table of ['team_repositories', 'team_members', 'teams', 'organization_members', 'organizations']) {
+  for (const table of [
+    'team_repositories',
+    'team_members',
+    'teams',
+    'organization_members',
+    'organizations',
+  ]) {
     await db.schema.dropTable(table).execute()
   }
 }

@@ -24,7 +24,10 @@ const FLAGS: Readonly<Record<string, 0 | 1>> = {
 /** Figures that lists show, kept up to date by whoever changes what they count. */
 const FIGURES = ['size_kib', 'branch_count', 'forks_count', 'open_pulls_count', 'releases_count']
 
-/** What lists of repositories are ordered by, and what it takes to count those that somebody may read. */
+/**
+ * What lists of repositories are ordered by, and what it takes to count those that somebody may
+ * read.
+ */
 const LIST_INDEXES: Readonly<Record<string, string[]>> = {
   repositories_by_name: ['name_key', 'id'],
   repositories_by_age: ['create_time', 'id'],
@@ -52,7 +55,9 @@ export async function up(db: Tx): Promise<void> {
     .alterTable('repositories')
     .addColumn('parent_id', 'integer', (c) => c.references('repositories.id').onDelete('set null'))
     .execute()
-  await sql`create index repositories_forks on repositories (parent_id) where parent_id is not null`.execute(db)
+  await sql`create index repositories_forks on repositories (parent_id) where parent_id is not null`.execute(
+    db,
+  )
   for (const [index, columns] of Object.entries(LIST_INDEXES)) {
     await db.schema.createIndex(index).on('repositories').columns(columns).execute()
   }
@@ -60,14 +65,22 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('repository_transfers')
-    .addColumn('repository_id', 'integer', (c) => c.primaryKey().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.primaryKey().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('doer_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .addColumn('recipient_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('recipient_id', 'integer', (c) =>
+      c.notNull().references('users.id').onDelete('cascade'),
+    )
     .addColumn('made_reader', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .execute()
   // For the cascades.
-  await db.schema.createIndex('repository_transfers_doer').on('repository_transfers').column('doer_id').execute()
+  await db.schema
+    .createIndex('repository_transfers_doer')
+    .on('repository_transfers')
+    .column('doer_id')
+    .execute()
   await db.schema
     .createIndex('repository_transfers_recipient')
     .on('repository_transfers')
@@ -77,8 +90,10 @@ export async function up(db: Tx): Promise<void> {
 
 export async function down(db: Tx): Promise<void> {
   await db.schema.dropTable('repository_transfers').execute()
-  for (const trigger of Object.keys(TRIGGERS)) await sql`drop trigger ${sql.id(trigger)}`.execute(db)
-  for (const index of ['repositories_forks', ...Object.keys(LIST_INDEXES)]) await db.schema.dropIndex(index).execute()
+  for (const trigger of Object.keys(TRIGGERS))
+    await sql`drop trigger ${sql.id(trigger)}`.execute(db)
+  for (const index of ['repositories_forks', ...Object.keys(LIST_INDEXES)])
+    await db.schema.dropIndex(index).execute()
   const texts = ['default_merge_style', 'default_update_style', 'default_target_branch']
   for (const column of ['parent_id', ...texts, ...FIGURES, ...Object.keys(FLAGS)]) {
     await db.schema.alterTable('repositories').dropColumn(column).execute()
@@ -110,5 +125,6 @@ const TRIGGERS: Readonly<Record<string, string>> = {
 async function addCounting(db: Tx): Promise<void> {
   await sql`update repositories set branch_count =
     (select count(*) from branches where branches.repository_id = repositories.id)`.execute(db)
-  for (const [name, trigger] of Object.entries(TRIGGERS)) await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+  for (const [name, trigger] of Object.entries(TRIGGERS))
+    await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
 }

@@ -1,6 +1,9 @@
 import type { Tx } from '../database/database.ts'
 
-/** One fork for each owner; copies of repositories elsewhere, and those among them that follow the original. */
+/**
+ * One fork for each owner; copies of repositories elsewhere, and those among them that follow the
+ * original.
+ */
 export async function up(db: Tx): Promise<void> {
   // Whoever asks for two at the same moment gets one.
   await db.schema
@@ -21,7 +24,9 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('mirrors')
-    .addColumn('repository_id', 'integer', (c) => c.primaryKey().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.primaryKey().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('url', 'text', (c) => c.notNull())
     .addColumn('credentials', 'blob')
     .addColumn('interval_seconds', 'integer', (c) => c.notNull())

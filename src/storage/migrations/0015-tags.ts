@@ -5,7 +5,9 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('tags')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('object_id', 'text', (c) => c.notNull())
     .addColumn('annotated', 'integer', (c) => c.notNull())
@@ -15,7 +17,9 @@ export async function up(db: Tx): Promise<void> {
     .addPrimaryKeyConstraint('tags_key', ['repository_id', 'name'])
     .execute()
   await sql`create index tags_latest on tags (repository_id, time desc, name)`.execute(db)
-  await sql`create index branches_latest on branches (repository_id, commit_time desc, name)`.execute(db)
+  await sql`create index branches_latest on branches (repository_id, commit_time desc, name)`.execute(
+    db,
+  )
 
   await db.schema
     .alterTable('pending_ref_updates')
@@ -28,7 +32,9 @@ export async function up(db: Tx): Promise<void> {
     .createTable('tag_protections')
     // With autoincrement no id comes back: clients keep them.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('name_pattern', 'text', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
@@ -48,10 +54,17 @@ export async function down(db: Tx): Promise<void> {
 }
 
 /** Who is exempt from a protection: users, or teams. */
-async function createAllowlist(db: Tx, table: string, column: string, references: string): Promise<void> {
+async function createAllowlist(
+  db: Tx,
+  table: string,
+  column: string,
+  references: string,
+): Promise<void> {
   await db.schema
     .createTable(table)
-    .addColumn('protection_id', 'integer', (c) => c.notNull().references('tag_protections.id').onDelete('cascade'))
+    .addColumn('protection_id', 'integer', (c) =>
+      c.notNull().references('tag_protections.id').onDelete('cascade'),
+    )
     .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
     .addPrimaryKeyConstraint(`${table}_key`, ['protection_id', column])
     .modifyEnd(sql`without rowid`)

@@ -7,8 +7,12 @@ export async function up(db: Tx): Promise<void> {
     .createTable('labels')
     // With autoincrement no id comes back: clients keep them.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.references('repositories.id').onDelete('cascade'))
-    .addColumn('organization_id', 'integer', (c) => c.references('organizations.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.references('repositories.id').onDelete('cascade'),
+    )
+    .addColumn('organization_id', 'integer', (c) =>
+      c.references('organizations.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('color', 'text', (c) => c.notNull())
     .addColumn('description', 'text', (c) => c.notNull())
@@ -29,7 +33,9 @@ export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('milestones')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('title', 'text', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull().check(sql`state in ('open', 'closed')`))
     .addColumn('due_time', 'integer')
@@ -41,19 +47,29 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('closed_issues', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('description', 'text', (c) => c.notNull())
     .execute()
-  await sql`create index milestones_by_due on milestones (repository_id, due_time is null, due_time, title)`.execute(db)
+  await sql`create index milestones_by_due on milestones (repository_id, due_time is null, due_time, title)`.execute(
+    db,
+  )
   await sql`create index milestones_by_state
     on milestones (repository_id, state, due_time is null, due_time, title)`.execute(db)
-  await db.schema.createIndex('milestones_by_title').on('milestones').columns(['repository_id', 'title']).execute()
+  await db.schema
+    .createIndex('milestones_by_title')
+    .on('milestones')
+    .columns(['repository_id', 'title'])
+    .execute()
 
   await db.schema
     .createTable('commit_statuses')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('commit_id', 'text', (c) => c.notNull())
     .addColumn('number', 'integer', (c) => c.notNull())
     .addColumn('context', 'text', (c) => c.notNull())
     .addColumn('state', 'text', (c) =>
-      c.notNull().check(sql`state in ('pending', 'success', 'error', 'failure', 'warning', 'skipped')`),
+      c
+        .notNull()
+        .check(sql`state in ('pending', 'success', 'error', 'failure', 'warning', 'skipped')`),
     )
     .addColumn('creator_id', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
@@ -64,12 +80,18 @@ export async function up(db: Tx): Promise<void> {
     .execute()
   await db.schema
     .createTable('commit_status_contexts')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('commit_id', 'text', (c) => c.notNull())
     .addColumn('context', 'text', (c) => c.notNull())
     .addColumn('number', 'integer', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('commit_status_contexts_key', ['repository_id', 'commit_id', 'context'])
+    .addPrimaryKeyConstraint('commit_status_contexts_key', [
+      'repository_id',
+      'commit_id',
+      'context',
+    ])
     .modifyEnd(sql`without rowid`)
     .execute()
 }

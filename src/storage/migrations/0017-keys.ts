@@ -6,7 +6,9 @@ export async function up(db: Tx): Promise<void> {
   await createPublicKeys(db)
   await createDeployKeys(db)
   await createGpgKeys(db)
-  await sql`alter table personal_access_tokens add column last_eight text not null default ''`.execute(db)
+  await sql`alter table personal_access_tokens add column last_eight text not null default ''`.execute(
+    db,
+  )
 }
 
 export async function down(db: Tx): Promise<void> {
@@ -29,14 +31,18 @@ async function createPublicKeys(db: Tx): Promise<void> {
     .execute()
   // Pages are read in the order of creation.
   await sql`create index public_keys_of_user on public_keys (user_id, id)`.execute(db)
-  await sql`create unique index public_keys_title on public_keys (user_id, title) where user_id is not null`.execute(db)
+  await sql`create unique index public_keys_title on public_keys (user_id, title) where user_id is not null`.execute(
+    db,
+  )
 }
 
 async function createDeployKeys(db: Tx): Promise<void> {
   await db.schema
     .createTable('deploy_keys')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('key_id', 'integer', (c) => c.notNull().references('public_keys.id'))
     .addColumn('title', 'text', (c) => c.notNull())
     .addColumn('line', 'text', (c) => c.notNull())
@@ -47,7 +53,8 @@ async function createDeployKeys(db: Tx): Promise<void> {
     .execute()
   await sql`create index deploy_keys_of_repository on deploy_keys (repository_id, id)`.execute(db)
   await sql`create index deploy_keys_of_key on deploy_keys (key_id)`.execute(db)
-  // Repositories go with all that hangs off them, and the last one takes the key along, which is free for others then.
+  // Repositories go with all that hangs off them, and the last one takes the key along, which is
+  // free for others then.
   await sql`create trigger deploy_key_forgotten after delete on deploy_keys
     when not exists (select 1 from deploy_keys where key_id = old.key_id) begin
     delete from public_keys where id = old.key_id; end`.execute(db)
@@ -68,10 +75,15 @@ async function createGpgKeys(db: Tx): Promise<void> {
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('expire_time', 'integer')
     .execute()
-  // A subkey proves nothing about who has it: anybody can bind one that is for encryption to a key of their own.
-  await sql`create unique index gpg_keys_primary on gpg_keys (fingerprint) where primary_id is null`.execute(db)
+  // A subkey proves nothing about who has it: anybody can bind one that is for encryption to a key
+  // of their own.
+  await sql`create unique index gpg_keys_primary on gpg_keys (fingerprint) where primary_id is null`.execute(
+    db,
+  )
   // Pages are read in the order of creation.
-  await sql`create index gpg_keys_of_user on gpg_keys (user_id, id) where primary_id is null`.execute(db)
+  await sql`create index gpg_keys_of_user on gpg_keys (user_id, id) where primary_id is null`.execute(
+    db,
+  )
   await sql`create index gpg_keys_subkeys on gpg_keys (primary_id)`.execute(db)
   // Signatures name their key by its id. For the cascade of users, too.
   await sql`create index gpg_keys_by_key_id on gpg_keys (user_id, key_id)`.execute(db)
@@ -79,7 +91,9 @@ async function createGpgKeys(db: Tx): Promise<void> {
   // Apart, so that lists do not carry it.
   await db.schema
     .createTable('gpg_certificates')
-    .addColumn('gpg_key_id', 'integer', (c) => c.primaryKey().references('gpg_keys.id').onDelete('cascade'))
+    .addColumn('gpg_key_id', 'integer', (c) =>
+      c.primaryKey().references('gpg_keys.id').onDelete('cascade'),
+    )
     .addColumn('certificate', 'blob', (c) => c.notNull())
     .execute()
 }

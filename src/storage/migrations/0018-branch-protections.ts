@@ -27,7 +27,9 @@ export async function up(db: Tx): Promise<void> {
     .createTable('branch_protections')
     // With autoincrement no id comes back: clients keep them.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('rule_name', 'text', (c) => c.notNull())
     .addColumn('priority', 'integer', (c) => c.notNull())
     .addColumn('status_check_contexts', 'text', (c) => c.notNull())
@@ -37,16 +39,22 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
   for (const flag of FLAGS) rules = rules.addColumn(flag, 'integer', (c) => c.notNull())
-  await rules.addUniqueConstraint('branch_protections_name', ['repository_id', 'rule_name']).execute()
+  await rules
+    .addUniqueConstraint('branch_protections_name', ['repository_id', 'rule_name'])
+    .execute()
   await createAllowlist(db, 'branch_protection_users', 'user_id', 'users.id')
   await createAllowlist(db, 'branch_protection_teams', 'team_id', 'teams.id')
 
   await db.schema
     .createTable('branch_renames')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('old_name', 'text', (c) => c.notNull())
     .addColumn('new_name', 'text', (c) => c.notNull())
-    .addColumn('note_id', 'integer', (c) => c.references('pending_ref_updates.id').onDelete('cascade'))
+    .addColumn('note_id', 'integer', (c) =>
+      c.references('pending_ref_updates.id').onDelete('cascade'),
+    )
     .addPrimaryKeyConstraint('branch_renames_key', ['repository_id', 'old_name'])
     .modifyEnd(sql`without rowid`)
     .execute()
@@ -60,16 +68,28 @@ export async function up(db: Tx): Promise<void> {
 }
 
 export async function down(db: Tx): Promise<void> {
-  for (const table of ['branch_renames', 'branch_protection_teams', 'branch_protection_users', 'branch_protections']) {
+  for (const table of [
+    'branch_renames',
+    'branch_protection_teams',
+    'branch_protection_users',
+    'branch_protections',
+  ]) {
     await db.schema.dropTable(table).execute()
   }
 }
 
 /** Whom rules let do what: users, or teams. */
-async function createAllowlist(db: Tx, table: string, column: string, references: string): Promise<void> {
+async function createAllowlist(
+  db: Tx,
+  table: string,
+  column: string,
+  references: string,
+): Promise<void> {
   await db.schema
     .createTable(table)
-    .addColumn('protection_id', 'integer', (c) => c.notNull().references('branch_protections.id').onDelete('cascade'))
+    .addColumn('protection_id', 'integer', (c) =>
+      c.notNull().references('branch_protections.id').onDelete('cascade'),
+    )
     .addColumn('list', 'text', (c) =>
       c.notNull().check(sql`list in ('push', 'force_push', 'merge', 'bypass', 'approvals')`),
     )

@@ -7,7 +7,9 @@ export async function up(db: Tx): Promise<void> {
     .createTable('releases')
     // With autoincrement no id comes back: clients keep them.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('tag_name', 'text', (c) => c.notNull())
     .addColumn('tag_only', 'integer', (c) => c.notNull())
     .addColumn('draft', 'integer', (c) => c.notNull())
@@ -19,7 +21,9 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('title', 'text', (c) => c.notNull())
     .addColumn('note', 'text', (c) => c.notNull())
     .execute()
-  await sql`create unique index releases_by_tag on releases (repository_id, lower(tag_name))`.execute(db)
+  await sql`create unique index releases_by_tag on releases (repository_id, lower(tag_name))`.execute(
+    db,
+  )
   // With what lists choose by, so that counting reads the index alone.
   await sql`create index releases_listed on releases (repository_id, create_time, id, draft, prerelease)
     where tag_only = 0`.execute(db)
@@ -30,15 +34,22 @@ export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('release_assets')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('release_id', 'integer', (c) => c.notNull().references('releases.id').onDelete('cascade'))
+    .addColumn('release_id', 'integer', (c) =>
+      c.notNull().references('releases.id').onDelete('cascade'),
+    )
     .addColumn('uuid', 'text', (c) => c.notNull().unique())
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('bytes', 'integer', (c) => c.notNull())
     .addColumn('download_count', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .execute()
-  await db.schema.createIndex('release_assets_of').on('release_assets').column('release_id').execute()
-  for (const [name, trigger] of Object.entries(TRIGGERS)) await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+  await db.schema
+    .createIndex('release_assets_of')
+    .on('release_assets')
+    .column('release_id')
+    .execute()
+  for (const [name, trigger] of Object.entries(TRIGGERS))
+    await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
 }
 
 export async function down(db: Tx): Promise<void> {

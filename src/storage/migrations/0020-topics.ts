@@ -12,11 +12,15 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
     .execute()
-  await sql`create index topics_by_count on topics (public_count desc, name) where public_count > 0`.execute(db)
+  await sql`create index topics_by_count on topics (public_count desc, name) where public_count > 0`.execute(
+    db,
+  )
 
   await db.schema
     .createTable('repository_topics')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('topic_id', 'integer', (c) => c.notNull().references('topics.id'))
     .addColumn('is_public', 'integer', (c) => c.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('repository_topics_key', ['repository_id', 'topic_id'])
@@ -27,7 +31,8 @@ export async function up(db: Tx): Promise<void> {
     .on('repository_topics')
     .columns(['topic_id', 'repository_id'])
     .execute()
-  for (const [name, trigger] of Object.entries(TRIGGERS)) await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+  for (const [name, trigger] of Object.entries(TRIGGERS))
+    await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
 }
 
 export async function down(db: Tx): Promise<void> {
@@ -36,7 +41,10 @@ export async function down(db: Tx): Promise<void> {
   await db.schema.dropTable('topics').execute()
 }
 
-/** Sets whether everybody may read the repositories of some rows: whoever may not must not learn of them by a number. */
+/**
+ * Sets whether everybody may read the repositories of some rows: whoever may not must not learn of
+ * them by a number.
+ */
 const publish = (where: string) => `begin
   update repository_topics set is_public = exists (
     select 1 from repositories where id = repository_id and private = 0
@@ -46,7 +54,10 @@ const publish = (where: string) => `begin
 
 const OF_OWNER = 'repository_id in (select id from repositories where owner_id = new.id)'
 
-/** Topics are counted as they come and go, and as repositories are opened and hidden; one that no repository has goes too. */
+/**
+ * Topics are counted as they come and go, and as repositories are opened and hidden; one that no
+ * repository has goes too.
+ */
 const TRIGGERS: Readonly<Record<string, string>> = {
   repository_topic_added: `after insert on repository_topics ${publish(
     'repository_id = new.repository_id and topic_id = new.topic_id',

@@ -5,7 +5,9 @@ import type { Tx } from '../database/database.ts'
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('git_hooks')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('name', 'text', (c) => c.notNull())
     .addColumn('content', 'text', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())

@@ -20,14 +20,20 @@ async function createPullRequests(db: Tx): Promise<void> {
     .createTable('pull_requests')
     // With autoincrement no id comes back: clients keep them.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('number', 'integer', (c) => c.notNull())
     .addColumn('poster_id', 'integer', (c) => c.references('users.id').onDelete('set null'))
     .addColumn('title', 'text', (c) => c.notNull())
     .addColumn('content_version', 'integer', (c) => c.notNull().defaultTo(0))
-    .addColumn('state', 'text', (c) => c.notNull().check(sql`state in ('OPEN', 'CLOSED', 'MERGED')`))
+    .addColumn('state', 'text', (c) =>
+      c.notNull().check(sql`state in ('OPEN', 'CLOSED', 'MERGED')`),
+    )
     .addColumn('base_branch', 'text', (c) => c.notNull())
-    .addColumn('head_repository_id', 'integer', (c) => c.references('repositories.id').onDelete('set null'))
+    .addColumn('head_repository_id', 'integer', (c) =>
+      c.references('repositories.id').onDelete('set null'),
+    )
     .addColumn('head_branch', 'text', (c) => c.notNull())
     .addColumn('head_commit', 'text', (c) => c.notNull())
     .addColumn('head_ref_commit', 'text')
@@ -35,7 +41,9 @@ async function createPullRequests(db: Tx): Promise<void> {
       c
         .notNull()
         .defaultTo('CHECKING')
-        .check(sql`mergeability in ('CHECKING', 'MERGEABLE', 'CONFLICT', 'ERROR', 'EMPTY', 'ANCESTOR')`),
+        .check(
+          sql`mergeability in ('CHECKING', 'MERGEABLE', 'CONFLICT', 'ERROR', 'EMPTY', 'ANCESTOR')`,
+        ),
     )
     .addColumn('checked_base', 'text')
     .addColumn('checked_head', 'text')
@@ -75,10 +83,16 @@ async function createPullRequests(db: Tx): Promise<void> {
     db,
   )
   await sql`create index pull_requests_of_poster on pull_requests (poster_id)`.execute(db)
-  await sql`create index pull_requests_of_merger on pull_requests (merger_id) where merger_id is not null`.execute(db)
+  await sql`create index pull_requests_of_merger on pull_requests (merger_id) where merger_id is not null`.execute(
+    db,
+  )
   await sql`create index pull_requests_by_milestone on pull_requests
-    (milestone_id, repository_id, state, create_time, id) where milestone_id is not null`.execute(db)
-  await sql`create index pull_requests_of_head on pull_requests (head_repository_id, head_branch)`.execute(db)
+    (milestone_id, repository_id, state, create_time, id) where milestone_id is not null`.execute(
+    db,
+  )
+  await sql`create index pull_requests_of_head on pull_requests (head_repository_id, head_branch)`.execute(
+    db,
+  )
   // An index for each sort, once for a state and once for all.
   for (const [name, columns] of SORTS) {
     await sql`create index ${sql.ref(`pull_requests_by_${name}`)} on pull_requests
@@ -132,17 +146,25 @@ async function createPlanning(db: Tx): Promise<void> {
   await createPairs(db, 'pull_dependencies', 'depends_on_id', 'pull_requests.id')
   await db.schema
     .createTable('pull_participants')
-    .addColumn('pull_request_id', 'integer', (c) => c.notNull().references('pull_requests.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.notNull().references('pull_requests.id').onDelete('cascade'),
+    )
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('seen', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('pull_participants_key', ['pull_request_id', 'user_id'])
     .modifyEnd(sql`without rowid`)
     .execute()
-  await db.schema.createIndex('pull_participants_user').on('pull_participants').column('user_id').execute()
+  await db.schema
+    .createIndex('pull_participants_user')
+    .on('pull_participants')
+    .column('user_id')
+    .execute()
   await db.schema
     .createTable('pull_comments')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('pull_request_id', 'integer', (c) => c.notNull().references('pull_requests.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.notNull().references('pull_requests.id').onDelete('cascade'),
+    )
     .addColumn('poster_id', 'integer', (c) => c.references('users.id').onDelete('set null'))
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
@@ -153,7 +175,11 @@ async function createPlanning(db: Tx): Promise<void> {
     .on('pull_comments')
     .columns(['pull_request_id', 'create_time', 'id'])
     .execute()
-  await db.schema.createIndex('pull_comments_poster').on('pull_comments').column('poster_id').execute()
+  await db.schema
+    .createIndex('pull_comments_poster')
+    .on('pull_comments')
+    .column('poster_id')
+    .execute()
   await sql`create trigger pull_comments_counted after insert on pull_comments begin
     update pull_requests set comment_count = comment_count + 1 where id = new.pull_request_id;
   end`.execute(db)
@@ -162,26 +188,43 @@ async function createPlanning(db: Tx): Promise<void> {
   end`.execute(db)
 }
 
-async function createPairs(db: Tx, table: string, column: string, references: string): Promise<void> {
+async function createPairs(
+  db: Tx,
+  table: string,
+  column: string,
+  references: string,
+): Promise<void> {
   await db.schema
     .createTable(table)
-    .addColumn('pull_request_id', 'integer', (c) => c.notNull().references('pull_requests.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.notNull().references('pull_requests.id').onDelete('cascade'),
+    )
     .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
     .addPrimaryKeyConstraint(`${table}_key`, ['pull_request_id', column])
     .modifyEnd(sql`without rowid`)
     .execute()
-  await db.schema.createIndex(`${table}_${column}`).on(table).columns([column, 'pull_request_id']).execute()
+  await db.schema
+    .createIndex(`${table}_${column}`)
+    .on(table)
+    .columns([column, 'pull_request_id'])
+    .execute()
 }
 
 async function createReviews(db: Tx): Promise<void> {
   await db.schema
     .createTable('reviews')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('pull_request_id', 'integer', (c) => c.notNull().references('pull_requests.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.notNull().references('pull_requests.id').onDelete('cascade'),
+    )
     .addColumn('reviewer_id', 'integer', (c) => c.references('users.id').onDelete('set null'))
     .addColumn('team_id', 'integer', (c) => c.references('teams.id').onDelete('cascade'))
     .addColumn('state', 'text', (c) =>
-      c.notNull().check(sql`state in ('PENDING', 'APPROVED', 'REQUEST_CHANGES', 'COMMENT', 'REQUEST_REVIEW')`),
+      c
+        .notNull()
+        .check(
+          sql`state in ('PENDING', 'APPROVED', 'REQUEST_CHANGES', 'COMMENT', 'REQUEST_REVIEW')`,
+        ),
     )
     .addColumn('commit_id', 'text', (c) => c.notNull())
     .addColumn('merge_base', 'text', (c) => c.notNull().defaultTo(''))
@@ -195,14 +238,20 @@ async function createReviews(db: Tx): Promise<void> {
     .addColumn('dismissal_message', 'text', (c) => c.notNull().defaultTo(''))
     .addColumn('body', 'text', (c) => c.notNull())
     .execute()
-  await db.schema.createIndex('reviews_of_pull').on('reviews').columns(['pull_request_id', 'id']).execute()
+  await db.schema
+    .createIndex('reviews_of_pull')
+    .on('reviews')
+    .columns(['pull_request_id', 'id'])
+    .execute()
   await sql`create unique index reviews_pending on reviews (pull_request_id, reviewer_id)
     where state = 'PENDING'`.execute(db)
   await sql`create unique index reviews_requested on reviews (pull_request_id, reviewer_id)
     where state = 'REQUEST_REVIEW' and reviewer_id is not null`.execute(db)
   await sql`create unique index reviews_requested_of_team on reviews (pull_request_id, team_id)
     where state = 'REQUEST_REVIEW' and team_id is not null`.execute(db)
-  await sql`create index reviews_requests on reviews (pull_request_id) where state = 'REQUEST_REVIEW'`.execute(db)
+  await sql`create index reviews_requests on reviews (pull_request_id) where state = 'REQUEST_REVIEW'`.execute(
+    db,
+  )
   // One vote each.
   await sql`create unique index reviews_official on reviews (pull_request_id, reviewer_id)
     where official = 1 and state in ('APPROVED', 'REQUEST_CHANGES')`.execute(db)
@@ -217,7 +266,9 @@ async function createReviews(db: Tx): Promise<void> {
   await db.schema
     .createTable('review_comments')
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
-    .addColumn('review_id', 'integer', (c) => c.notNull().references('reviews.id').onDelete('cascade'))
+    .addColumn('review_id', 'integer', (c) =>
+      c.notNull().references('reviews.id').onDelete('cascade'),
+    )
     .addColumn('poster_id', 'integer', (c) => c.references('users.id').onDelete('set null'))
     .addColumn('resolver_id', 'integer', (c) => c.references('users.id').onDelete('set null'))
     .addColumn('path', 'text', (c) => c.notNull())
@@ -230,7 +281,11 @@ async function createReviews(db: Tx): Promise<void> {
     .addColumn('diff_hunk', 'text', (c) => c.notNull())
     .addColumn('body', 'text', (c) => c.notNull())
     .execute()
-  await db.schema.createIndex('review_comments_of_review').on('review_comments').columns(['review_id', 'id']).execute()
+  await db.schema
+    .createIndex('review_comments_of_review')
+    .on('review_comments')
+    .columns(['review_id', 'id'])
+    .execute()
   await sql`create trigger review_comments_counted after insert on review_comments begin
     update reviews set comments_count = comments_count + 1 where id = new.review_id;
     update pull_requests set review_comment_count = review_comment_count + 1 where id =
@@ -252,7 +307,11 @@ async function createReviews(db: Tx): Promise<void> {
     update pull_requests set review_comment_count = review_comment_count - old.comments_count
       where id = old.pull_request_id;
   end`.execute(db)
-  await db.schema.createIndex('review_comments_poster').on('review_comments').column('poster_id').execute()
+  await db.schema
+    .createIndex('review_comments_poster')
+    .on('review_comments')
+    .column('poster_id')
+    .execute()
   await sql`create index review_comments_resolver on review_comments (resolver_id)
     where resolver_id is not null`.execute(db)
 }
@@ -260,9 +319,15 @@ async function createReviews(db: Tx): Promise<void> {
 async function createMerging(db: Tx): Promise<void> {
   await db.schema
     .createTable('auto_merges')
-    .addColumn('pull_request_id', 'integer', (c) => c.primaryKey().references('pull_requests.id').onDelete('cascade'))
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
-    .addColumn('scheduler_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.primaryKey().references('pull_requests.id').onDelete('cascade'),
+    )
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
+    .addColumn('scheduler_id', 'integer', (c) =>
+      c.notNull().references('users.id').onDelete('cascade'),
+    )
     .addColumn('scopes', 'text')
     .addColumn('style', 'text', (c) => c.notNull())
     .addColumn('title', 'text', (c) => c.notNull())
@@ -272,28 +337,51 @@ async function createMerging(db: Tx): Promise<void> {
     .addColumn('due_time', 'integer', (c) => c.notNull())
     .addColumn('wake_count', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  // With what a look at those that are due asks: there may be many of one account, which has its turn already.
-  await db.schema.createIndex('auto_merges_due').on('auto_merges').columns(['due_time', 'scheduler_id']).execute()
-  await db.schema.createIndex('auto_merges_repository').on('auto_merges').column('repository_id').execute()
-  await db.schema.createIndex('auto_merges_scheduler').on('auto_merges').column('scheduler_id').execute()
+  // With what a look at those that are due asks: there may be many of one account, which has its
+  // turn already.
+  await db.schema
+    .createIndex('auto_merges_due')
+    .on('auto_merges')
+    .columns(['due_time', 'scheduler_id'])
+    .execute()
+  await db.schema
+    .createIndex('auto_merges_repository')
+    .on('auto_merges')
+    .column('repository_id')
+    .execute()
+  await db.schema
+    .createIndex('auto_merges_scheduler')
+    .on('auto_merges')
+    .column('scheduler_id')
+    .execute()
 
   await db.schema
     .createTable('pull_merge_attempts')
-    .addColumn('pull_request_id', 'integer', (c) => c.primaryKey().references('pull_requests.id').onDelete('cascade'))
-    .addColumn('note_id', 'integer', (c) => c.notNull().references('pending_ref_updates.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.primaryKey().references('pull_requests.id').onDelete('cascade'),
+    )
+    .addColumn('note_id', 'integer', (c) =>
+      c.notNull().references('pending_ref_updates.id').onDelete('cascade'),
+    )
     .addColumn('merger_id', 'integer', (c) => c.notNull())
     .addColumn('merge_base', 'text', (c) => c.notNull())
     .addColumn('head_commit', 'text', (c) => c.notNull())
     .addColumn('merge_commit', 'text', (c) => c.notNull())
     .addColumn('time', 'integer', (c) => c.notNull())
     .execute()
-  await db.schema.createIndex('pull_merge_attempts_note').on('pull_merge_attempts').column('note_id').execute()
+  await db.schema
+    .createIndex('pull_merge_attempts_note')
+    .on('pull_merge_attempts')
+    .column('note_id')
+    .execute()
 }
 
 async function createMessages(db: Tx): Promise<void> {
   await db.schema
     .createTable('pull_messages')
-    .addColumn('message_id', 'integer', (c) => c.primaryKey().references('webhook_messages.id').onDelete('cascade'))
+    .addColumn('message_id', 'integer', (c) =>
+      c.primaryKey().references('webhook_messages.id').onDelete('cascade'),
+    )
     // Ids never come back: nothing has to be done when what they are of is deleted.
     .addColumn('pull_request_id', 'integer', (c) => c.notNull())
     .addColumn('actor_id', 'integer')

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database/database.ts'
 
-/** How many deliveries wait, beside their webhook: what bounds them is asked at each change, and must not count them. */
+/**
+ * How many deliveries wait, beside their webhook: what bounds them is asked at each change, and
+ * must not count them.
+ */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .alterTable('user_webhooks')

@@ -1,10 +1,15 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database/database.ts'
 
-/** What follows from merges after they have happened, by which token they were ordered, and what reviews were compared with. */
+/**
+ * What follows from merges after they have happened, by which token they were ordered, and what
+ * reviews were compared with.
+ */
 export async function up(db: Tx): Promise<void> {
   await db.schema.alterTable('auto_merges').addColumn('token_uuid', 'text').execute()
-  await sql`create index auto_merges_token on auto_merges (token_uuid) where token_uuid is not null`.execute(db)
+  await sql`create index auto_merges_token on auto_merges (token_uuid) where token_uuid is not null`.execute(
+    db,
+  )
 
   await db.schema.alterTable('pull_merge_attempts').addColumn('base_commit', 'text').execute()
   await db.schema
@@ -16,8 +21,12 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('merge_follow_ups')
-    .addColumn('pull_request_id', 'integer', (c) => c.primaryKey().references('pull_requests.id').onDelete('cascade'))
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('pull_request_id', 'integer', (c) =>
+      c.primaryKey().references('pull_requests.id').onDelete('cascade'),
+    )
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('base_commit', 'text')
     .addColumn('is_listed', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('deleter_id', 'integer', (c) => c.references('users.id').onDelete('set null'))
@@ -31,7 +40,11 @@ export async function up(db: Tx): Promise<void> {
     .on('merge_follow_ups')
     .columns(['due_time', 'repository_id'])
     .execute()
-  await db.schema.createIndex('merge_follow_ups_repository').on('merge_follow_ups').column('repository_id').execute()
+  await db.schema
+    .createIndex('merge_follow_ups_repository')
+    .on('merge_follow_ups')
+    .column('repository_id')
+    .execute()
   await sql`create index merge_follow_ups_deleter on merge_follow_ups (deleter_id) where deleter_id is not null`.execute(
     db,
   )
@@ -41,10 +54,16 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('merged_commits')
-    .addColumn('repository_id', 'integer', (c) => c.notNull().references('repositories.id').onDelete('cascade'))
+    .addColumn('repository_id', 'integer', (c) =>
+      c.notNull().references('repositories.id').onDelete('cascade'),
+    )
     .addColumn('commit_id', 'blob', (c) => c.notNull())
     .addColumn('pull_request_id', 'integer', (c) => c.notNull())
-    .addPrimaryKeyConstraint('merged_commits_key', ['repository_id', 'commit_id', 'pull_request_id'])
+    .addPrimaryKeyConstraint('merged_commits_key', [
+      'repository_id',
+      'commit_id',
+      'pull_request_id',
+    ])
     .modifyEnd(sql`without rowid`)
     .execute()
 

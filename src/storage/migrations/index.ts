@@ -34,10 +34,11 @@ export interface Migration {
 }
 
 /**
- * Every migration, in order. The position is the version, so entries are only ever added at the end.
+ * Every migration, in order. The position is the version, so entries are only ever added at the
+ * end.
  *
- * Listed by hand: a bundle has no folder to read, and an order that a file name decides is an order that a merge can
- * change unseen.
+ * Listed by hand: a bundle has no folder to read, and an order that a file name decides is an order
+ * that a merge can change unseen.
  */
 export const migrations: readonly Migration[] = [
   { name: '0001-accounts', ...accounts },

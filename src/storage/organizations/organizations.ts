@@ -38,11 +38,13 @@ export type Organization = Selectable<OrganizationsTable>
 export type NewOrganization = Omit<Insertable<OrganizationsTable>, 'id'>
 
 /** What may change of an organisation. */
-export type OrganizationChanges = Partial<Omit<Organization, 'id' | 'name' | 'name_key' | 'create_time'>>
+export type OrganizationChanges = Partial<
+  Omit<Organization, 'id' | 'name' | 'name_key' | 'create_time'>
+>
 
 /**
- * Whose eyes a list of organisations is for: administrators', those of whoever is not signed in, or a user's. A restricted user sees
- * nothing but what they are a member of.
+ * Whose eyes a list of organisations is for: administrators', those of whoever is not signed in, or
+ * a user's. A restricted user sees nothing but what they are a member of.
  */
 export type OrganizationViewer =
   | 'everything'
@@ -125,13 +127,22 @@ function visibleTo(eb: Builder, viewer: OrganizationViewer): Expression<SqlBool>
   const isPublic = eb('visibility', '=', 'public')
   if (typeof viewer === 'string') return isPublic
   const isJoined = eb('organizations.id', 'in', membershipsOf(eb, viewer.userId, 'everything'))
-  const isKnown = viewer.restricted ? isJoined : eb.or([eb('visibility', 'in', ['public', 'limited']), isJoined])
+  const isKnown = viewer.restricted
+    ? isJoined
+    : eb.or([eb('visibility', 'in', ['public', 'limited']), isJoined])
   return viewer.publicOnly ? eb.and([isPublic, isKnown]) : isKnown
 }
 
 /** Numbers of the organisations that a user is a member of, as far as a viewer may know. */
-function membershipsOf(eb: Pick<Builder, 'selectFrom'>, userId: number, viewer: OrganizationViewer) {
-  const memberships = eb.selectFrom('organization_members').select('organization_id').where('user_id', '=', userId)
+function membershipsOf(
+  eb: Pick<Builder, 'selectFrom'>,
+  userId: number,
+  viewer: OrganizationViewer,
+) {
+  const memberships = eb
+    .selectFrom('organization_members')
+    .select('organization_id')
+    .where('user_id', '=', userId)
   if (viewer === 'everything') return memberships
   if (viewer === 'public data' || viewer.publicOnly) return memberships.where('is_public', '=', 1)
   // Whoever is in an organisation knows who else is.
@@ -139,15 +150,21 @@ function membershipsOf(eb: Pick<Builder, 'selectFrom'>, userId: number, viewer: 
     .selectFrom('organization_members as joined')
     .select('joined.organization_id')
     .where('joined.user_id', '=', viewer.userId)
-  return memberships.where((each) => each.or([each('is_public', '=', 1), each('organization_id', 'in', joined)]))
+  return memberships.where((each) =>
+    each.or([each('is_public', '=', 1), each('organization_id', 'in', joined)]),
+  )
 }
 
 /**
- * Stores an organisation under a number of its own. Its name is claimed by `claimNames`, in the same transaction.
+ * Stores an organisation under a number of its own. Its name is claimed by `claimNames`, in the
+ * same transaction.
  *
  * @returns it as stored.
  */
-export async function insertOrganization(tx: Tx, organization: NewOrganization): Promise<Organization> {
+export async function insertOrganization(
+  tx: Tx,
+  organization: NewOrganization,
+): Promise<Organization> {
   const id = await insertAccount(tx, 'ORGANIZATION')
   return tx
     .insertInto('organizations')
@@ -162,7 +179,12 @@ export function updateOrganization(
   id: number,
   changes: OrganizationChanges,
 ): Promise<Organization | undefined> {
-  return tx.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+  return tx
+    .updateTable('organizations')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** Deletes an organisation with its name and every row that hangs off it. */
@@ -206,7 +228,11 @@ export function listMembers(
 }
 
 /** How many there are in that list. */
-export async function countMembers(db: Db, organizationId: number, publicOnly: boolean): Promise<number> {
+export async function countMembers(
+  db: Db,
+  organizationId: number,
+  publicOnly: boolean,
+): Promise<number> {
   const { count } = await selectMembers(db, organizationId, publicOnly)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -245,8 +271,14 @@ export async function updateMembership(
   return numUpdatedRows > 0n
 }
 
-/** Ends the memberships of those who are in no team any more; only that of `userId` if it is given. */
-export async function deleteMembersWithoutTeam(tx: Tx, organizationId: number, userId?: number): Promise<void> {
+/**
+ * Ends the memberships of those who are in no team any more; only that of `userId` if it is given.
+ */
+export async function deleteMembersWithoutTeam(
+  tx: Tx,
+  organizationId: number,
+  userId?: number,
+): Promise<void> {
   await tx
     .deleteFrom('organization_members')
     .where('organization_id', '=', organizationId)

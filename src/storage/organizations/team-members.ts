@@ -8,7 +8,11 @@ export interface TeamMembersTable {
 }
 
 const teamMember = prepareFirst((db, teamId: number, userId: number) =>
-  db.selectFrom('team_members').selectAll().where('team_id', '=', teamId).where('user_id', '=', userId),
+  db
+    .selectFrom('team_members')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .where('user_id', '=', userId),
 )
 
 export async function isTeamMember(db: Db, teamId: number, userId: number): Promise<boolean> {
@@ -31,7 +35,10 @@ export async function findMembersOf(
   return new Set(found.map(({ user_id }) => user_id))
 }
 
-/** Members of a team by number; only those who show that they are in the organisation when `publicOnly`. */
+/**
+ * Members of a team by number; only those who show that they are in the organisation when
+ * `publicOnly`.
+ */
 export function listTeamMembers(
   db: Db,
   teamId: number,
@@ -49,7 +56,11 @@ export function listTeamMembers(
 }
 
 /** How many there are in that list. */
-export async function countTeamMembers(db: Db, teamId: number, publicOnly: boolean): Promise<number> {
+export async function countTeamMembers(
+  db: Db,
+  teamId: number,
+  publicOnly: boolean,
+): Promise<number> {
   const { count } = await selectTeamMembers(db, teamId, publicOnly)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -95,11 +106,17 @@ export async function deleteTeamMember(tx: Tx, teamId: number, userId: number): 
 }
 
 /** Takes a user out of every team of an organisation. */
-export async function deleteFromTeams(tx: Tx, organizationId: number, userId: number): Promise<void> {
+export async function deleteFromTeams(
+  tx: Tx,
+  organizationId: number,
+  userId: number,
+): Promise<void> {
   await tx
     .deleteFrom('team_members')
     .where('user_id', '=', userId)
-    .where('team_id', 'in', (eb) => eb.selectFrom('teams').select('id').where('organization_id', '=', organizationId))
+    .where('team_id', 'in', (eb) =>
+      eb.selectFrom('teams').select('id').where('organization_id', '=', organizationId),
+    )
     .execute()
 }
 
@@ -116,7 +133,9 @@ export async function findOnlyOwned(
     .select('organizations.name')
     .where('team_members.user_id', '=', userId)
     .where('teams.permission', '=', 'owner')
-    .$if(organizationId !== undefined, (query) => query.where('teams.organization_id', '=', organizationId ?? 0))
+    .$if(organizationId !== undefined, (query) =>
+      query.where('teams.organization_id', '=', organizationId ?? 0),
+    )
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

@@ -22,13 +22,14 @@ export interface TeamsTable {
   name_key: string
   description: string
   /**
-   * `owner` for the team Owners alone. Below `admin` it is the lowest level among the open units, so that `none` says that the team
-   * opens nothing.
+   * `owner` for the team Owners alone. Below `admin` it is the lowest level among the open units,
+   * so that `none` says that the team opens nothing.
    */
   permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
   /**
-   * What members may do, as JSON: an object of unit names such as `repo.code` to levels, `none` included; units that it leaves out
-   * are closed. Levels above `write` are what somebody called it, and mean `write` unless `permission` says more.
+   * What members may do, as JSON: an object of unit names such as `repo.code` to levels, `none`
+   * included; units that it leaves out are closed. Levels above `write` are what somebody called
+   * it, and mean `write` unless `permission` says more.
    */
   units: string
   /** 0 or 1: whether it has every repository of the organisation, those that will be made too. */
@@ -53,10 +54,13 @@ export type NewTeam = Insertable<TeamsTable>
 export type TeamChanges = Partial<Omit<Team, 'id' | 'organization_id' | 'create_time'>>
 
 /**
- * Whose eyes a list of teams of one organisation is for: those of its owners and of administrators, a user's, or those of whoever
- * sees no private data.
+ * Whose eyes a list of teams of one organisation is for: those of its owners and of administrators,
+ * a user's, or those of whoever sees no private data.
  */
-export type TeamViewer = 'everything' | 'public data' | { readonly userId: number; readonly isMember: boolean }
+export type TeamViewer =
+  | 'everything'
+  | 'public data'
+  | { readonly userId: number; readonly isMember: boolean }
 
 /** Which teams of an organisation to list. */
 export interface TeamFilter {
@@ -70,10 +74,16 @@ export interface TeamFilter {
   readonly nameKey?: string
 }
 
-const teamById = prepareFirst((db, id: number) => db.selectFrom('teams').selectAll().where('id', '=', id))
+const teamById = prepareFirst((db, id: number) =>
+  db.selectFrom('teams').selectAll().where('id', '=', id),
+)
 
 const teamByName = prepareFirst((db, organizationId: number, key: string) =>
-  db.selectFrom('teams').selectAll().where('organization_id', '=', organizationId).where('name_key', '=', key),
+  db
+    .selectFrom('teams')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('name_key', '=', key),
 )
 
 const rightsOfUser = prepareFirst((db, organizationId: number, userId: number) =>
@@ -94,7 +104,11 @@ export function findTeamById(db: Db, id: number): Promise<Team | undefined> {
 }
 
 /** The team of an organisation with a folded name. */
-export function findTeamByName(db: Db, organizationId: number, nameKey: string): Promise<Team | undefined> {
+export function findTeamByName(
+  db: Db,
+  organizationId: number,
+  nameKey: string,
+): Promise<Team | undefined> {
   return teamByName(db, organizationId, nameKey)
 }
 
@@ -112,12 +126,26 @@ export async function findOrganizationRights(
   userId: number,
 ): Promise<OrganizationRights> {
   const row = await rightsOfUser(db, organizationId, userId)
-  return { isMember: (row?.teams ?? 0) > 0, isOwner: row?.owns === 1, createsRepositories: row?.creates === 1 }
+  return {
+    isMember: (row?.teams ?? 0) > 0,
+    isOwner: row?.owns === 1,
+    createsRepositories: row?.creates === 1,
+  }
 }
 
 /** Teams of an organisation by name. */
-export function listTeams(db: Db, filter: TeamFilter, offset: number, limit: number): Promise<Team[]> {
-  return selectTeams(db, filter).selectAll('teams').orderBy('name_key').limit(limit).offset(offset).execute()
+export function listTeams(
+  db: Db,
+  filter: TeamFilter,
+  offset: number,
+  limit: number,
+): Promise<Team[]> {
+  return selectTeams(db, filter)
+    .selectAll('teams')
+    .orderBy('name_key')
+    .limit(limit)
+    .offset(offset)
+    .execute()
 }
 
 /** How many there are in that list. */
@@ -128,7 +156,10 @@ export async function countTeams(db: Db, filter: TeamFilter): Promise<number> {
   return count
 }
 
-function selectTeams(db: Db, { organizationId, viewer, search, repositoryId, nameKey }: TeamFilter) {
+function selectTeams(
+  db: Db,
+  { organizationId, viewer, search, repositoryId, nameKey }: TeamFilter,
+) {
   return db
     .selectFrom('teams')
     .where('organization_id', '=', organizationId)
@@ -138,14 +169,21 @@ function selectTeams(db: Db, { organizationId, viewer, search, repositoryId, nam
       query.where((eb) => {
         const text = search?.text ?? ''
         const inName = containsSql(eb.ref('teams.name'), text)
-        return search?.inDescription ? eb.or([inName, containsSql(eb.ref('teams.description'), text)]) : inName
+        return search?.inDescription
+          ? eb.or([inName, containsSql(eb.ref('teams.description'), text)])
+          : inName
       }),
     )
-    .$if(repositoryId !== undefined, (query) => query.where((eb) => reachesRepository(eb, repositoryId ?? 0)))
+    .$if(repositoryId !== undefined, (query) =>
+      query.where((eb) => reachesRepository(eb, repositoryId ?? 0)),
+    )
 }
 
 /** Whether a team other than the owners' has a repository, which is one of its organisation. */
-function reachesRepository(eb: ExpressionBuilder<Schema, 'teams'>, repositoryId: number): Expression<SqlBool> {
+function reachesRepository(
+  eb: ExpressionBuilder<Schema, 'teams'>,
+  repositoryId: number,
+): Expression<SqlBool> {
   const listed = eb
     .selectFrom('team_repositories')
     .select('team_id')
@@ -155,7 +193,9 @@ function reachesRepository(eb: ExpressionBuilder<Schema, 'teams'>, repositoryId:
 }
 
 /** The condition under which a viewer may know of a team, for lists. */
-export function teamsVisibleTo(viewer: TeamViewer): (eb: ExpressionBuilder<Schema, 'teams'>) => Expression<SqlBool> {
+export function teamsVisibleTo(
+  viewer: TeamViewer,
+): (eb: ExpressionBuilder<Schema, 'teams'>) => Expression<SqlBool> {
   return (eb) => {
     if (viewer === 'everything') return sql<SqlBool>`true`
     if (viewer === 'public data') return eb('visibility', '=', 'public')
@@ -174,7 +214,12 @@ export function teamsVisibleTo(viewer: TeamViewer): (eb: ExpressionBuilder<Schem
 }
 
 /** The teams that a user is in, by number. */
-export function listTeamsOfUser(db: Db, userId: number, offset: number, limit: number): Promise<Team[]> {
+export function listTeamsOfUser(
+  db: Db,
+  userId: number,
+  offset: number,
+  limit: number,
+): Promise<Team[]> {
   return db
     .selectFrom('team_members')
     .innerJoin('teams', 'teams.id', 'team_members.team_id')
@@ -214,7 +259,10 @@ export function updateTeam(tx: Tx, id: number, changes: TeamChanges): Promise<Te
   return tx.updateTable('teams').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-/** Deletes a team. Whoever is in no other one is a member of the organisation until `deleteMembersWithoutTeam`. */
+/**
+ * Deletes a team. Whoever is in no other one is a member of the organisation until
+ * `deleteMembersWithoutTeam`.
+ */
 export async function deleteTeam(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('teams').where('id', '=', id).execute()
 }
@@ -236,7 +284,11 @@ export function listTeamRepositories(
 }
 
 /** How many there are in that list. */
-export async function countTeamRepositories(db: Db, team: Team, reader: RepositoryReader): Promise<number> {
+export async function countTeamRepositories(
+  db: Db,
+  team: Team,
+  reader: RepositoryReader,
+): Promise<number> {
   const { count } = await selectTeamRepositories(db, team, reader)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -260,7 +312,11 @@ function selectTeamRepositories(db: Db, team: Team, reader: RepositoryReader) {
 }
 
 /** Whether a team has a repository by having been given it. */
-export async function hasRepository(db: Db, teamId: number, repositoryId: number): Promise<boolean> {
+export async function hasRepository(
+  db: Db,
+  teamId: number,
+  repositoryId: number,
+): Promise<boolean> {
   const row = await db
     .selectFrom('team_repositories')
     .select('team_id')
@@ -293,11 +349,18 @@ export async function findVisibleTeams(
   ids: readonly number[],
 ): Promise<Team[]> {
   if (ids.length === 0) return []
-  return selectTeams(db, { organizationId, viewer }).selectAll('teams').where('teams.id', 'in', ids).execute()
+  return selectTeams(db, { organizationId, viewer })
+    .selectAll('teams')
+    .where('teams.id', 'in', ids)
+    .execute()
 }
 
 /** Gives a team a repository. @returns whether it did not have it. */
-export async function insertTeamRepository(tx: Tx, teamId: number, repositoryId: number): Promise<boolean> {
+export async function insertTeamRepository(
+  tx: Tx,
+  teamId: number,
+  repositoryId: number,
+): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('team_repositories')
     .values({ team_id: teamId, repository_id: repositoryId })
@@ -307,7 +370,11 @@ export async function insertTeamRepository(tx: Tx, teamId: number, repositoryId:
 }
 
 /** Takes a repository from a team. @returns whether it had been given it. */
-export async function deleteTeamRepository(tx: Tx, teamId: number, repositoryId: number): Promise<boolean> {
+export async function deleteTeamRepository(
+  tx: Tx,
+  teamId: number,
+  repositoryId: number,
+): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('team_repositories')
     .where('team_id', '=', teamId)

@@ -1,4 +1,10 @@
-import { type ExpressionBuilder, type Generated, type Insertable, type Selectable, sql } from 'kysely'
+import {
+  type ExpressionBuilder,
+  type Generated,
+  type Insertable,
+  type Selectable,
+  sql,
+} from 'kysely'
 import type { Db, Schema, Tx } from '../database/database.ts'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 import type { PullRequest } from './pull-requests.ts'
@@ -12,7 +18,10 @@ export interface AutoMergesTable {
   scheduler_id: number
   /** Of the token that it was ordered with; null for a credential that is not limited. */
   scopes: string | null
-  /** Of that token; null for another credential. The token may have gone: then nobody stands behind the order any more. */
+  /**
+   * Of that token; null for another credential. The token may have gone: then nobody stands behind
+   * the order any more.
+   */
   token_uuid: string | null
   /** As the merge was asked for: `merge` or another style. */
   style: string
@@ -33,10 +42,17 @@ export type AutoMerge = Selectable<AutoMergesTable>
 
 /** The merge that a pull request is to have; undefined without one. */
 export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undefined> {
-  return db.selectFrom('auto_merges').selectAll().where('pull_request_id', '=', pullId).executeTakeFirst()
+  return db
+    .selectFrom('auto_merges')
+    .selectAll()
+    .where('pull_request_id', '=', pullId)
+    .executeTakeFirst()
 }
 
-/** Stores a merge that is to happen. A second one for a pull request violates a PRIMARY KEY constraint. */
+/**
+ * Stores a merge that is to happen. A second one for a pull request violates a PRIMARY KEY
+ * constraint.
+ */
 export async function insertAutoMerge(tx: Tx, merge: Insertable<AutoMergesTable>): Promise<void> {
   await tx.insertInto('auto_merges').values(merge).execute()
 }
@@ -51,14 +67,25 @@ export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> 
 }
 
 /** The merges that pull requests are to have, by the id of the pull request. */
-export async function findAutoMerges(db: Db, pullIds: readonly number[]): Promise<ReadonlyMap<number, AutoMerge>> {
+export async function findAutoMerges(
+  db: Db,
+  pullIds: readonly number[],
+): Promise<ReadonlyMap<number, AutoMerge>> {
   if (pullIds.length === 0) return new Map()
-  const merges = await db.selectFrom('auto_merges').selectAll().where('pull_request_id', 'in', pullIds).execute()
+  const merges = await db
+    .selectFrom('auto_merges')
+    .selectAll()
+    .where('pull_request_id', 'in', pullIds)
+    .execute()
   return new Map(merges.map((merge) => [merge.pull_request_id, merge]))
 }
 
 /** Takes back that open pull requests are to be merged to a branch. @returns their ids. */
-export async function deleteAutoMergesInto(tx: Tx, repositoryId: number, branch: string): Promise<number[]> {
+export async function deleteAutoMergesInto(
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+): Promise<number[]> {
   const deleted = await tx
     .deleteFrom('auto_merges')
     .where('pull_request_id', 'in', (eb) =>
@@ -112,7 +139,10 @@ export async function wakeAutoMerges(
     .execute()
 }
 
-/** Makes the merge of one pull request due, and those of the ones that wait for it, as far as they are to have one. */
+/**
+ * Makes the merge of one pull request due, and those of the ones that wait for it, as far as they
+ * are to have one.
+ */
 export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promise<void> {
   await tx
     .updateTable('auto_merges')
@@ -133,7 +163,10 @@ export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promis
     .execute()
 }
 
-/** Makes the merges due that were ordered by an account or, as given, with one token of theirs: that may be no order any more. */
+/**
+ * Makes the merges due that were ordered by an account or, as given, with one token of theirs: that
+ * may be no order any more.
+ */
 export async function wakeAutoMergesBy(
   tx: Tx,
   now: number,
@@ -152,7 +185,8 @@ export async function wakeAllAutoMerges(tx: Tx, now: number): Promise<void> {
 }
 
 /**
- * Says when to look at a merge again, unless it was made due since it was read, or is another one by now.
+ * Says when to look at a merge again, unless it was made due since it was read, or is another one
+ * by now.
  *
  * @param read as it was.
  * @param dueTime Unix milliseconds: when to look if nothing happens before.

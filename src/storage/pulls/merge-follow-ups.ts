@@ -2,7 +2,10 @@ import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 
-/** What is still to be done for pull requests that were merged, written in the transactions in which they became that. */
+/**
+ * What is still to be done for pull requests that were merged, written in the transactions in which
+ * they became that.
+ */
 export interface MergeFollowUpsTable {
   pull_request_id: number
   /** Of the base. */
@@ -37,17 +40,28 @@ export type MergeFollowUp = Selectable<MergeFollowUpsTable>
 const BATCH = 500
 
 /** Stores what follows from a merge. */
-export async function insertFollowUp(tx: Tx, followUp: Insertable<MergeFollowUpsTable>): Promise<void> {
+export async function insertFollowUp(
+  tx: Tx,
+  followUp: Insertable<MergeFollowUpsTable>,
+): Promise<void> {
   await tx.insertInto('merge_follow_ups').values(followUp).execute()
 }
 
 /** What still follows from the merge of a pull request; undefined when nothing does. */
 export function findFollowUp(db: Db, pullId: number): Promise<MergeFollowUp | undefined> {
-  return db.selectFrom('merge_follow_ups').selectAll().where('pull_request_id', '=', pullId).executeTakeFirst()
+  return db
+    .selectFrom('merge_follow_ups')
+    .selectAll()
+    .where('pull_request_id', '=', pullId)
+    .executeTakeFirst()
 }
 
 /** The merged pull requests of a repository whose commits are not listed yet, the latest first. */
-export async function unlistedMerges(db: Db, repositoryId: number, limit: number): Promise<number[]> {
+export async function unlistedMerges(
+  db: Db,
+  repositoryId: number,
+  limit: number,
+): Promise<number[]> {
   const rows = await db
     .selectFrom('merge_follow_ups')
     .select('pull_request_id')
@@ -60,7 +74,11 @@ export async function unlistedMerges(db: Db, repositoryId: number, limit: number
 }
 
 /** Stores commits that a pull request has brought, and that these are all. */
-export async function listMergedCommits(tx: Tx, followUp: MergeFollowUp, commitIds: readonly string[]): Promise<void> {
+export async function listMergedCommits(
+  tx: Tx,
+  followUp: MergeFollowUp,
+  commitIds: readonly string[],
+): Promise<void> {
   const { repository_id, pull_request_id } = followUp
   for (let start = 0; start < commitIds.length; start += BATCH) {
     const rows = commitIds
@@ -80,7 +98,11 @@ export async function listMergedCommits(tx: Tx, followUp: MergeFollowUp, commitI
 }
 
 /** The first of the merged pull requests of a repository that have brought a commit. */
-export async function findPullThatBrought(db: Db, repositoryId: number, commitId: string): Promise<number | undefined> {
+export async function findPullThatBrought(
+  db: Db,
+  repositoryId: number,
+  commitId: string,
+): Promise<number | undefined> {
   const row = await db
     .selectFrom('merged_commits')
     .select('pull_request_id')
@@ -108,10 +130,17 @@ export async function restFollowUp(tx: Tx, pullId: number, dueTime: number): Pro
 
 /** Makes everything due: what rested when the server ended may have failed by that. */
 export async function wakeAllFollowUps(tx: Tx, now: number): Promise<void> {
-  await tx.updateTable('merge_follow_ups').set({ due_time: now }).where('due_time', '>', now).execute()
+  await tx
+    .updateTable('merge_follow_ups')
+    .set({ due_time: now })
+    .where('due_time', '>', now)
+    .execute()
 }
 
-/** What follows from merges as it falls due, by their pull requests, and by the repositories that these went to. */
+/**
+ * What follows from merges as it falls due, by their pull requests, and by the repositories that
+ * these went to.
+ */
 export function followUpQueue(db: Db): DueQueue {
   const followUps = db
     .selectFrom('merge_follow_ups')

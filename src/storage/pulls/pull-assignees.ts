@@ -5,7 +5,11 @@ import type { Tx } from '../database/database.ts'
  *
  * @throws a foreign key violation when one of them is gone.
  */
-export async function replacePullAssignees(tx: Tx, pullId: number, userIds: readonly number[]): Promise<void> {
+export async function replacePullAssignees(
+  tx: Tx,
+  pullId: number,
+  userIds: readonly number[],
+): Promise<void> {
   await tx.deleteFrom('pull_request_assignees').where('pull_request_id', '=', pullId).execute()
   if (userIds.length === 0) return
   await tx

@@ -11,7 +11,10 @@ export interface PullCheck {
   readonly mergeBase: string
 }
 
-/** Stores what a check has found out about an open pull request, unless its head is another one by now. */
+/**
+ * Stores what a check has found out about an open pull request, unless its head is another one by
+ * now.
+ */
 export async function recordMergeability(tx: Tx, pullId: number, check: PullCheck): Promise<void> {
   await tx
     .updateTable('pull_requests')

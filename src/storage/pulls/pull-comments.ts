@@ -17,7 +17,10 @@ export interface PullCommentsTable {
 
 export type PullComment = Selectable<PullCommentsTable>
 
-/** Which comments of a pull request are asked for: changed last at these times or between them. Unix seconds; undefined for no bound. */
+/**
+ * Which comments of a pull request are asked for: changed last at these times or between them. Unix
+ * seconds; undefined for no bound.
+ */
 export interface CommentPeriod {
   readonly since: number | undefined
   readonly before: number | undefined
@@ -41,7 +44,11 @@ export function listPullComments(
 }
 
 /** How many there are in that list. */
-export async function countPullComments(db: Db, pullId: number, period: CommentPeriod): Promise<number> {
+export async function countPullComments(
+  db: Db,
+  pullId: number,
+  period: CommentPeriod,
+): Promise<number> {
   const { count } = await selectComments(db, pullId, period)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -73,7 +80,10 @@ export function findPullComment(
 }
 
 /** @throws a foreign key violation when the pull request or the poster is gone. */
-export function insertPullComment(tx: Tx, comment: Insertable<PullCommentsTable>): Promise<PullComment> {
+export function insertPullComment(
+  tx: Tx,
+  comment: Insertable<PullCommentsTable>,
+): Promise<PullComment> {
   return tx.insertInto('pull_comments').values(comment).returningAll().executeTakeFirstOrThrow()
 }
 
@@ -83,11 +93,19 @@ export function updatePullComment(
   id: number,
   changes: Pick<PullComment, 'body' | 'update_time'>,
 ): Promise<PullComment | undefined> {
-  return tx.updateTable('pull_comments').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+  return tx
+    .updateTable('pull_comments')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** @returns whether it was there. */
 export async function deletePullComment(tx: Tx, id: number): Promise<boolean> {
-  const { numDeletedRows } = await tx.deleteFrom('pull_comments').where('id', '=', id).executeTakeFirstOrThrow()
+  const { numDeletedRows } = await tx
+    .deleteFrom('pull_comments')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }

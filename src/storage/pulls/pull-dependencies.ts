@@ -9,7 +9,12 @@ export interface PullDependenciesTable {
 }
 
 /** What a pull request waits for, by number. */
-export function listDependencies(db: Db, pullId: number, offset: number, limit: number): Promise<PullRequest[]> {
+export function listDependencies(
+  db: Db,
+  pullId: number,
+  offset: number,
+  limit: number,
+): Promise<PullRequest[]> {
   return selectDependencies(db, pullId)
     .selectAll('pull_requests')
     .orderBy('pull_requests.number')
@@ -55,7 +60,10 @@ export async function dependsOn(db: Db, pullId: number, otherId: number): Promis
 
 /** @throws a foreign key violation when one of them is gone. */
 export async function insertDependency(tx: Tx, pullId: number, dependsOnId: number): Promise<void> {
-  await tx.insertInto('pull_dependencies').values({ pull_request_id: pullId, depends_on_id: dependsOnId }).execute()
+  await tx
+    .insertInto('pull_dependencies')
+    .values({ pull_request_id: pullId, depends_on_id: dependsOnId })
+    .execute()
 }
 
 export async function deleteDependency(tx: Tx, pullId: number, dependsOnId: number): Promise<void> {

@@ -8,8 +8,8 @@ import type { PullRequest } from './pull-requests.ts'
 type Pulls = ExpressionBuilder<Schema, 'pull_requests'>
 
 /**
- * As the index of those is conditioned, which has few: with a sign before their columns other conditions do not lead to indexes that
- * have all.
+ * As the index of those is conditioned, which has few: with a sign before their columns other
+ * conditions do not lead to indexes that have all.
  */
 const isBehind = sql<SqlBool>`(head_ref_commit is null or head_ref_commit <> head_commit)`
 
@@ -33,16 +33,17 @@ const openOfHeadElsewhere = prepareFirst((db, repositoryId: number) =>
     .limit(1),
 )
 
-const latestOpen = prepareFirst((db, repositoryId: number, headRepositoryId: number, branch: string) =>
-  db
-    .selectFrom('pull_requests')
-    .select('number')
-    .where('repository_id', '=', repositoryId)
-    .where('head_repository_id', '=', headRepositoryId)
-    .where('head_branch', '=', branch)
-    .where('state', '=', sql.lit('OPEN' as const))
-    .orderBy('number', 'desc')
-    .limit(1),
+const latestOpen = prepareFirst(
+  (db, repositoryId: number, headRepositoryId: number, branch: string) =>
+    db
+      .selectFrom('pull_requests')
+      .select('number')
+      .where('repository_id', '=', repositoryId)
+      .where('head_repository_id', '=', headRepositoryId)
+      .where('head_branch', '=', branch)
+      .where('state', '=', sql.lit('OPEN' as const))
+      .orderBy('number', 'desc')
+      .limit(1),
 )
 
 const openIntoBranch = prepareFirst((db, repositoryId: number, branch: string) =>
@@ -56,7 +57,11 @@ const openIntoBranch = prepareFirst((db, repositoryId: number, branch: string) =
 )
 
 /** Of some branches those that open pull requests are of. */
-export async function openHeadBranches(db: Db, repositoryId: number, branches: readonly string[]): Promise<string[]> {
+export async function openHeadBranches(
+  db: Db,
+  repositoryId: number,
+  branches: readonly string[],
+): Promise<string[]> {
   if (branches.length === 0) return []
   const rows = await db
     .selectFrom('pull_requests')
@@ -70,7 +75,11 @@ export async function openHeadBranches(db: Db, repositoryId: number, branches: r
 }
 
 /** Of some branches those that open pull requests go to. */
-export async function openBaseBranches(db: Db, repositoryId: number, branches: readonly string[]): Promise<string[]> {
+export async function openBaseBranches(
+  db: Db,
+  repositoryId: number,
+  branches: readonly string[],
+): Promise<string[]> {
   if (branches.length === 0) return []
   const rows = await db
     .selectFrom('pull_requests')
@@ -99,7 +108,10 @@ export function listOpenHeads(
     .execute()
 }
 
-/** The latest pull requests that go to a branch and are not merged, with the commits that they are at. */
+/**
+ * The latest pull requests that go to a branch and are not merged, with the commits that they are
+ * at.
+ */
 export function listUnmergedInto(
   db: Db,
   repositoryId: number,
@@ -117,8 +129,15 @@ export function listUnmergedInto(
     .execute()
 }
 
-/** Ids of the latest open pull requests that go to a branch and that somebody has approved, or not. */
-export async function listReviewedInto(db: Db, repositoryId: number, branch: string, limit: number): Promise<number[]> {
+/**
+ * Ids of the latest open pull requests that go to a branch and that somebody has approved, or not.
+ */
+export async function listReviewedInto(
+  db: Db,
+  repositoryId: number,
+  branch: string,
+  limit: number,
+): Promise<number[]> {
   const pulls = await db
     .selectFrom('pull_requests')
     .select('id')
@@ -139,8 +158,15 @@ export async function listReviewedInto(db: Db, repositoryId: number, branch: str
   return pulls.map(({ id }) => id)
 }
 
-/** Keeps where the head of a closed pull request left its base, unless it has another head by now. */
-export async function putMergeBase(tx: Tx, id: number, head: string, mergeBase: string): Promise<void> {
+/**
+ * Keeps where the head of a closed pull request left its base, unless it has another head by now.
+ */
+export async function putMergeBase(
+  tx: Tx,
+  id: number,
+  head: string,
+  mergeBase: string,
+): Promise<void> {
   await tx
     .updateTable('pull_requests')
     .set({ merge_base: mergeBase })
@@ -150,7 +176,10 @@ export async function putMergeBase(tx: Tx, id: number, head: string, mergeBase: 
     .execute()
 }
 
-/** The branch of the same repository to which a branch was last merged as it is; undefined when it was to none. */
+/**
+ * The branch of the same repository to which a branch was last merged as it is; undefined when it
+ * was to none.
+ */
 export async function findMergedInto(
   db: Db,
   repositoryId: number,
@@ -172,7 +201,11 @@ export async function findMergedInto(
 }
 
 /** Whether an open pull request goes to a branch. */
-export async function isBaseOfOpenPull(db: Db, repositoryId: number, branch: string): Promise<boolean> {
+export async function isBaseOfOpenPull(
+  db: Db,
+  repositoryId: number,
+  branch: string,
+): Promise<boolean> {
   return (await openIntoBranch(db, repositoryId, branch)) !== undefined
 }
 
@@ -181,8 +214,15 @@ export async function isHeadOfPullsElsewhere(db: Db, repositoryId: number): Prom
   return (await openOfHeadElsewhere(db, repositoryId)) !== undefined
 }
 
-/** Says that a branch has moved. @returns the open pull requests that are of it, as they are now. */
-export function moveHeads(tx: Tx, repositoryId: number, branch: string, commitId: string): Promise<PullRequest[]> {
+/**
+ * Says that a branch has moved. @returns the open pull requests that are of it, as they are now.
+ */
+export function moveHeads(
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+  commitId: string,
+): Promise<PullRequest[]> {
   return openOfHead(tx, repositoryId, branch)
     .set({ head_commit: commitId })
     .where('head_commit', '<>', commitId)
@@ -193,9 +233,15 @@ export function moveHeads(tx: Tx, repositoryId: number, branch: string, commitId
 /**
  * Says that a branch has another name.
  *
- * @returns the open pull requests that are of it, as they are now, but for those of which there is another one by the new name.
+ * @returns the open pull requests that are of it, as they are now, but for those of which there is
+ *   another one by the new name.
  */
-export function renameHeads(tx: Tx, repositoryId: number, branch: string, name: string): Promise<PullRequest[]> {
+export function renameHeads(
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+  name: string,
+): Promise<PullRequest[]> {
   return openOfHead(tx, repositoryId, branch)
     .set({ head_branch: name })
     .where((eb) =>
@@ -217,8 +263,16 @@ export function renameHeads(tx: Tx, repositoryId: number, branch: string, name: 
 }
 
 /** Closes the open pull requests that are of a branch. @param now Unix seconds. */
-export function closeHeads(tx: Tx, repositoryId: number, branch: string, now: number): Promise<PullRequest[]> {
-  return openOfHead(tx, repositoryId, branch).set({ state: 'CLOSED', close_time: now }).returningAll().execute()
+export function closeHeads(
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+  now: number,
+): Promise<PullRequest[]> {
+  return openOfHead(tx, repositoryId, branch)
+    .set({ state: 'CLOSED', close_time: now })
+    .returningAll()
+    .execute()
 }
 
 /**
@@ -226,12 +280,18 @@ export function closeHeads(tx: Tx, repositoryId: number, branch: string, now: nu
  *
  * @throws a unique violation unless those that cannot are closed.
  */
-export function moveBases(tx: Tx, repositoryId: number, branch: string, to: string): Promise<PullRequest[]> {
+export function moveBases(
+  tx: Tx,
+  repositoryId: number,
+  branch: string,
+  to: string,
+): Promise<PullRequest[]> {
   return openOfBase(tx, repositoryId, branch).set({ base_branch: to }).returningAll().execute()
 }
 
 /**
- * Closes the open pull requests that go to a branch and could not go to another one: they are of that, or others ask for the same.
+ * Closes the open pull requests that go to a branch and could not go to another one: they are of
+ * that, or others ask for the same.
  *
  * @param to undefined when there is no other one, which closes all.
  * @param now Unix seconds.
@@ -245,7 +305,9 @@ export function closeBases(
 ): Promise<PullRequest[]> {
   return openOfBase(tx, repositoryId, branch)
     .set({ state: 'CLOSED', close_time: now })
-    .$if(to !== undefined, (query) => query.where((eb) => eb.or([isOf(eb, to ?? ''), isAskedFor(eb, to ?? '')])))
+    .$if(to !== undefined, (query) =>
+      query.where((eb) => eb.or([isOf(eb, to ?? ''), isAskedFor(eb, to ?? '')])),
+    )
     .returningAll()
     .execute()
 }
@@ -287,9 +349,15 @@ function openOfBase(tx: Tx, repositoryId: number, branch: string) {
     .where('state', '=', sql.lit('OPEN' as const))
 }
 
-/** Says what the ref of a pull request holds, which Git has been asked for; null where it has none. */
+/**
+ * Says what the ref of a pull request holds, which Git has been asked for; null where it has none.
+ */
 export async function putHeadRef(tx: Tx, id: number, commitId: string | null): Promise<void> {
-  await tx.updateTable('pull_requests').set({ head_ref_commit: commitId }).where('id', '=', id).execute()
+  await tx
+    .updateTable('pull_requests')
+    .set({ head_ref_commit: commitId })
+    .where('id', '=', id)
+    .execute()
 }
 
 /** What a repository says of the refs of its pull requests, by their numbers. */
@@ -309,7 +377,10 @@ export function pullsBehind(db: Db, repositoryId: number, limit: number): Promis
   return behindOfRepository(db, repositoryId, limit)
 }
 
-/** The open pull requests of branches of a repository whose refs, in other repositories, are behind their rows. */
+/**
+ * The open pull requests of branches of a repository whose refs, in other repositories, are behind
+ * their rows.
+ */
 export function pullsBehindHead(db: Db, repositoryId: number): Promise<PullRequest[]> {
   return db
     .selectFrom('pull_requests')
@@ -333,7 +404,9 @@ export async function nextPullBehind(
       .where(isBehind)
       // As one value: there may be more of them than a statement has places for.
       .where('id', 'not in', (eb) =>
-        eb.selectFrom(sql<{ value: number }>`json_each(${JSON.stringify(except)})`.as('skipped')).select('value'),
+        eb
+          .selectFrom(sql<{ value: number }>`json_each(${JSON.stringify(except)})`.as('skipped'))
+          .select('value'),
       )
       .orderBy('id')
       .limit(1)
@@ -352,9 +425,15 @@ export function latestOpenPull(
 }
 
 /** A pull request as far as it tells who may push to where it is from. */
-export type MaintainedHead = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch' | 'poster_id'>
+export type MaintainedHead = Pick<
+  PullRequest,
+  'repository_id' | 'base_branch' | 'head_branch' | 'poster_id'
+>
 
-/** The open pull requests into other repositories whose posters let those who maintain these push to the branch, too. */
+/**
+ * The open pull requests into other repositories whose posters let those who maintain these push to
+ * the branch, too.
+ */
 export function maintainedHeads(
   db: Db,
   repositoryId: number,

@@ -4,7 +4,8 @@ import type { Label, LabelOwner } from '../repos/labels.ts'
 /**
  * Of some labels those that things of a repository can have, by their ids.
  *
- * @param owner both ids: that of the repository, and that of the organisation that owns it; null where none of its labels count.
+ * @param owner both ids: that of the repository, and that of the organisation that owns it; null
+ *   where none of its labels count.
  */
 export async function findLabelsFor(
   db: Db,
@@ -16,13 +17,19 @@ export async function findLabelsFor(
     .selectFrom('labels')
     .selectAll()
     .where('id', 'in', ids)
-    .where((eb) => eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]))
+    .where((eb) =>
+      eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]),
+    )
     .execute()
   return new Map(labels.map((label) => [label.id, label]))
 }
 
 /** Gives a pull request exactly these labels, which exist. */
-export async function replacePullLabels(tx: Tx, pullId: number, labelIds: readonly number[]): Promise<void> {
+export async function replacePullLabels(
+  tx: Tx,
+  pullId: number,
+  labelIds: readonly number[],
+): Promise<void> {
   await tx.deleteFrom('pull_request_labels').where('pull_request_id', '=', pullId).execute()
   if (labelIds.length === 0) return
   await tx
@@ -31,7 +38,10 @@ export async function replacePullLabels(tx: Tx, pullId: number, labelIds: readon
     .execute()
 }
 
-/** The same by their names. Of several by one name that of the repository is meant, and of those the oldest. */
+/**
+ * The same by their names. Of several by one name that of the repository is meant, and of those the
+ * oldest.
+ */
 export async function findLabelsNamed(
   db: Db,
   { repository_id, organization_id }: LabelOwner,
@@ -42,7 +52,9 @@ export async function findLabelsNamed(
     .selectFrom('labels')
     .select(['id', 'name'])
     .where('name', 'in', names)
-    .where((eb) => eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]))
+    .where((eb) =>
+      eb.or([eb('repository_id', '=', repository_id), eb('organization_id', '=', organization_id)]),
+    )
     .orderBy('organization_id', (order) => order.desc().nullsLast())
     .orderBy('id', 'desc')
     .execute()

@@ -17,8 +17,18 @@ export interface PullFilter {
 }
 
 /** Whether a filter leaves out nothing but by its state. */
-export function isOnlyByState({ baseBranch, milestoneId, posterId, labelIds }: PullFilter): boolean {
-  return baseBranch === '' && milestoneId === undefined && posterId === undefined && labelIds.length === 0
+export function isOnlyByState({
+  baseBranch,
+  milestoneId,
+  posterId,
+  labelIds,
+}: PullFilter): boolean {
+  return (
+    baseBranch === '' &&
+    milestoneId === undefined &&
+    posterId === undefined &&
+    labelIds.length === 0
+  )
 }
 
 type Direction = 'asc' | 'desc'
@@ -77,7 +87,8 @@ export function isPullSort(text: string): text is PullSort {
 /**
  * A part of the pull requests of a repository, in an order.
  *
- * The index is walked from whichever end of the list is nearer, so that the last page costs what the first one does.
+ * The index is walked from whichever end of the list is nearer, so that the last page costs what
+ * the first one does.
  *
  * @param total how many the whole list has.
  */
@@ -97,11 +108,19 @@ export async function pageOfPulls(
     .select('id')
     .limit(size)
     .offset(isFromEnd ? behind : offset)
-  return ordered(db.selectFrom('pull_requests').selectAll().where('id', 'in', ids), sort, false).execute()
+  return ordered(
+    db.selectFrom('pull_requests').selectAll().where('id', 'in', ids),
+    sort,
+    false,
+  ).execute()
 }
 
 /** How many there are in that list. */
-export async function countPulls(db: Db, repositoryId: number, filter: PullFilter): Promise<number> {
+export async function countPulls(
+  db: Db,
+  repositoryId: number,
+  filter: PullFilter,
+): Promise<number> {
   const { count } = await selectPulls(db, repositoryId, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -119,18 +138,30 @@ function selectPulls(db: Db, repositoryId: number, filter: PullFilter) {
     .$if(posterId !== undefined, (query) => query.where('poster_id', '=', posterId ?? 0))
     .$if(labelIds.length > 0, (query) =>
       query.where('id', 'in', (eb) =>
-        eb.selectFrom('pull_request_labels').select('pull_request_id').where('label_id', 'in', labelIds),
+        eb
+          .selectFrom('pull_request_labels')
+          .select('pull_request_id')
+          .where('label_id', 'in', labelIds),
       ),
     )
 }
 
-/** In the words of the indexes: of those that a list is walked by when nothing else is asked, and of those that find what is. */
+/**
+ * In the words of the indexes: of those that a list is walked by when nothing else is asked, and of
+ * those that find what is.
+ */
 function stateOf(filter: PullFilter) {
   if (filter.isOpen && !isOnlyByState(filter)) return sql<SqlBool>`state = 'OPEN'`
-  return filter.isOpen ? sql<SqlBool>`(state = 'OPEN') = true` : sql<SqlBool>`(state = 'OPEN') = false`
+  return filter.isOpen
+    ? sql<SqlBool>`(state = 'OPEN') = true`
+    : sql<SqlBool>`(state = 'OPEN') = false`
 }
 
-function ordered<O>(query: SelectQueryBuilder<Schema, 'pull_requests', O>, sort: PullSort, isReversed: boolean) {
+function ordered<O>(
+  query: SelectQueryBuilder<Schema, 'pull_requests', O>,
+  sort: PullSort,
+  isReversed: boolean,
+) {
   let sorted = query
   for (const [column, direction] of SORTS[sort]) {
     sorted = sorted.orderBy(column, isReversed ? REVERSE[direction] : direction)

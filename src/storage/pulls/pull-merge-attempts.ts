@@ -1,7 +1,10 @@
 import type { Selectable } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 
-/** Merges that Git was about to be asked for: when the update of the base is recorded, they have happened or not. */
+/**
+ * Merges that Git was about to be asked for: when the update of the base is recorded, they have
+ * happened or not.
+ */
 export interface PullMergeAttemptsTable {
   pull_request_id: number
   /** Of the note of the update of the base branch. */
@@ -19,7 +22,10 @@ export interface PullMergeAttemptsTable {
   time: number
   /** 0 or 1: whether who merges wants the head branch deleted after that. */
   delete_head: number
-  /** As the next one for a deletion: of the token by which it was asked for; null for a credential that is not limited. */
+  /**
+   * As the next one for a deletion: of the token by which it was asked for; null for a credential
+   * that is not limited.
+   */
   scopes: string | null
   token_uuid: string | null
 }
@@ -31,13 +37,19 @@ export interface MergeIntoBranch extends PullMergeAttempt {
   readonly base_branch: string
 }
 
-/** Says that a pull request is about to be merged, instead of whatever was known about an attempt before. */
+/**
+ * Says that a pull request is about to be merged, instead of whatever was known about an attempt
+ * before.
+ */
 export async function putMergeAttempt(tx: Tx, attempt: PullMergeAttempt): Promise<void> {
   await tx.replaceInto('pull_merge_attempts').values(attempt).execute()
 }
 
 /** The attempts that belong to notes. */
-export async function listMergeAttempts(db: Db, noteIds: readonly number[]): Promise<MergeIntoBranch[]> {
+export async function listMergeAttempts(
+  db: Db,
+  noteIds: readonly number[],
+): Promise<MergeIntoBranch[]> {
   if (noteIds.length === 0) return []
   return db
     .selectFrom('pull_merge_attempts')

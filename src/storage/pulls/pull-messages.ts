@@ -2,7 +2,10 @@ import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 import type { PullRequest } from './pull-requests.ts'
 
-/** What messages to webhooks are about that tell of pull requests as these are when they are sent. Goes with its message. */
+/**
+ * What messages to webhooks are about that tell of pull requests as these are when they are sent.
+ * Goes with its message.
+ */
 export interface PullMessagesTable {
   message_id: number
   /** There may be none by that id any more, as with the next one. */
@@ -20,8 +23,9 @@ export interface OwnedWebhook {
 }
 
 /**
- * The webhooks of those whom a change of a pull request concerns, each once: of the owner of its repository, of whoever opened it, is
- * to see to it, or is asked for a review. Without those that are switched off.
+ * The webhooks of those whom a change of a pull request concerns, each once: of the owner of its
+ * repository, of whoever opened it, is to see to it, or is asked for a review. Without those that
+ * are switched off.
  */
 export function listWebhooksAbout(
   tx: Tx,
@@ -70,5 +74,9 @@ export async function insertPullMessage(tx: Tx, message: PullMessage): Promise<v
 
 /** What a message is about; undefined for one that says all by itself. */
 export function findPullMessage(db: Db, messageId: number): Promise<PullMessage | undefined> {
-  return db.selectFrom('pull_messages').selectAll().where('message_id', '=', messageId).executeTakeFirst()
+  return db
+    .selectFrom('pull_messages')
+    .selectAll()
+    .where('message_id', '=', messageId)
+    .executeTakeFirst()
 }

@@ -8,8 +8,14 @@ export interface PullParticipantsTable {
   seen: number
 }
 
-/** Makes somebody a participant, who has seen nothing yet; whoever is one already stays as they are. */
-export async function insertParticipants(tx: Tx, pullId: number, userIds: readonly number[]): Promise<void> {
+/**
+ * Makes somebody a participant, who has seen nothing yet; whoever is one already stays as they are.
+ */
+export async function insertParticipants(
+  tx: Tx,
+  pullId: number,
+  userIds: readonly number[],
+): Promise<void> {
   if (userIds.length === 0) return
   await tx
     .insertInto('pull_participants')
@@ -18,7 +24,10 @@ export async function insertParticipants(tx: Tx, pullId: number, userIds: readon
     .execute()
 }
 
-/** Makes somebody who does something a participant, who has seen what there is; whoever is one already stays as they are. */
+/**
+ * Makes somebody who does something a participant, who has seen what there is; whoever is one
+ * already stays as they are.
+ */
 export async function insertActor(tx: Tx, pullId: number, userId: number): Promise<void> {
   await tx
     .insertInto('pull_participants')
@@ -33,18 +42,34 @@ export async function insertActor(tx: Tx, pullId: number, userId: number): Promi
     .execute()
 }
 
-/** Notes that a participant has seen all of a pull request as it is now. Of others nothing is noted. */
+/**
+ * Notes that a participant has seen all of a pull request as it is now. Of others nothing is noted.
+ */
 export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<void> {
   await tx
     .updateTable('pull_participants')
-    .set((eb) => ({ seen: eb.selectFrom('pull_requests').select('change_count').where('id', '=', pullId).$asScalar() }))
+    .set((eb) => ({
+      seen: eb
+        .selectFrom('pull_requests')
+        .select('change_count')
+        .where('id', '=', pullId)
+        .$asScalar(),
+    }))
     .where('pull_request_id', '=', pullId)
     .where('user_id', '=', userId)
     .execute()
 }
 
-/** Notes that a participant has seen a pull request as it was after so many changes; whoever has seen more already stays so. */
-export async function markSeenUpTo(db: Db, pullId: number, userId: number, changeCount: number): Promise<void> {
+/**
+ * Notes that a participant has seen a pull request as it was after so many changes; whoever has
+ * seen more already stays so.
+ */
+export async function markSeenUpTo(
+  db: Db,
+  pullId: number,
+  userId: number,
+  changeCount: number,
+): Promise<void> {
   await db
     .updateTable('pull_participants')
     .set({ seen: changeCount })
@@ -55,7 +80,11 @@ export async function markSeenUpTo(db: Db, pullId: number, userId: number, chang
 }
 
 /** Of some pull requests those that a user takes part in and has not seen all of, by their ids. */
-export async function unseenPulls(db: Db, pullIds: readonly number[], userId: number): Promise<ReadonlySet<number>> {
+export async function unseenPulls(
+  db: Db,
+  pullIds: readonly number[],
+  userId: number,
+): Promise<ReadonlySet<number>> {
   if (pullIds.length === 0) return new Set()
   const rows = await db
     .selectFrom('pull_participants')

@@ -25,13 +25,22 @@ export interface PullRequestsTable {
   head_branch: string
   /** What the head branch held when its refs were last recorded while this was open. */
   head_commit: string
-  /** What `refs/pull/{number}/head` of the base holds, which follows `head_commit`; null before it is made. Git is the truth. */
+  /**
+   * What `refs/pull/{number}/head` of the base holds, which follows `head_commit`; null before it
+   * is made. Git is the truth.
+   */
   head_ref_commit: string | null
-  /** What the last check said. It holds only while `checked_base` and `checked_head` are the tips of the branches. */
+  /**
+   * What the last check said. It holds only while `checked_base` and `checked_head` are the tips of
+   * the branches.
+   */
   mergeability: Generated<Mergeability>
   checked_base: string | null
   checked_head: string | null
-  /** Where head left base, as of the last check or the last change; of a merged one as it was when it was merged. Empty without one. */
+  /**
+   * Where head left base, as of the last check or the last change; of a merged one as it was when
+   * it was merged. Empty without one.
+   */
   merge_base: Generated<string>
   /** Commits between which the three numbers below were counted. */
   counted_base: string | null
@@ -85,18 +94,34 @@ export type NewPullRequest = Omit<Insertable<PullRequestsTable>, 'id' | 'number'
 export type PullRequestChanges = Partial<
   Omit<
     PullRequest,
-    'id' | 'repository_id' | 'number' | 'create_time' | 'comment_count' | 'change_count' | 'update_time'
+    | 'id'
+    | 'repository_id'
+    | 'number'
+    | 'create_time'
+    | 'comment_count'
+    | 'change_count'
+    | 'update_time'
   >
 >
 
 const pullByNumber = prepareFirst((db, repositoryId: number, number: number) =>
-  db.selectFrom('pull_requests').selectAll().where('repository_id', '=', repositoryId).where('number', '=', number),
+  db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('number', '=', number),
 )
 
-const pullById = prepareFirst((db, id: number) => db.selectFrom('pull_requests').selectAll().where('id', '=', id))
+const pullById = prepareFirst((db, id: number) =>
+  db.selectFrom('pull_requests').selectAll().where('id', '=', id),
+)
 
 /** The pull request with a number of its repository. */
-export function findPullRequest(db: Db, repositoryId: number, number: number): Promise<PullRequest | undefined> {
+export function findPullRequest(
+  db: Db,
+  repositoryId: number,
+  number: number,
+): Promise<PullRequest | undefined> {
   return pullByNumber(db, repositoryId, number)
 }
 
@@ -110,7 +135,10 @@ export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' 
 }
 
 /** Of the pull requests between two branches the open one or, if there is none, the latest. */
-export async function findPullRequestBetween(db: Db, coordinates: PullCoordinates): Promise<PullRequest | undefined> {
+export async function findPullRequestBetween(
+  db: Db,
+  coordinates: PullCoordinates,
+): Promise<PullRequest | undefined> {
   const between = db
     .selectFrom('pull_requests')
     .selectAll()
@@ -142,7 +170,8 @@ export function findPullRequestByMergeCommit(
 /**
  * Stores a pull request under the next number of its repository.
  *
- * @throws a unique violation when an open one asks for the same; a foreign key violation when a repository is gone.
+ * @throws a unique violation when an open one asks for the same; a foreign key violation when a
+ *   repository is gone.
  */
 export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
   const number = await takeIssueNumber(tx, pull.repository_id)
@@ -169,8 +198,17 @@ async function takeIssueNumber(tx: Tx, repositoryId: number): Promise<number> {
  *
  * @throws a unique violation when an open one asks for the same.
  */
-export function updatePullRequest(tx: Tx, id: number, changes: PullRequestChanges): Promise<PullRequest> {
-  return tx.updateTable('pull_requests').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+export function updatePullRequest(
+  tx: Tx,
+  id: number,
+  changes: PullRequestChanges,
+): Promise<PullRequest> {
+  return tx
+    .updateTable('pull_requests')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** What was counted of a pull request, and between which commits. */
@@ -185,7 +223,8 @@ export async function storeCounts(db: Db, id: number, counts: PullCountColumns):
 }
 
 /**
- * Says that something changed which a participant would want to see. Whoever did it and had seen everything before still has.
+ * Says that something changed which a participant would want to see. Whoever did it and had seen
+ * everything before still has.
  *
  * @param now Unix seconds.
  * @param actorId undefined when nobody in particular did it.
@@ -212,7 +251,10 @@ export async function touchPull(tx: Tx, id: number, now: number, actorId?: numbe
 }
 
 /** Labels of pull requests, by the id of the pull request; of each by name. */
-export async function labelsOfPulls(db: Db, pullIds: readonly number[]): Promise<ReadonlyMap<number, Label[]>> {
+export async function labelsOfPulls(
+  db: Db,
+  pullIds: readonly number[],
+): Promise<ReadonlyMap<number, Label[]>> {
   if (pullIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('pull_request_labels')
@@ -226,8 +268,13 @@ export async function labelsOfPulls(db: Db, pullIds: readonly number[]): Promise
   return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
 }
 
-/** Ids of the assignees of pull requests, by the id of the pull request; in the order of their ids. */
-export async function assigneesOfPulls(db: Db, pullIds: readonly number[]): Promise<ReadonlyMap<number, number[]>> {
+/**
+ * Ids of the assignees of pull requests, by the id of the pull request; in the order of their ids.
+ */
+export async function assigneesOfPulls(
+  db: Db,
+  pullIds: readonly number[],
+): Promise<ReadonlyMap<number, number[]>> {
   if (pullIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('pull_request_assignees')

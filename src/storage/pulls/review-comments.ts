@@ -32,7 +32,12 @@ export type ReviewComment = Selectable<ReviewCommentsTable>
 export type NewReviewComment = Insertable<ReviewCommentsTable>
 
 /** Comments of reviews, each review's oldest first. */
-export function listReviewComments(db: Db, reviewId: number, offset: number, limit: number): Promise<ReviewComment[]> {
+export function listReviewComments(
+  db: Db,
+  reviewId: number,
+  offset: number,
+  limit: number,
+): Promise<ReviewComment[]> {
   return db
     .selectFrom('review_comments')
     .selectAll()
@@ -49,7 +54,11 @@ export function findReviewComment(db: Db, id: number): Promise<ReviewComment | u
 }
 
 /** The number of the pull request of a repository that a comment belongs to. */
-export async function findNumberOfComment(db: Db, repositoryId: number, id: number): Promise<number | undefined> {
+export async function findNumberOfComment(
+  db: Db,
+  repositoryId: number,
+  id: number,
+): Promise<number | undefined> {
   const found = await db
     .selectFrom('review_comments')
     .innerJoin('reviews', 'reviews.id', 'review_comments.review_id')
@@ -75,8 +84,14 @@ export async function moveReviewComment(
   await tx.updateTable('review_comments').set(place).where('id', '=', id).execute()
 }
 
-/** Notes who dealt with what a comment says; null for nobody. Undefined when the comment is gone. */
-export function setResolver(tx: Tx, id: number, resolverId: number | null): Promise<ReviewComment | undefined> {
+/**
+ * Notes who dealt with what a comment says; null for nobody. Undefined when the comment is gone.
+ */
+export function setResolver(
+  tx: Tx,
+  id: number,
+  resolverId: number | null,
+): Promise<ReviewComment | undefined> {
   return tx
     .updateTable('review_comments')
     .set({ resolver_id: resolverId })
@@ -87,6 +102,9 @@ export function setResolver(tx: Tx, id: number, resolverId: number | null): Prom
 
 /** @returns whether it was there. */
 export async function deleteReviewComment(tx: Tx, id: number): Promise<boolean> {
-  const { numDeletedRows } = await tx.deleteFrom('review_comments').where('id', '=', id).executeTakeFirstOrThrow()
+  const { numDeletedRows } = await tx
+    .deleteFrom('review_comments')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }

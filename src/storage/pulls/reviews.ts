@@ -17,11 +17,16 @@ export interface ReviewsTable {
   commit_id: string
   /** Where that left the base; empty where it is not known. */
   merge_base: Generated<string>
-  /** 0 or 1, as are the next one and `dismissed`: whether it counts, as far as that was known when it was made. */
+  /**
+   * 0 or 1, as are the next one and `dismissed`: whether it counts, as far as that was known when
+   * it was made.
+   */
   official: number
   /** Whether something else is proposed since, as of `compared_head`. */
   stale: Generated<number>
-  /** The head with which what was reviewed was last compared, on the present base; empty for none. */
+  /**
+   * The head with which what was reviewed was last compared, on the present base; empty for none.
+   */
   compared_head: string
   /** Where that head left the base then; empty where it did not. */
   compared_base: Generated<string>
@@ -47,7 +52,10 @@ export type ReviewChanges = Partial<
 export interface ReviewViewer {
   /** Undefined for somebody who is not signed in. */
   readonly userId: number | undefined
-  /** Which teams are seen, all of the organisation that owns the repository; undefined when none does. */
+  /**
+   * Which teams are seen, all of the organisation that owns the repository; undefined when none
+   * does.
+   */
   readonly teams: { readonly organizationId: number; readonly viewer: TeamViewer } | undefined
 }
 
@@ -77,8 +85,16 @@ const SUBMITTED = [...VOTES, 'COMMENT'] as const
 export type Reviewed = Pick<Review, 'commit_id' | 'merge_base'>
 
 /** The review of a pull request with an id, as far as the viewer may see it. */
-export function findReview(db: Db, pullId: number, viewer: ReviewViewer, id: number): Promise<Review | undefined> {
-  return selectReviews(db, pullId, viewer).selectAll('reviews').where('reviews.id', '=', id).executeTakeFirst()
+export function findReview(
+  db: Db,
+  pullId: number,
+  viewer: ReviewViewer,
+  id: number,
+): Promise<Review | undefined> {
+  return selectReviews(db, pullId, viewer)
+    .selectAll('reviews')
+    .where('reviews.id', '=', id)
+    .executeTakeFirst()
 }
 
 /** A review by its id, whoever may see it. */
@@ -114,7 +130,9 @@ function selectReviews(db: Db, pullId: number, { userId, teams }: ReviewViewer) 
   return db
     .selectFrom('reviews')
     .where('reviews.pull_request_id', '=', pullId)
-    .where((eb) => eb.or([eb('reviews.state', '<>', 'PENDING'), eb('reviews.reviewer_id', '=', userId ?? null)]))
+    .where((eb) =>
+      eb.or([eb('reviews.state', '<>', 'PENDING'), eb('reviews.reviewer_id', '=', userId ?? null)]),
+    )
     .where((eb) =>
       eb.or([
         eb('reviews.team_id', 'is', null),
@@ -135,7 +153,11 @@ function selectReviews(db: Db, pullId: number, { userId, teams }: ReviewViewer) 
 }
 
 /** The review that somebody has not submitted yet. */
-export function findPendingReview(db: Db, pullId: number, reviewerId: number): Promise<Review | undefined> {
+export function findPendingReview(
+  db: Db,
+  pullId: number,
+  reviewerId: number,
+): Promise<Review | undefined> {
   return db
     .selectFrom('reviews')
     .selectAll()
@@ -145,24 +167,43 @@ export function findPendingReview(db: Db, pullId: number, reviewerId: number): P
     .executeTakeFirst()
 }
 
-/** Stores a review. One that is pending or official beside another one of its kind violates a UNIQUE constraint. */
+/**
+ * Stores a review. One that is pending or official beside another one of its kind violates a UNIQUE
+ * constraint.
+ */
 export function insertReview(tx: Tx, review: NewReview): Promise<Review> {
   return tx.insertInto('reviews').values(review).returningAll().executeTakeFirstOrThrow()
 }
 
 /** Changes a review; undefined when it is gone. */
-export function updateReview(tx: Tx, id: number, changes: ReviewChanges): Promise<Review | undefined> {
-  return tx.updateTable('reviews').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+export function updateReview(
+  tx: Tx,
+  id: number,
+  changes: ReviewChanges,
+): Promise<Review | undefined> {
+  return tx
+    .updateTable('reviews')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** Deletes a review with its comments. @returns whether it was there. */
 export async function deleteReview(tx: Tx, id: number): Promise<boolean> {
-  const { numDeletedRows } = await tx.deleteFrom('reviews').where('id', '=', id).executeTakeFirstOrThrow()
+  const { numDeletedRows } = await tx
+    .deleteFrom('reviews')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }
 
 /** What somebody said of a pull request before counts no more. */
-export async function clearOfficialVotes(tx: Tx, pullId: number, reviewerId: number): Promise<void> {
+export async function clearOfficialVotes(
+  tx: Tx,
+  pullId: number,
+  reviewerId: number,
+): Promise<void> {
   await tx
     .updateTable('reviews')
     .set({ official: 0 })
@@ -173,7 +214,10 @@ export async function clearOfficialVotes(tx: Tx, pullId: number, reviewerId: num
     .execute()
 }
 
-/** Approvals and rejections of a pull request, whether or not they count, in the order in which they were submitted. */
+/**
+ * Approvals and rejections of a pull request, whether or not they count, in the order in which they
+ * were submitted.
+ */
 export function listVotes(db: Db, pullId: number): Promise<Vote[]> {
   return db
     .selectFrom('reviews')
@@ -185,7 +229,10 @@ export function listVotes(db: Db, pullId: number): Promise<Vote[]> {
     .execute()
 }
 
-/** What counts of the reviews of a pull request, as far as that was known when they were made, and of those that it waits for. */
+/**
+ * What counts of the reviews of a pull request, as far as that was known when they were made, and
+ * of those that it waits for.
+ */
 export async function listOfficial(db: Db, pullId: number): Promise<Vote[]> {
   const official = db
     .selectFrom('reviews')
@@ -224,13 +271,19 @@ export async function deleteReviewRequest(
     .deleteFrom('reviews')
     .where('pull_request_id', '=', pullId)
     .where('state', '=', sql.lit('REQUEST_REVIEW' as const))
-    .where((eb) => ('userId' in asked ? eb('reviewer_id', '=', asked.userId) : eb('team_id', '=', asked.teamId)))
+    .where((eb) =>
+      'userId' in asked ? eb('reviewer_id', '=', asked.userId) : eb('team_id', '=', asked.teamId),
+    )
     .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }
 
 /** Whoever reviews answers for themselves and for their teams. */
-export async function deleteAnsweredRequests(tx: Tx, pullId: number, reviewerId: number): Promise<void> {
+export async function deleteAnsweredRequests(
+  tx: Tx,
+  pullId: number,
+  reviewerId: number,
+): Promise<void> {
   await tx
     .deleteFrom('reviews')
     .where('pull_request_id', '=', pullId)
@@ -238,7 +291,11 @@ export async function deleteAnsweredRequests(tx: Tx, pullId: number, reviewerId:
     .where((eb) =>
       eb.or([
         eb('reviewer_id', '=', reviewerId),
-        eb('team_id', 'in', eb.selectFrom('team_members').select('team_id').where('user_id', '=', reviewerId)),
+        eb(
+          'team_id',
+          'in',
+          eb.selectFrom('team_members').select('team_id').where('user_id', '=', reviewerId),
+        ),
       ]),
     )
     .execute()
@@ -258,7 +315,8 @@ export async function listReviewerIds(db: Db, pullId: number): Promise<number[]>
 }
 
 /**
- * What was looked at, what counts before all else and the latest first, of which it is not known whether a head still proposes the same.
+ * What was looked at, what counts before all else and the latest first, of which it is not known
+ * whether a head still proposes the same.
  *
  * @param reviews all of them, or those alone that count.
  */
@@ -283,7 +341,10 @@ export function listUncompared(
     .execute()
 }
 
-/** Where the heads with which the reviews of a pull request were compared left the base; empty without reviews. */
+/**
+ * Where the heads with which the reviews of a pull request were compared left the base; empty
+ * without reviews.
+ */
 export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
   const found = await db
     .selectFrom('reviews')
@@ -295,7 +356,10 @@ export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
   return found.map(({ compared_base }) => compared_base)
 }
 
-/** Forgets the comparisons of a pull request with a head that left the base elsewhere: something else is proposed since. */
+/**
+ * Forgets the comparisons of a pull request with a head that left the base elsewhere: something
+ * else is proposed since.
+ */
 export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string): Promise<void> {
   await tx
     .updateTable('reviews')
@@ -305,7 +369,10 @@ export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string
     .execute()
 }
 
-/** Notes whether a head, which left the base at `mergeBase`, proposes something else than what was looked at. */
+/**
+ * Notes whether a head, which left the base at `mergeBase`, proposes something else than what was
+ * looked at.
+ */
 export async function setCompared(
   tx: Tx,
   pullId: number,
@@ -324,7 +391,11 @@ export async function setCompared(
 }
 
 /** Dismisses the approvals of what was looked at. @returns whether there were any. */
-export async function dismissApprovals(tx: Tx, pullId: number, reviewed: Reviewed): Promise<boolean> {
+export async function dismissApprovals(
+  tx: Tx,
+  pullId: number,
+  reviewed: Reviewed,
+): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('reviews')
     .set({ dismissed: 1 })
@@ -339,12 +410,23 @@ export async function dismissApprovals(tx: Tx, pullId: number, reviewed: Reviewe
 
 /** Forgets all comparisons of a pull request, as its base is another one now. */
 export async function forgetComparisons(tx: Tx, pullId: number): Promise<void> {
-  await tx.updateTable('reviews').set({ compared_head: '' }).where('pull_request_id', '=', pullId).execute()
+  await tx
+    .updateTable('reviews')
+    .set({ compared_head: '' })
+    .where('pull_request_id', '=', pullId)
+    .execute()
 }
 
 /** Lets some votes count, and no others of the pull request. */
-export async function setOfficialVotes(tx: Tx, pullId: number, ids: ReadonlySet<number>): Promise<void> {
-  const votes = tx.updateTable('reviews').where('pull_request_id', '=', pullId).where('state', 'in', VOTES)
+export async function setOfficialVotes(
+  tx: Tx,
+  pullId: number,
+  ids: ReadonlySet<number>,
+): Promise<void> {
+  const votes = tx
+    .updateTable('reviews')
+    .where('pull_request_id', '=', pullId)
+    .where('state', 'in', VOTES)
   await votes.set({ official: 0 }).where('official', '=', 1).execute()
   if (ids.size > 0)
     await votes

@@ -6,8 +6,9 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Files that people attach to what they write. A file is never changed, and belongs to nobody until a row names it: what a crash
- * leaves of one that was being written is found by `doctor`, and is never served.
+ * Files that people attach to what they write. A file is never changed, and belongs to nobody until
+ * a row names it: what a crash leaves of one that was being written is found by `doctor`, and is
+ * never served.
  *
  *     attachments/<two digits>/<repository>/<uuid>
  */
@@ -16,7 +17,10 @@ export interface AttachmentFiles {
   readonly folder: string
 }
 
-/** Folders by the last two hexadecimal digits of the repository's id, so that none of them gets huge. */
+/**
+ * Folders by the last two hexadecimal digits of the repository's id, so that none of them gets
+ * huge.
+ */
 const SHARDS = 256
 
 /** Of a removal that finds a folder to be no longer empty. */
@@ -54,7 +58,8 @@ function repositoryFolder(repositoryId: number): string {
 }
 
 /**
- * Stores what comes, holding no more of it in memory than a chunk. It is on disk when this resolves, and gone when this rejects.
+ * Stores what comes, holding no more of it in memory than a chunk. It is on disk when this
+ * resolves, and gone when this rejects.
  *
  * @throws AttachmentTooLargeError, AttachmentGoneError, and whatever the source throws.
  */
@@ -77,7 +82,11 @@ export async function writeAttachment(
     },
   })
   try {
-    await pipeline(source, measure, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }))
+    await pipeline(
+      source,
+      measure,
+      createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }),
+    )
     await syncFolders(folder, parent)
   } catch (error) {
     await rm(path, { force: true })
@@ -95,7 +104,10 @@ async function syncFolders(...folders: string[]): Promise<void> {
   }
 }
 
-/** A file, open for reading until whoever asked for it closes it, even if it is removed meanwhile; undefined when there is none. */
+/**
+ * A file, open for reading until whoever asked for it closes it, even if it is removed meanwhile;
+ * undefined when there is none.
+ */
 export function openAttachment(
   { folder }: AttachmentFiles,
   repositoryId: number,
@@ -110,24 +122,44 @@ export async function attachmentBytes(
   repositoryId: number,
   uuid: string,
 ): Promise<number | undefined> {
-  return unlessMissing(stat(join(folder, attachmentPath(repositoryId, uuid))).then(({ size }) => size))
+  return unlessMissing(
+    stat(join(folder, attachmentPath(repositoryId, uuid))).then(({ size }) => size),
+  )
 }
 
 /** Removes a file; one that is gone is no error. */
-export async function removeAttachment({ folder }: AttachmentFiles, repositoryId: number, uuid: string): Promise<void> {
+export async function removeAttachment(
+  { folder }: AttachmentFiles,
+  repositoryId: number,
+  uuid: string,
+): Promise<void> {
   await rm(join(folder, attachmentPath(repositoryId, uuid)), { force: true })
 }
 
 /** Removes all files of a repository. */
-export async function removeAttachmentsOf({ folder }: AttachmentFiles, repositoryId: number): Promise<void> {
+export async function removeAttachmentsOf(
+  { folder }: AttachmentFiles,
+  repositoryId: number,
+): Promise<void> {
   // An upload may put another file there meanwhile.
-  await rm(join(folder, repositoryFolder(repositoryId)), { recursive: true, force: true, maxRetries: MAX_RETRIES })
+  await rm(join(folder, repositoryFolder(repositoryId)), {
+    recursive: true,
+    force: true,
+    maxRetries: MAX_RETRIES,
+  })
 }
 
-/** All files that there are, whether rows name them or not; in no order. What somebody else put between the folders is passed over. */
+/**
+ * All files that there are, whether rows name them or not; in no order. What somebody else put
+ * between the folders is passed over.
+ */
 export async function* storedAttachments({
   folder,
-}: AttachmentFiles): AsyncGenerator<{ readonly repositoryId: number; readonly uuid: string }, void, undefined> {
+}: AttachmentFiles): AsyncGenerator<
+  { readonly repositoryId: number; readonly uuid: string },
+  void,
+  undefined
+> {
   for await (const shard of entriesOf(folder)) {
     if (!shard.isDirectory()) continue
     for await (const repository of entriesOf(join(folder, shard.name))) {

@@ -24,7 +24,10 @@ export const PROTECTION_FLAGS = [
 ] as const
 export type ProtectionFlag = (typeof PROTECTION_FLAGS)[number]
 
-/** What the users and teams on a list may do: push, push by force, merge, merge what is not ready; or whose approval counts. */
+/**
+ * What the users and teams on a list may do: push, push by force, merge, merge what is not ready;
+ * or whose approval counts.
+ */
 export const PROTECTION_LISTS = ['push', 'force_push', 'merge', 'bypass', 'approvals'] as const
 export type ProtectionList = (typeof PROTECTION_LISTS)[number]
 
@@ -70,7 +73,10 @@ export interface BranchProtection
 }
 
 /** What may change of a rule. */
-export type ProtectionSettings = Omit<BranchProtection, 'id' | 'repository_id' | 'create_time' | 'update_time'>
+export type ProtectionSettings = Omit<
+  BranchProtection,
+  'id' | 'repository_id' | 'create_time' | 'update_time'
+>
 
 /** A user or a team on a list of a rule. */
 export interface ListedAccount {
@@ -90,7 +96,11 @@ export interface ListedAccounts {
 export type Listing = Pick<ListedAccount, 'protection_id' | 'list'>
 
 const rulesOf = prepareQuery((db, repositoryId: number) =>
-  db.selectFrom('branch_protections').selectAll().where('repository_id', '=', repositoryId).orderBy('id'),
+  db
+    .selectFrom('branch_protections')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .orderBy('id'),
 )
 
 const ruleByName = prepareFirst((db, repositoryId: number, name: string) =>
@@ -112,7 +122,9 @@ const usersOf = prepareQuery((db, repositoryId: number) =>
 )
 
 const teamsOf = prepareQuery((db, repositoryId: number) =>
-  selectTeams(db, repositoryId).select(['protection_id', 'list', 'teams.id', 'teams.name']).orderBy('teams.id'),
+  selectTeams(db, repositoryId)
+    .select(['protection_id', 'list', 'teams.id', 'teams.name'])
+    .orderBy('teams.id'),
 )
 
 const listingsByName = prepareQuery((db, repositoryId: number, userId: number) =>
@@ -131,7 +143,10 @@ const listingsByTeam = prepareQuery((db, repositoryId: number, userId: number) =
     .where('team_members.user_id', '=', userId),
 )
 
-/** The lists of teams, as far as the repository is one of the team's: it may have passed to another owner. */
+/**
+ * The lists of teams, as far as the repository is one of the team's: it may have passed to another
+ * owner.
+ */
 function selectTeams(db: Db, repositoryId: number) {
   return db
     .selectFrom('branch_protections')
@@ -159,7 +174,10 @@ function selectTeams(db: Db, repositoryId: number) {
 }
 
 /** The rules of a repository, oldest first. */
-export async function listBranchProtections(db: Db, repositoryId: number): Promise<BranchProtection[]> {
+export async function listBranchProtections(
+  db: Db,
+  repositoryId: number,
+): Promise<BranchProtection[]> {
   return (await rulesOf(db, repositoryId)).map(fromRow)
 }
 
@@ -179,8 +197,15 @@ export async function findListed(db: Db, repositoryId: number): Promise<ListedAc
 }
 
 /** The lists of a repository's rules that a user is on, by name or as a member of a team. */
-export async function findListings(db: Db, repositoryId: number, userId: number): Promise<Listing[]> {
-  return [...(await listingsByName(db, repositoryId, userId)), ...(await listingsByTeam(db, repositoryId, userId))]
+export async function findListings(
+  db: Db,
+  repositoryId: number,
+  userId: number,
+): Promise<Listing[]> {
+  return [
+    ...(await listingsByName(db, repositoryId, userId)),
+    ...(await listingsByTeam(db, repositoryId, userId)),
+  ]
 }
 
 /**
@@ -195,8 +220,17 @@ export async function insertBranchProtection(
   settings: ProtectionSettings,
   createTime: number,
 ): Promise<number> {
-  const row = { ...toRow(settings), repository_id: repositoryId, create_time: createTime, update_time: createTime }
-  const { id } = await tx.insertInto('branch_protections').values(row).returning('id').executeTakeFirstOrThrow()
+  const row = {
+    ...toRow(settings),
+    repository_id: repositoryId,
+    create_time: createTime,
+    update_time: createTime,
+  }
+  const { id } = await tx
+    .insertInto('branch_protections')
+    .values(row)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return id
 }
 
@@ -220,12 +254,20 @@ export async function setListed(
 ): Promise<void> {
   if (kind === 'users') {
     const table = 'branch_protection_users'
-    await tx.deleteFrom(table).where('protection_id', '=', protection_id).where('list', '=', list).execute()
+    await tx
+      .deleteFrom(table)
+      .where('protection_id', '=', protection_id)
+      .where('list', '=', list)
+      .execute()
     const rows = ids.map((user_id) => ({ protection_id, list, user_id }))
     if (rows.length > 0) await tx.insertInto(table).values(rows).execute()
   } else {
     const table = 'branch_protection_teams'
-    await tx.deleteFrom(table).where('protection_id', '=', protection_id).where('list', '=', list).execute()
+    await tx
+      .deleteFrom(table)
+      .where('protection_id', '=', protection_id)
+      .where('list', '=', list)
+      .execute()
     const rows = ids.map((team_id) => ({ protection_id, list, team_id }))
     if (rows.length > 0) await tx.insertInto(table).values(rows).execute()
   }
@@ -260,7 +302,11 @@ export async function renameBranchProtection(
 
 /** @returns whether it was there. */
 export async function deleteBranchProtection(tx: Tx, id: number): Promise<boolean> {
-  const deleted = await tx.deleteFrom('branch_protections').where('id', '=', id).returning('id').executeTakeFirst()
+  const deleted = await tx
+    .deleteFrom('branch_protections')
+    .where('id', '=', id)
+    .returning('id')
+    .executeTakeFirst()
   return deleted !== undefined
 }
 
@@ -275,10 +321,22 @@ function fromRow(row: Row): BranchProtection {
 
 function toRow(settings: ProtectionSettings) {
   const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, settings[flag] ? 1 : 0]))
-  const { rule_name, priority, required_approvals, protected_file_patterns, unprotected_file_patterns } = settings
+  const {
+    rule_name,
+    priority,
+    required_approvals,
+    protected_file_patterns,
+    unprotected_file_patterns,
+  } = settings
   return {
     ...(flags as Record<ProtectionFlag, number>),
-    ...{ rule_name, priority, required_approvals, protected_file_patterns, unprotected_file_patterns },
+    ...{
+      rule_name,
+      priority,
+      required_approvals,
+      protected_file_patterns,
+      unprotected_file_patterns,
+    },
     status_check_contexts: JSON.stringify(settings.status_check_contexts),
   }
 }

@@ -2,7 +2,10 @@ import { type Generated, type Selectable, sql } from 'kysely'
 import { containsSql, type Db, type Tx } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 
-/** What the branches of a repository point to. Git is the truth; this follows, and answers lists without opening Git. */
+/**
+ * What the branches of a repository point to. Git is the truth; this follows, and answers lists
+ * without opening Git.
+ */
 export interface BranchesTable {
   repository_id: number
   /** Without `refs/heads/`. */
@@ -13,7 +16,10 @@ export interface BranchesTable {
   commit_time: number
 }
 
-/** Updates of refs that were about to be made. A row that is left over means that refs have to be read from Git. */
+/**
+ * Updates of refs that were about to be made. A row that is left over means that refs have to be
+ * read from Git.
+ */
 export interface PendingRefUpdatesTable {
   id: Generated<number>
   repository_id: number
@@ -25,7 +31,11 @@ export type Branch = Selectable<BranchesTable>
 export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
 
 const branchByName = prepareFirst((db, repositoryId: number, name: string) =>
-  db.selectFrom('branches').selectAll().where('repository_id', '=', repositoryId).where('name', '=', name),
+  db
+    .selectFrom('branches')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('name', '=', name),
 )
 
 const pendingByRepository = prepareQuery((db, repositoryId: number) =>
@@ -37,12 +47,19 @@ const branchCount = prepareFirst((db, repositoryId: number) =>
 )
 
 /** The branch of a name. */
-export function findBranch(db: Db, repositoryId: number, name: string): Promise<Branch | undefined> {
+export function findBranch(
+  db: Db,
+  repositoryId: number,
+  name: string,
+): Promise<Branch | undefined> {
   return branchByName(db, repositoryId, name)
 }
 
 /** Of some branches, each by the id of its repository and its name, those that are there. */
-export function findBranches(db: Db, names: readonly (readonly [number, string])[]): Promise<Branch[]> {
+export function findBranches(
+  db: Db,
+  names: readonly (readonly [number, string])[],
+): Promise<Branch[]> {
   if (names.length === 0) return Promise.resolve([])
   const wanted = sql.join(names.map(([repositoryId, name]) => sql`(${repositoryId}, ${name})`))
   return db
@@ -52,7 +69,9 @@ export function findBranches(db: Db, names: readonly (readonly [number, string])
     .execute()
 }
 
-/** Branches whose names have a part, in any case of its letters; latest commit first, then by name. */
+/**
+ * Branches whose names have a part, in any case of its letters; latest commit first, then by name.
+ */
 export function pageOfBranches(
   db: Db,
   repositoryId: number,
@@ -72,7 +91,9 @@ export function pageOfBranches(
     .execute()
 }
 
-/** How many there are in that list. All of them are not counted anew: triggers keep their number. */
+/**
+ * How many there are in that list. All of them are not counted anew: triggers keep their number.
+ */
 export async function countBranches(db: Db, repositoryId: number, part: string): Promise<number> {
   if (part === '') return (await branchCount(db, repositoryId))?.branch_count ?? 0
   const { count } = await db
@@ -100,13 +121,25 @@ export async function putBranches(tx: Tx, branches: readonly Branch[]): Promise<
 }
 
 /** Forgets branches; one that is not known is no error. */
-export async function deleteBranches(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+export async function deleteBranches(
+  tx: Tx,
+  repositoryId: number,
+  names: readonly string[],
+): Promise<void> {
   if (names.length === 0) return
-  await tx.deleteFrom('branches').where('repository_id', '=', repositoryId).where('name', 'in', names).execute()
+  await tx
+    .deleteFrom('branches')
+    .where('repository_id', '=', repositoryId)
+    .where('name', 'in', names)
+    .execute()
 }
 
 /** Notes that refs are about to be updated, and returns the number of the note. */
-export async function insertPendingRefUpdate(tx: Tx, repositoryId: number, createTime: number): Promise<number> {
+export async function insertPendingRefUpdate(
+  tx: Tx,
+  repositoryId: number,
+  createTime: number,
+): Promise<number> {
   const { id } = await tx
     .insertInto('pending_ref_updates')
     .values({ repository_id: repositoryId, create_time: createTime })
@@ -127,6 +160,10 @@ export function pendingRefUpdatesOf(db: Db, repositoryId: number): Promise<Pendi
 
 /** The repositories that there are notes of. */
 export async function repositoriesWithPendingRefUpdates(db: Db): Promise<number[]> {
-  const rows = await db.selectFrom('pending_ref_updates').select('repository_id').distinct().execute()
+  const rows = await db
+    .selectFrom('pending_ref_updates')
+    .select('repository_id')
+    .distinct()
+    .execute()
   return rows.map(({ repository_id }) => repository_id)
 }

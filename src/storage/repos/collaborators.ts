@@ -12,7 +12,12 @@ export interface CollaboratorsTable {
 export type Collaborator = Selectable<CollaboratorsTable>
 
 /** Collaborators of a repository, by number. */
-export function listCollaborators(db: Db, repositoryId: number, offset: number, limit: number): Promise<User[]> {
+export function listCollaborators(
+  db: Db,
+  repositoryId: number,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
   return db
     .selectFrom('collaborators')
     .innerJoin('users', 'users.id', 'collaborators.user_id')
@@ -35,7 +40,11 @@ export async function countCollaborators(db: Db, repositoryId: number): Promise<
 }
 
 /** What a user was given on a repository; undefined for nothing. */
-export function findCollaborator(db: Db, repositoryId: number, userId: number): Promise<Collaborator | undefined> {
+export function findCollaborator(
+  db: Db,
+  repositoryId: number,
+  userId: number,
+): Promise<Collaborator | undefined> {
   return db
     .selectFrom('collaborators')
     .selectAll()
@@ -55,22 +64,37 @@ export async function putCollaborator(tx: Tx, collaborator: Collaborator): Promi
 }
 
 /** Takes access away; who had none is no error. */
-export async function deleteCollaborator(tx: Tx, repositoryId: number, userId: number): Promise<void> {
-  await tx.deleteFrom('collaborators').where('repository_id', '=', repositoryId).where('user_id', '=', userId).execute()
+export async function deleteCollaborator(
+  tx: Tx,
+  repositoryId: number,
+  userId: number,
+): Promise<void> {
+  await tx
+    .deleteFrom('collaborators')
+    .where('repository_id', '=', repositoryId)
+    .where('user_id', '=', userId)
+    .execute()
 }
 
 /** Takes away what a user was given on each repository of an owner. */
-export async function deleteCollaborationsWith(tx: Tx, ownerId: number, userId: number): Promise<void> {
+export async function deleteCollaborationsWith(
+  tx: Tx,
+  ownerId: number,
+  userId: number,
+): Promise<void> {
   await tx
     .deleteFrom('collaborators')
     .where('user_id', '=', userId)
-    .where('repository_id', 'in', (eb) => eb.selectFrom('repositories').select('id').where('owner_id', '=', ownerId))
+    .where('repository_id', 'in', (eb) =>
+      eb.selectFrom('repositories').select('id').where('owner_id', '=', ownerId),
+    )
     .execute()
 }
 
 /**
- * Active users to whom a repository may have been given: its owner, its collaborators, and the members of the teams of the
- * organisation that owns it, in the order in which their accounts were made. What exactly was given is in repository-grants.ts.
+ * Active users to whom a repository may have been given: its owner, its collaborators, and the
+ * members of the teams of the organisation that owns it, in the order in which their accounts were
+ * made. What exactly was given is in repository-grants.ts.
  */
 export function listParticipants(
   db: Db,
@@ -84,7 +108,11 @@ export function listParticipants(
     .where(({ eb, or }) =>
       or([
         eb('id', '=', owner_id),
-        eb('id', 'in', db.selectFrom('collaborators').select('user_id').where('repository_id', '=', id)),
+        eb(
+          'id',
+          'in',
+          db.selectFrom('collaborators').select('user_id').where('repository_id', '=', id),
+        ),
         eb(
           'id',
           'in',

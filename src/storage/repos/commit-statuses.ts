@@ -18,7 +18,10 @@ export interface CommitStatusesTable {
   create_time: number
 }
 
-/** The latest status of each context of a commit: what they amount to must not depend on how many came before. */
+/**
+ * The latest status of each context of a commit: what they amount to must not depend on how many
+ * came before.
+ */
 export interface CommitStatusContextsTable {
   repository_id: number
   commit_id: string
@@ -94,7 +97,10 @@ export function listLatestCommitStatuses(
     .execute()
 }
 
-/** How many contexts of a commit are in which state by their latest status. States without any are left out. */
+/**
+ * How many contexts of a commit are in which state by their latest status. States without any are
+ * left out.
+ */
 export async function countLatestStates(
   db: Db,
   commit: CommitKey,
@@ -107,17 +113,25 @@ export async function countLatestStates(
 }
 
 /** The contexts of a commit, each with the state of its latest status. */
-export function listContextStates(db: Db, commit: CommitKey): Promise<Pick<CommitStatus, 'context' | 'state'>[]> {
+export function listContextStates(
+  db: Db,
+  commit: CommitKey,
+): Promise<Pick<CommitStatus, 'context' | 'state'>[]> {
   return selectContexts(db, commit).select(['context', 'state']).execute()
 }
 
 /** Whether something was said of a commit in a context. */
 export async function hasContext(db: Db, commit: CommitKey, context: string): Promise<boolean> {
-  const found = await selectContexts(db, commit).select('number').where('context', '=', context).executeTakeFirst()
+  const found = await selectContexts(db, commit)
+    .select('number')
+    .where('context', '=', context)
+    .executeTakeFirst()
   return found !== undefined
 }
 
-/** Stores a status, with the next number of its commit. It is the latest of its context from now on. */
+/**
+ * Stores a status, with the next number of its commit. It is the latest of its context from now on.
+ */
 export async function insertCommitStatus(tx: Tx, status: NewCommitStatus): Promise<CommitStatus> {
   const { repository_id, commit_id, context, state } = status
   const last = await selectStatuses(tx, status, undefined)
@@ -140,8 +154,15 @@ export async function insertCommitStatus(tx: Tx, status: NewCommitStatus): Promi
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes the statuses of a commit up to a number, except those that are the latest of their context. */
-export async function deleteOldCommitStatuses(tx: Tx, commit: CommitKey, upToNumber: number): Promise<void> {
+/**
+ * Deletes the statuses of a commit up to a number, except those that are the latest of their
+ * context.
+ */
+export async function deleteOldCommitStatuses(
+  tx: Tx,
+  commit: CommitKey,
+  upToNumber: number,
+): Promise<void> {
   await tx
     .deleteFrom('commit_statuses')
     .where('repository_id', '=', commit.repository_id)
@@ -151,7 +172,11 @@ export async function deleteOldCommitStatuses(tx: Tx, commit: CommitKey, upToNum
     .execute()
 }
 
-function selectStatuses(db: Db, { repository_id, commit_id }: CommitKey, state: CommitStatus['state'] | undefined) {
+function selectStatuses(
+  db: Db,
+  { repository_id, commit_id }: CommitKey,
+  state: CommitStatus['state'] | undefined,
+) {
   return db
     .selectFrom('commit_statuses')
     .where('repository_id', '=', repository_id)

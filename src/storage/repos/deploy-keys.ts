@@ -45,7 +45,9 @@ export async function listDeployKeys(
     .limit(limit)
     .offset(offset)
     .execute()
-  const { total } = await selected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const { total } = await selected
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
   return { keys, total }
 }
 
@@ -59,7 +61,11 @@ export async function countDeployKeys(db: Db, repositoryId: number): Promise<num
 }
 
 /** The key of a repository with a number. */
-export function findDeployKey(db: Db, repositoryId: number, id: number): Promise<DeployKey | undefined> {
+export function findDeployKey(
+  db: Db,
+  repositoryId: number,
+  id: number,
+): Promise<DeployKey | undefined> {
   return selectDeployKeys(db, repositoryId)
     .selectAll('deploy_keys')
     .select('public_keys.fingerprint')
@@ -68,7 +74,11 @@ export function findDeployKey(db: Db, repositoryId: number, id: number): Promise
 }
 
 /** Whether a key of the repository has the title. */
-export async function hasDeployKeyTitle(db: Db, repositoryId: number, title: string): Promise<boolean> {
+export async function hasDeployKeyTitle(
+  db: Db,
+  repositoryId: number,
+  title: string,
+): Promise<boolean> {
   const found = await db
     .selectFrom('deploy_keys')
     .select('id')
@@ -90,7 +100,11 @@ export async function hasDeployKey(db: Db, repositoryId: number, keyId: number):
 }
 
 export async function insertDeployKey(tx: Tx, key: Insertable<DeployKeysTable>): Promise<number> {
-  const { id } = await tx.insertInto('deploy_keys').values(key).returning('id').executeTakeFirstOrThrow()
+  const { id } = await tx
+    .insertInto('deploy_keys')
+    .values(key)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return id
 }
 

@@ -4,11 +4,19 @@ import type { Repository } from './repositories.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
 const forkOfOwner = prepareFirst((db, ownerId: number, parentId: number) =>
-  db.selectFrom('repositories').selectAll().where('owner_id', '=', ownerId).where('parent_id', '=', parentId),
+  db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('parent_id', '=', parentId),
 )
 
 /** The fork of a repository that an owner has. */
-export function findForkOf(db: Db, ownerId: number, parentId: number): Promise<Repository | undefined> {
+export function findForkOf(
+  db: Db,
+  ownerId: number,
+  parentId: number,
+): Promise<Repository | undefined> {
   return forkOfOwner(db, ownerId, parentId)
 }
 
@@ -32,7 +40,11 @@ export function listForks(
 }
 
 /** How many there are in that list. */
-export async function countForks(db: Db, parentId: number, reader: RepositoryReader): Promise<number> {
+export async function countForks(
+  db: Db,
+  parentId: number,
+  reader: RepositoryReader,
+): Promise<number> {
   const { count } = await db
     .selectFrom('repositories')
     .select((eb) => eb.fn.countAll<number>().as('count'))

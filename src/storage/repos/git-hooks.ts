@@ -2,7 +2,10 @@ import type { Selectable } from 'kysely'
 import type { Db } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 
-/** Scripts that run on pushes. A row, for backups to have it, forks not, and no script to reach what another push will run. */
+/**
+ * Scripts that run on pushes. A row, for backups to have it, forks not, and no script to reach what
+ * another push will run.
+ */
 export interface GitHooksTable {
   repository_id: number
   /** As githooks(5) calls it. */
@@ -20,16 +23,27 @@ const hooksOf = prepareQuery((db, repositoryId: number) =>
 )
 
 const scriptOf = prepareFirst((db, repositoryId: number, name: string) =>
-  db.selectFrom('git_hooks').select('content').where('repository_id', '=', repositoryId).where('name', '=', name),
+  db
+    .selectFrom('git_hooks')
+    .select('content')
+    .where('repository_id', '=', repositoryId)
+    .where('name', '=', name),
 )
 
 /** The hooks of a repository that have a script, in no order. */
-export function listGitHooks(db: Db, repositoryId: number): Promise<Pick<GitHook, 'name' | 'content'>[]> {
+export function listGitHooks(
+  db: Db,
+  repositoryId: number,
+): Promise<Pick<GitHook, 'name' | 'content'>[]> {
   return hooksOf(db, repositoryId)
 }
 
 /** The script of a hook; undefined when it has none. */
-export async function findHookScript(db: Db, repositoryId: number, name: string): Promise<string | undefined> {
+export async function findHookScript(
+  db: Db,
+  repositoryId: number,
+  name: string,
+): Promise<string | undefined> {
   return (await scriptOf(db, repositoryId, name))?.content
 }
 
@@ -39,11 +53,17 @@ export async function putGitHook(db: Db, hook: GitHook): Promise<void> {
   await db
     .insertInto('git_hooks')
     .values(hook)
-    .onConflict((conflict) => conflict.columns(['repository_id', 'name']).doUpdateSet({ content, update_time }))
+    .onConflict((conflict) =>
+      conflict.columns(['repository_id', 'name']).doUpdateSet({ content, update_time }),
+    )
     .execute()
 }
 
 /** Takes its script from a hook. One that has none is no error. */
 export async function deleteGitHook(db: Db, repositoryId: number, name: string): Promise<void> {
-  await db.deleteFrom('git_hooks').where('repository_id', '=', repositoryId).where('name', '=', name).execute()
+  await db
+    .deleteFrom('git_hooks')
+    .where('repository_id', '=', repositoryId)
+    .where('name', '=', name)
+    .execute()
 }

@@ -1,7 +1,9 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 
-/** Of repositories, and of organisations for all of their repositories: one of the two ids is there. */
+/**
+ * Of repositories, and of organisations for all of their repositories: one of the two ids is there.
+ */
 export interface LabelsTable {
   /** Never given a second time. */
   id: Generated<number>
@@ -26,8 +28,19 @@ export type NewLabel = Omit<Insertable<LabelsTable>, 'id' | keyof LabelOwner>
 export type LabelChanges = Partial<NewLabel>
 
 /** Labels by name, and by number where names are equal. */
-export function listLabels(db: Db, owner: LabelOwner, offset: number, limit: number): Promise<Label[]> {
-  return labelsOf(db, owner).selectAll().orderBy('name').orderBy('id').limit(limit).offset(offset).execute()
+export function listLabels(
+  db: Db,
+  owner: LabelOwner,
+  offset: number,
+  limit: number,
+): Promise<Label[]> {
+  return labelsOf(db, owner)
+    .selectAll()
+    .orderBy('name')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
 }
 
 /** How many there are in that list. */
@@ -52,7 +65,12 @@ export function insertLabel(tx: Tx, owner: LabelOwner, label: NewLabel): Promise
 
 /** Changes a label that exists. */
 export function updateLabel(tx: Tx, id: number, changes: LabelChanges): Promise<Label> {
-  return tx.updateTable('labels').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+  return tx
+    .updateTable('labels')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Deletes a label with every row that hangs off it. */

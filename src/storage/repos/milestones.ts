@@ -58,14 +58,22 @@ export function listMilestones(
 }
 
 /** How many there are in that list. */
-export async function countMilestones(db: Db, repositoryId: number, filter: MilestoneFilter): Promise<number> {
+export async function countMilestones(
+  db: Db,
+  repositoryId: number,
+  filter: MilestoneFilter,
+): Promise<number> {
   const { count } = await selectMilestones(db, repositoryId, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
 
-export function findMilestone(db: Db, repositoryId: number, id: number): Promise<Milestone | undefined> {
+export function findMilestone(
+  db: Db,
+  repositoryId: number,
+  id: number,
+): Promise<Milestone | undefined> {
   return db
     .selectFrom('milestones')
     .selectAll()
@@ -75,14 +83,21 @@ export function findMilestone(db: Db, repositoryId: number, id: number): Promise
 }
 
 /** The milestones with these numbers, by number. */
-export async function findMilestonesByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, Milestone>> {
+export async function findMilestonesByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Milestone>> {
   if (ids.length === 0) return new Map()
   const found = await db.selectFrom('milestones').selectAll().where('id', 'in', ids).execute()
   return new Map(found.map((milestone) => [milestone.id, milestone]))
 }
 
 /** The milestone of a title; the oldest one when there are several. */
-export function findMilestoneByTitle(db: Db, repositoryId: number, title: string): Promise<Milestone | undefined> {
+export function findMilestoneByTitle(
+  db: Db,
+  repositoryId: number,
+  title: string,
+): Promise<Milestone | undefined> {
   return db
     .selectFrom('milestones')
     .selectAll()
@@ -99,7 +114,12 @@ export function insertMilestone(tx: Tx, milestone: NewMilestone): Promise<Milest
 
 /** Changes a milestone that exists. */
 export function updateMilestone(tx: Tx, id: number, changes: MilestoneChanges): Promise<Milestone> {
-  return tx.updateTable('milestones').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+  return tx
+    .updateTable('milestones')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Deletes a milestone with every row that hangs off it. */

@@ -29,12 +29,20 @@ export type Mirror = Selectable<MirrorsTable>
 export type MirrorChanges = Partial<Pick<Mirror, 'interval_seconds' | 'prune' | 'next_sync_time'>>
 
 /** What a synchronisation leaves behind. */
-export type SyncResult = Pick<Mirror, 'error'> & Partial<Pick<Mirror, 'last_sync_time' | 'change_time'>>
+export type SyncResult = Pick<Mirror, 'error'> &
+  Partial<Pick<Mirror, 'last_sync_time' | 'change_time'>>
 
 /** The mirrors among repositories, by the id of the repository. */
-export async function mirrorsOf(db: Db, repositoryIds: readonly number[]): Promise<ReadonlyMap<number, Mirror>> {
+export async function mirrorsOf(
+  db: Db,
+  repositoryIds: readonly number[],
+): Promise<ReadonlyMap<number, Mirror>> {
   if (repositoryIds.length === 0) return new Map()
-  const rows = await db.selectFrom('mirrors').selectAll().where('repository_id', 'in', repositoryIds).execute()
+  const rows = await db
+    .selectFrom('mirrors')
+    .selectAll()
+    .where('repository_id', 'in', repositoryIds)
+    .execute()
   return new Map(rows.map((row) => [row.repository_id, row]))
 }
 
@@ -44,7 +52,11 @@ export async function insertMirror(tx: Tx, mirror: Mirror): Promise<void> {
 }
 
 /** Changes how a mirror follows. */
-export async function updateMirror(tx: Tx, repositoryId: number, changes: MirrorChanges): Promise<void> {
+export async function updateMirror(
+  tx: Tx,
+  repositoryId: number,
+  changes: MirrorChanges,
+): Promise<void> {
   if (Object.keys(changes).length === 0) return
   await tx.updateTable('mirrors').set(changes).where('repository_id', '=', repositoryId).execute()
 }
@@ -58,7 +70,8 @@ export async function requestSync(tx: Tx, repositoryId: number, now: number): Pr
   await tx
     .updateTable('mirrors')
     .set((eb) => ({
-      // Never what it was, so that the end of a synchronisation under way does not pass for the answer to this request.
+      // Never what it was, so that the end of a synchronisation under way does not pass for the
+      // answer to this request.
       next_sync_time: eb
         .case()
         .when('next_sync_time', '=', now)
@@ -75,13 +88,21 @@ export function mirrorQueue(db: Db): DueQueue {
   const mirrors = db
     .selectFrom('mirrors')
     .innerJoin('repositories', 'repositories.id', 'mirrors.repository_id')
-    .select(['repositories.id', 'repositories.owner_id as ownerId', 'mirrors.next_sync_time as dueTime'])
+    .select([
+      'repositories.id',
+      'repositories.owner_id as ownerId',
+      'mirrors.next_sync_time as dueTime',
+    ])
   return dueQueue(db, mirrors)
 }
 
 /** How a repository follows another one; undefined when it does not. */
 export async function findMirror(db: Db, repositoryId: number): Promise<Mirror | undefined> {
-  return db.selectFrom('mirrors').selectAll().where('repository_id', '=', repositoryId).executeTakeFirst()
+  return db
+    .selectFrom('mirrors')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirst()
 }
 
 /**

@@ -11,7 +11,10 @@ export interface HeldRef {
   readonly object_id: string
 }
 
-/** What rows say that the refs of a repository hold: all of them, or those of some names; in no order. */
+/**
+ * What rows say that the refs of a repository hold: all of them, or those of some names; in no
+ * order.
+ */
 export function listHeldRefs(
   db: Db,
   table: IndexedRefs,

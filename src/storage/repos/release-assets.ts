@@ -1,7 +1,10 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 
-/** Files that come with releases. A row is there only while its file is: the file is written first, and removed last. */
+/**
+ * Files that come with releases. A row is there only while its file is: the file is written first,
+ * and removed last.
+ */
 export interface ReleaseAssetsTable {
   /** Never given a second time. */
   id: Generated<number>
@@ -29,11 +32,20 @@ export interface StoredAttachment {
 
 /** The assets of releases, oldest first. */
 export function listReleaseAssets(db: Db, releaseIds: readonly number[]): Promise<ReleaseAsset[]> {
-  return db.selectFrom('release_assets').selectAll().where('release_id', 'in', releaseIds).orderBy('id').execute()
+  return db
+    .selectFrom('release_assets')
+    .selectAll()
+    .where('release_id', 'in', releaseIds)
+    .orderBy('id')
+    .execute()
 }
 
 /** The asset of a release with an id. */
-export function findReleaseAsset(db: Db, releaseId: number, id: number): Promise<ReleaseAsset | undefined> {
+export function findReleaseAsset(
+  db: Db,
+  releaseId: number,
+  id: number,
+): Promise<ReleaseAsset | undefined> {
   return db
     .selectFrom('release_assets')
     .selectAll()
@@ -46,7 +58,9 @@ export function findReleaseAsset(db: Db, releaseId: number, id: number): Promise
 export function findAttachment(
   db: Db,
   uuid: string,
-): Promise<(ReleaseAsset & { readonly repository_id: number; readonly draft: number }) | undefined> {
+): Promise<
+  (ReleaseAsset & { readonly repository_id: number; readonly draft: number }) | undefined
+> {
   return db
     .selectFrom('release_assets')
     .innerJoin('releases', 'releases.id', 'release_assets.release_id')
@@ -71,8 +85,17 @@ export function insertReleaseAsset(tx: Tx, asset: NewReleaseAsset): Promise<Rele
 }
 
 /** Gives an asset another name; undefined when it is gone. */
-export function renameReleaseAsset(tx: Tx, id: number, name: string): Promise<ReleaseAsset | undefined> {
-  return tx.updateTable('release_assets').set({ name }).where('id', '=', id).returningAll().executeTakeFirst()
+export function renameReleaseAsset(
+  tx: Tx,
+  id: number,
+  name: string,
+): Promise<ReleaseAsset | undefined> {
+  return tx
+    .updateTable('release_assets')
+    .set({ name })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** Counts a download. */
@@ -91,7 +114,11 @@ export async function deleteReleaseAsset(tx: Tx, id: number): Promise<void> {
 
 /** Deletes the assets of a release and returns the uuids of their files. */
 export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<string[]> {
-  const deleted = await tx.deleteFrom('release_assets').where('release_id', '=', releaseId).returning('uuid').execute()
+  const deleted = await tx
+    .deleteFrom('release_assets')
+    .where('release_id', '=', releaseId)
+    .returning('uuid')
+    .execute()
   return deleted.map(({ uuid }) => uuid)
 }
 
@@ -105,7 +132,11 @@ export async function deleteReleaseAssets(tx: Tx, uuids: readonly string[]): Pro
  *
  * @param after uuid of the last one before; empty for the first part.
  */
-export function pageOfAttachments(db: Db, after: string, limit: number): Promise<StoredAttachment[]> {
+export function pageOfAttachments(
+  db: Db,
+  after: string,
+  limit: number,
+): Promise<StoredAttachment[]> {
   return db
     .selectFrom('release_assets')
     .innerJoin('releases', 'releases.id', 'release_assets.release_id')

@@ -5,9 +5,15 @@ export interface ReleasesTable {
   /** Never given a second time. */
   id: Generated<number>
   repository_id: number
-  /** As the tag of Git is called, where there is one. Unique in its repository, in any case of ASCII letters. */
+  /**
+   * As the tag of Git is called, where there is one. Unique in its repository, in any case of ASCII
+   * letters.
+   */
   tag_name: string
-  /** 0 or 1: what a release leaves behind when it is deleted and its tag stays. It keeps the id, should the tag get a release again. */
+  /**
+   * 0 or 1: what a release leaves behind when it is deleted and its tag stays. It keeps the id,
+   * should the tag get a release again.
+   */
   tag_only: number
   /** 0 or 1. */
   draft: number
@@ -15,7 +21,10 @@ export interface ReleasesTable {
   prerelease: number
   /** Of the user who published it, who may be gone. */
   publisher_id: number
-  /** When it was published, or when its tag was made if that was there before; of a draft when it was last saved. Unix seconds. */
+  /**
+   * When it was published, or when its tag was made if that was there before; of a draft when it
+   * was last saved. Unix seconds.
+   */
   create_time: number
   /** Branch or commit that the tag is made from, as given. */
   target: string
@@ -54,7 +63,11 @@ export function listReleases(
 }
 
 /** How many there are in that list. */
-export async function countReleases(db: Db, repositoryId: number, filter: ReleaseFilter): Promise<number> {
+export async function countReleases(
+  db: Db,
+  repositoryId: number,
+  filter: ReleaseFilter,
+): Promise<number> {
   const { count } = await selectReleases(db, repositoryId, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -62,12 +75,20 @@ export async function countReleases(db: Db, repositoryId: number, filter: Releas
 }
 
 /** The release with an id. */
-export function findRelease(db: Db, repositoryId: number, id: number): Promise<Release | undefined> {
+export function findRelease(
+  db: Db,
+  repositoryId: number,
+  id: number,
+): Promise<Release | undefined> {
   return selectReleases(db, repositoryId, EVERY).selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 /** Whatever has a tag, in any case of its ASCII letters: a release, or what one left behind. */
-export function findEntryByTag(db: Db, repositoryId: number, tagName: string): Promise<Release | undefined> {
+export function findEntryByTag(
+  db: Db,
+  repositoryId: number,
+  tagName: string,
+): Promise<Release | undefined> {
   return db
     .selectFrom('releases')
     .selectAll()
@@ -83,7 +104,12 @@ export function insertRelease(tx: Tx, release: NewRelease): Promise<Release> {
 
 /** Changes an entry that exists. */
 export function updateRelease(tx: Tx, id: number, changes: ReleaseChanges): Promise<Release> {
-  return tx.updateTable('releases').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+  return tx
+    .updateTable('releases')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** Deletes an entry with every row that hangs off it. */
@@ -92,7 +118,11 @@ export async function deleteRelease(tx: Tx, id: number): Promise<void> {
 }
 
 /** What the tags that Git has no more leave: of a release a draft, of less nothing. */
-export async function withdrawReleasesOfTags(tx: Tx, repositoryId: number, tagNames: readonly string[]): Promise<void> {
+export async function withdrawReleasesOfTags(
+  tx: Tx,
+  repositoryId: number,
+  tagNames: readonly string[],
+): Promise<void> {
   if (tagNames.length === 0) return
   await tx
     .deleteFrom('releases')

@@ -22,7 +22,10 @@ export interface RepositoriesTable {
   create_time: number
   /** Unix seconds. */
   update_time: number
-  /** The repository that it was forked from; null when it was not, or when that is gone. One owner has one fork of it at most. */
+  /**
+   * The repository that it was forked from; null when it was not, or when that is gone. One owner
+   * has one fork of it at most.
+   */
   parent_id: Generated<number | null>
   /** 0 or 1: whether it follows another one elsewhere, which `mirrors` knows. */
   mirror: Generated<number>
@@ -82,14 +85,23 @@ export type NewRepository = Insertable<RepositoriesTable>
 
 /** What may change of a repository, besides its name and owner. */
 export type RepositoryChanges = Partial<
-  Omit<Repository, 'id' | 'owner_id' | 'name' | 'name_key' | 'create_time' | 'branch_count' | 'forks_count'>
+  Omit<
+    Repository,
+    'id' | 'owner_id' | 'name' | 'name_key' | 'create_time' | 'branch_count' | 'forks_count'
+  >
 >
 
 const repositoryByName = prepareFirst((db, ownerId: number, key: string) =>
-  db.selectFrom('repositories').selectAll().where('owner_id', '=', ownerId).where('name_key', '=', key),
+  db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('owner_id', '=', ownerId)
+    .where('name_key', '=', key),
 )
 
-const repositoryById = prepareFirst((db, id: number) => db.selectFrom('repositories').selectAll().where('id', '=', id))
+const repositoryById = prepareFirst((db, id: number) =>
+  db.selectFrom('repositories').selectAll().where('id', '=', id),
+)
 
 const redirectByName = prepareFirst((db, ownerId: number, key: string) =>
   db
@@ -101,7 +113,11 @@ const redirectByName = prepareFirst((db, ownerId: number, key: string) =>
 )
 
 /** The repository with a folded name. */
-export function findRepository(db: Db, ownerId: number, nameKey: string): Promise<Repository | undefined> {
+export function findRepository(
+  db: Db,
+  ownerId: number,
+  nameKey: string,
+): Promise<Repository | undefined> {
   return repositoryByName(db, ownerId, nameKey)
 }
 
@@ -110,12 +126,19 @@ export function findRepositoryById(db: Db, id: number): Promise<Repository | und
 }
 
 /** The repository that had a folded name before, and has another one now. */
-export function findRenamedRepository(db: Db, ownerId: number, nameKey: string): Promise<Repository | undefined> {
+export function findRenamedRepository(
+  db: Db,
+  ownerId: number,
+  nameKey: string,
+): Promise<Repository | undefined> {
   return redirectByName(db, ownerId, nameKey)
 }
 
 /** The repositories with these ids, by id. */
-export async function findRepositoriesByIds(db: Db, ids: readonly number[]): Promise<ReadonlyMap<number, Repository>> {
+export async function findRepositoriesByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Repository>> {
   if (ids.length === 0) return new Map()
   const found = await db.selectFrom('repositories').selectAll().where('id', 'in', ids).execute()
   return new Map(found.map((repository) => [repository.id, repository]))
@@ -123,7 +146,11 @@ export async function findRepositoriesByIds(db: Db, ids: readonly number[]): Pro
 
 /** The ids of all repositories of an owner. */
 export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]> {
-  const rows = await db.selectFrom('repositories').select('id').where('owner_id', '=', ownerId).execute()
+  const rows = await db
+    .selectFrom('repositories')
+    .select('id')
+    .where('owner_id', '=', ownerId)
+    .execute()
   return rows.map(({ id }) => id)
 }
 
@@ -134,21 +161,31 @@ export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]
  * @throws a unique violation when the owner has one of that name.
  */
 export async function insertRepository(tx: Tx, repository: NewRepository): Promise<number> {
-  const { id } = await tx.insertInto('repositories').values(repository).returning('id').executeTakeFirstOrThrow()
+  const { id } = await tx
+    .insertInto('repositories')
+    .values(repository)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   await deleteRedirect(tx, repository.owner_id, repository.name_key)
   return id
 }
 
 /** Changes a repository that exists. */
-export async function updateRepository(tx: Tx, id: number, changes: RepositoryChanges): Promise<void> {
+export async function updateRepository(
+  tx: Tx,
+  id: number,
+  changes: RepositoryChanges,
+): Promise<void> {
   await tx.updateTable('repositories').set(changes).where('id', '=', id).execute()
 }
 
 /**
- * Gives a repository another name, another owner, or both. What it was called leads to it from now on.
+ * Gives a repository another name, another owner, or both. What it was called leads to it from now
+ * on.
  *
  * @param from the repository as it is in this transaction.
- * @throws a unique violation when the owner has another one of that name, or another fork of the same parent.
+ * @throws a unique violation when the owner has another one of that name, or another fork of the
+ *   same parent.
  */
 export async function moveRepository(
   tx: Tx,
@@ -159,7 +196,10 @@ export async function moveRepository(
   await tx.updateTable('repositories').set(to).where('id', '=', id).execute()
   await deleteRedirect(tx, to.owner_id, to.name_key)
   if (owner_id === to.owner_id && name_key === to.name_key) return
-  await tx.insertInto('repository_redirects').values({ owner_id, name_key, repository_id: id }).execute()
+  await tx
+    .insertInto('repository_redirects')
+    .values({ owner_id, name_key, repository_id: id })
+    .execute()
 }
 
 /** Makes the forks of a repository private, and theirs, and so on. */
@@ -189,5 +229,9 @@ export async function deleteRepository(tx: Tx, id: number): Promise<void> {
 }
 
 async function deleteRedirect(tx: Tx, ownerId: number, nameKey: string): Promise<void> {
-  await tx.deleteFrom('repository_redirects').where('owner_id', '=', ownerId).where('name_key', '=', nameKey).execute()
+  await tx
+    .deleteFrom('repository_redirects')
+    .where('owner_id', '=', ownerId)
+    .where('name_key', '=', nameKey)
+    .execute()
 }

@@ -37,15 +37,18 @@ export interface RepositoryEventsTable {
     | 'PULL_REQUEST_COMMENTED'
     | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
     | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
-  /** Who may know of it: whoever reads a part or any, whoever sees drafts of releases, administrators of the repository. */
+  /**
+   * Who may know of it: whoever reads a part or any, whoever sees drafts of releases,
+   * administrators of the repository.
+   */
   audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
   /** Account of who did it. Null for the server. */
   actor_id: number | null
   /** Id of the release, rule or pull request. */
   subject_id: number | null
   /**
-   * Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new id]]}` and of a
-   * pull request `[number, base, head]`, as JSON.
+   * Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new
+   * id]]}` and of a pull request `[number, base, head]`, as JSON.
    */
   subject: string
   /** Unix milliseconds. */
@@ -78,7 +81,11 @@ export async function insertRepositoryEvent(
   tx: Tx,
   event: Insertable<RepositoryEventsTable>,
 ): Promise<{ id: number; count: number }> {
-  const { id } = await tx.insertInto('repository_events').values(event).returning('id').executeTakeFirstOrThrow()
+  const { id } = await tx
+    .insertInto('repository_events')
+    .values(event)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   const { count } = await tx
     .insertInto('repository_event_logs')
     .values({ repository_id: event.repository_id, newest: id, floor: 0, count: 1 })
@@ -93,7 +100,10 @@ export async function insertRepositoryEvent(
 }
 
 /** The log of a repository; that of one without events is empty. */
-export async function findRepositoryEventLog(db: Db, repositoryId: number): Promise<RepositoryEventLog> {
+export async function findRepositoryEventLog(
+  db: Db,
+  repositoryId: number,
+): Promise<RepositoryEventLog> {
   const log = await db
     .selectFrom('repository_event_logs')
     .selectAll()
@@ -121,7 +131,14 @@ export async function listRepositoryEvents(
       return types ? behind.on('event.type', 'in', types) : behind
     })
     .select(['log.newest', 'log.floor'])
-    .select(['event.id', 'event.type', 'event.audience', 'event.actor_id', 'event.subject_id', 'event.subject'])
+    .select([
+      'event.id',
+      'event.type',
+      'event.audience',
+      'event.actor_id',
+      'event.subject_id',
+      'event.subject',
+    ])
     .select('event.time')
     .where('log.repository_id', '=', repositoryId)
     .orderBy('event.id')
@@ -153,7 +170,12 @@ export function findRepositoriesWithEvents(
 
 /** Id of the latest event that is stored, of whichever repository; 0 when there is none. */
 export async function findNewestRepositoryEventId(db: Db): Promise<number> {
-  const row = await db.selectFrom('repository_events').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+  const row = await db
+    .selectFrom('repository_events')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
   return row?.id ?? 0
 }
 
@@ -166,7 +188,9 @@ export function listOldestRepositoryEvents(
   return tx
     .selectFrom('repository_events')
     .select(['id', 'repository_id', 'time'])
-    .$if(repositoryId !== undefined, (query) => query.where('repository_id', '=', repositoryId ?? 0))
+    .$if(repositoryId !== undefined, (query) =>
+      query.where('repository_id', '=', repositoryId ?? 0),
+    )
     .orderBy('id')
     .limit(limit)
     .execute()
@@ -179,7 +203,10 @@ export async function deleteRepositoryEvents(
 ): Promise<void> {
   const forgotten = new Map<number, { floor: number; count: number }>()
   for (const { id, repository_id } of events) {
-    forgotten.set(repository_id, { floor: id, count: (forgotten.get(repository_id)?.count ?? 0) + 1 })
+    forgotten.set(repository_id, {
+      floor: id,
+      count: (forgotten.get(repository_id)?.count ?? 0) + 1,
+    })
   }
   for (const [repositoryId, { floor, count }] of forgotten) {
     await tx

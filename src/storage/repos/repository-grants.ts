@@ -3,7 +3,10 @@ import type { Db } from '../database/database.ts'
 import { prepareQuery } from '../database/prepared.ts'
 import type { TeamsTable } from '../organizations/teams.ts'
 
-/** What a user was given on a repository by name, or through a team of the organisation that owns it. */
+/**
+ * What a user was given on a repository by name, or through a team of the organisation that owns
+ * it.
+ */
 export type RepositoryGrant =
   | { readonly kind: 'collaborator'; readonly level: TeamsTable['permission'] }
   | {
@@ -11,7 +14,10 @@ export type RepositoryGrant =
       readonly permission: TeamsTable['permission']
       /** Levels by names of units, such as `repo.code`. */
       readonly units: Readonly<Record<string, unknown>>
-      /** Whether the repository is one of the team's. If not, the team says no more than that the user is a member. */
+      /**
+       * Whether the repository is one of the team's. If not, the team says no more than that the
+       * user is a member.
+       */
       readonly applies: boolean
     }
 
@@ -28,15 +34,26 @@ const grantsOnOne = prepareQuery((db, userId: number, repositoryId: number) =>
   collaboratorGrants(db)
     .where('collaborators.user_id', '=', userId)
     .where('collaborators.repository_id', '=', repositoryId)
-    .unionAll(teamGrants(db).where('team_members.user_id', '=', userId).where('repositories.id', '=', repositoryId)),
+    .unionAll(
+      teamGrants(db)
+        .where('team_members.user_id', '=', userId)
+        .where('repositories.id', '=', repositoryId),
+    ),
 )
 
 /** What a user was given on a repository. */
-export async function findGrants(db: Db, userId: number, repositoryId: number): Promise<RepositoryGrant[]> {
+export async function findGrants(
+  db: Db,
+  userId: number,
+  repositoryId: number,
+): Promise<RepositoryGrant[]> {
   return (await grantsOnOne(db, userId, repositoryId)).map(toGrant)
 }
 
-/** What a user was given on repositories, by their ids; those on which nothing was given are left out. */
+/**
+ * What a user was given on repositories, by their ids; those on which nothing was given are left
+ * out.
+ */
 export async function findGrantsOn(
   db: Db,
   userId: number,
@@ -46,12 +63,19 @@ export async function findGrantsOn(
   const rows = await collaboratorGrants(db)
     .where('collaborators.user_id', '=', userId)
     .where('collaborators.repository_id', 'in', repositoryIds)
-    .unionAll(teamGrants(db).where('team_members.user_id', '=', userId).where('repositories.id', 'in', repositoryIds))
+    .unionAll(
+      teamGrants(db)
+        .where('team_members.user_id', '=', userId)
+        .where('repositories.id', 'in', repositoryIds),
+    )
     .execute()
   return groupGrants(rows, ({ repository_id }) => repository_id)
 }
 
-/** What users were given on one repository, by their ids; those to whom nothing was given are left out. */
+/**
+ * What users were given on one repository, by their ids; those to whom nothing was given are left
+ * out.
+ */
 export async function findGrantsTo(
   db: Db,
   userIds: readonly number[],
@@ -61,12 +85,19 @@ export async function findGrantsTo(
   const rows = await collaboratorGrants(db)
     .where('collaborators.user_id', 'in', userIds)
     .where('collaborators.repository_id', '=', repositoryId)
-    .unionAll(teamGrants(db).where('team_members.user_id', 'in', userIds).where('repositories.id', '=', repositoryId))
+    .unionAll(
+      teamGrants(db)
+        .where('team_members.user_id', 'in', userIds)
+        .where('repositories.id', '=', repositoryId),
+    )
     .execute()
   return groupGrants(rows, ({ user_id }) => user_id)
 }
 
-function groupGrants(rows: readonly GrantRow[], keyOf: (row: GrantRow) => number): Map<number, RepositoryGrant[]> {
+function groupGrants(
+  rows: readonly GrantRow[],
+  keyOf: (row: GrantRow) => number,
+): Map<number, RepositoryGrant[]> {
   const grants = new Map<number, RepositoryGrant[]>()
   for (const row of rows) {
     const others = grants.get(keyOf(row))
@@ -84,7 +115,13 @@ function toGrant({ permission, units, applies }: GrantRow): RepositoryGrant {
 function collaboratorGrants(db: Db) {
   return db
     .selectFrom('collaborators')
-    .select(['user_id', 'repository_id', 'level as permission', sql.lit(null).as('units'), sql.lit(1).as('applies')])
+    .select([
+      'user_id',
+      'repository_id',
+      'level as permission',
+      sql.lit(null).as('units'),
+      sql.lit(1).as('applies'),
+    ])
     .$castTo<GrantRow>()
 }
 

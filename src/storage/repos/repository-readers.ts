@@ -26,8 +26,8 @@ export const TEAM_UNITS = {
 type Repositories = ExpressionBuilder<Schema, 'repositories'>
 
 /**
- * The condition under which a row of `repositories` may be read, for lists. It says what the rules of permissions.ts in the
- * domain say of one repository.
+ * The condition under which a row of `repositories` may be read, for lists. It says what the rules
+ * of permissions.ts in the domain say of one repository.
  */
 export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expression<SqlBool> {
   const { userId, shutOut, restricted, publicOnly, administrator } = reader
@@ -37,8 +37,12 @@ export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expr
     const given = () => {
       if (administrator !== 'none') return sql<SqlBool>`true`
       if (userId === undefined) return isOpen()
-      const openToAll = restricted ? [] : [eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public', 'limited'])])]
-      const openToMembers = restricted ? [] : [eb.and([isPublic(eb), isOfOrganizationOf(eb, userId)])]
+      const openToAll = restricted
+        ? []
+        : [eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public', 'limited'])])]
+      const openToMembers = restricted
+        ? []
+        : [eb.and([isPublic(eb), isOfOrganizationOf(eb, userId)])]
       return eb.or([
         eb('repositories.owner_id', '=', userId),
         ...openToAll,
@@ -57,7 +61,10 @@ function isPublic(eb: Repositories): Expression<SqlBool> {
 }
 
 /** Hidden owners are few: they are looked up once, by indexes that have nobody else. */
-function isOwnerVisibleTo(eb: Repositories, visible: readonly ('public' | 'limited')[]): Expression<SqlBool> {
+function isOwnerVisibleTo(
+  eb: Repositories,
+  visible: readonly ('public' | 'limited')[],
+): Expression<SqlBool> {
   const hidden = (table: 'users' | 'organizations') =>
     eb
       .selectFrom(table)
@@ -75,7 +82,10 @@ function isOwnerVisibleTo(eb: Repositories, visible: readonly ('public' | 'limit
 }
 
 function isSharedWith(eb: Repositories, userId: number): Expression<SqlBool> {
-  const shared = eb.selectFrom('collaborators').select('repository_id').where('user_id', '=', userId)
+  const shared = eb
+    .selectFrom('collaborators')
+    .select('repository_id')
+    .where('user_id', '=', userId)
   return eb('repositories.id', 'in', shared)
 }
 

@@ -1,12 +1,24 @@
-import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely'
 import { containsSql, type Db, type Schema } from '../database/database.ts'
 import { findRepositoriesByIds, type Repository } from './repositories.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
-/** How many repositories one search looks for a text in: the newest. Bounds the time that everybody else waits. */
+/**
+ * How many repositories one search looks for a text in: the newest. Bounds the time that everybody
+ * else waits.
+ */
 const MAX_SEARCHED = 50_000
 
-/** What a list of repositories holds: all that the reader may read, narrowed by whatever is not undefined. */
+/**
+ * What a list of repositories holds: all that the reader may read, narrowed by whatever is not
+ * undefined.
+ */
 export interface RepositorySearch {
   readonly reader: RepositoryReader
   readonly ownerId?: number | undefined
@@ -22,7 +34,10 @@ export interface RepositorySearch {
   readonly mirror?: boolean | undefined
 }
 
-/** Somebody who has a part in a repository: as owner, collaborator, or member of the organisation that owns it. */
+/**
+ * Somebody who has a part in a repository: as owner, collaborator, or member of the organisation
+ * that owns it.
+ */
 export interface Participant {
   readonly id: number
   /** Whether what the participant owns counts. */
@@ -34,7 +49,10 @@ export interface Participant {
 /** A text in lower case that a repository has in its name. */
 export interface SearchedText {
   readonly name: string
-  /** What the name of the owner ends in, where the name of the repository has to begin with the text then. */
+  /**
+   * What the name of the owner ends in, where the name of the repository has to begin with the text
+   * then.
+   */
   readonly ownerEnding: string | undefined
   /** Whether it may be in the description instead, in which case it is this. */
   readonly description: string | undefined
@@ -89,7 +107,8 @@ function matching(db: Db, search: RepositorySearch): Found {
   if (search.archived !== undefined) {
     result = result.where('repositories.archive_time', search.archived ? 'is not' : 'is', null)
   }
-  if (search.fork !== undefined) result = result.where('repositories.parent_id', search.fork ? 'is not' : 'is', null)
+  if (search.fork !== undefined)
+    result = result.where('repositories.parent_id', search.fork ? 'is not' : 'is', null)
   return text ? result.where(isAmongNewest).where(hasText(text)) : result
 }
 
@@ -112,7 +131,11 @@ function isPartOf({ id, asOwner, withHiddenMemberships }: Participant): Conditio
       .where('user_id', '=', id)
       .$if(!withHiddenMemberships, (query) => query.where('is_public', '=', 1))
     const given = eb.or([
-      eb('repositories.id', 'in', eb.selectFrom('collaborators').select('repository_id').where('user_id', '=', id)),
+      eb(
+        'repositories.id',
+        'in',
+        eb.selectFrom('collaborators').select('repository_id').where('user_id', '=', id),
+      ),
       eb('repositories.owner_id', 'in', memberships),
     ])
     return asOwner
@@ -126,15 +149,28 @@ function isOfTeam(id: number, { administrator, userId }: RepositoryReader): Cond
   return (eb) => {
     const team = eb.selectFrom('teams').where('teams.id', '=', id)
     const known = team
-      .innerJoin('organization_members', 'organization_members.organization_id', 'teams.organization_id')
+      .innerJoin(
+        'organization_members',
+        'organization_members.organization_id',
+        'teams.organization_id',
+      )
       .select('teams.organization_id')
       .where('organization_members.user_id', '=', userId ?? 0)
     const hasAll = team
       .select('teams.id')
-      .where((all) => all.or([all('permission', '=', 'owner'), all('includes_all_repositories', '=', 1)]))
-    const given = eb.selectFrom('team_repositories').select('repository_id').where('team_id', '=', id)
+      .where((all) =>
+        all.or([all('permission', '=', 'owner'), all('includes_all_repositories', '=', 1)]),
+      )
+    const given = eb
+      .selectFrom('team_repositories')
+      .select('repository_id')
+      .where('team_id', '=', id)
     return eb.and([
-      eb('repositories.owner_id', 'in', administrator === 'none' ? known : team.select('teams.organization_id')),
+      eb(
+        'repositories.owner_id',
+        'in',
+        administrator === 'none' ? known : team.select('teams.organization_id'),
+      ),
       eb.or([eb.exists(hasAll), eb('repositories.id', 'in', given)]),
     ])
   }
@@ -164,8 +200,13 @@ function hasText({ name, ownerEnding, description }: SearchedText): Condition {
       const owners = eb
         .selectFrom('account_names')
         .select('account_id')
-        .where(({ ref }) => sql<SqlBool>`substr(${ref('name_key')}, -length(${ownerEnding})) = ${ownerEnding}`)
-      return ownerEnding === '' ? begins : eb.and([begins, eb('repositories.owner_id', 'in', owners)])
+        .where(
+          ({ ref }) =>
+            sql<SqlBool>`substr(${ref('name_key')}, -length(${ownerEnding})) = ${ownerEnding}`,
+        )
+      return ownerEnding === ''
+        ? begins
+        : eb.and([begins, eb('repositories.owner_id', 'in', owners)])
     }
     const inName = sql<SqlBool>`instr(${key}, ${name}) > 0`
     if (description === undefined) return inName

@@ -8,7 +8,10 @@ export interface RepositoryTransfersTable {
   doer_id: number
   /** Whom it is offered to. */
   recipient_id: number
-  /** 0 or 1: whether the recipient was made a collaborator in order to look at it, and is one no longer when it is not taken. */
+  /**
+   * 0 or 1: whether the recipient was made a collaborator in order to look at it, and is one no
+   * longer when it is not taken.
+   */
   made_reader: number
   /** Unix seconds. */
   create_time: number
@@ -17,11 +20,20 @@ export interface RepositoryTransfersTable {
 export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
 
 /** The offer of a repository; undefined when it is not offered to anybody. */
-export function findTransfer(db: Db, repositoryId: number): Promise<RepositoryTransfer | undefined> {
-  return db.selectFrom('repository_transfers').selectAll().where('repository_id', '=', repositoryId).executeTakeFirst()
+export function findTransfer(
+  db: Db,
+  repositoryId: number,
+): Promise<RepositoryTransfer | undefined> {
+  return db
+    .selectFrom('repository_transfers')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .executeTakeFirst()
 }
 
-/** The offers of those among some repositories that are offered, by the number of the repository. */
+/**
+ * The offers of those among some repositories that are offered, by the number of the repository.
+ */
 export async function findTransfers(
   db: Db,
   repositoryIds: readonly number[],

@@ -37,7 +37,11 @@ export interface ListedName {
 }
 
 const protectionsOf = prepareQuery((db, repositoryId: number) =>
-  db.selectFrom('tag_protections').selectAll().where('repository_id', '=', repositoryId).orderBy('id'),
+  db
+    .selectFrom('tag_protections')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .orderBy('id'),
 )
 
 const usersOf = prepareQuery((db, repositoryId: number) =>
@@ -52,7 +56,9 @@ const usersOf = prepareQuery((db, repositoryId: number) =>
 
 // A repository that has passed to another owner has left the teams of the former one behind.
 const teamsOf = prepareQuery((db, repositoryId: number) =>
-  selectTeams(db).select(['protection_id', 'teams.id', 'teams.name']).where('repositories.id', '=', repositoryId),
+  selectTeams(db)
+    .select(['protection_id', 'teams.id', 'teams.name'])
+    .where('repositories.id', '=', repositoryId),
 )
 
 const exemptionsByTeam = prepareQuery((db, repositoryId: number, userId: number) =>
@@ -91,13 +97,20 @@ export async function listTagProtections(db: Db, repositoryId: number): Promise<
 }
 
 /** The patterns of a repository's rules, by their ids. */
-export async function listTagPatterns(db: Db, repositoryId: number): Promise<ReadonlyMap<number, string>> {
+export async function listTagPatterns(
+  db: Db,
+  repositoryId: number,
+): Promise<ReadonlyMap<number, string>> {
   const rules = await protectionsOf(db, repositoryId)
   return new Map(rules.map(({ id, name_pattern }) => [id, name_pattern]))
 }
 
 /** The ids of the rules that exempt a user, or a team that the user is in. */
-export async function findExemptions(db: Db, repositoryId: number, userId: number): Promise<ReadonlySet<number>> {
+export async function findExemptions(
+  db: Db,
+  repositoryId: number,
+  userId: number,
+): Promise<ReadonlySet<number>> {
   const own = (await usersOf(db, repositoryId)).filter(({ id }) => id === userId)
   const byTeam = await exemptionsByTeam(db, repositoryId, userId)
   return new Set([...own, ...byTeam].map(({ protection_id }) => protection_id))
@@ -125,13 +138,27 @@ export async function insertTagProtection(
   pattern: string,
   createTime: number,
 ): Promise<number> {
-  const row = { repository_id: repositoryId, name_pattern: pattern, create_time: createTime, update_time: createTime }
-  const { id } = await tx.insertInto('tag_protections').values(row).returning('id').executeTakeFirstOrThrow()
+  const row = {
+    repository_id: repositoryId,
+    name_pattern: pattern,
+    create_time: createTime,
+    update_time: createTime,
+  }
+  const { id } = await tx
+    .insertInto('tag_protections')
+    .values(row)
+    .returning('id')
+    .executeTakeFirstOrThrow()
   return id
 }
 
 /** @throws a unique violation when the repository has another rule of that pattern. */
-export async function updateTagProtection(tx: Tx, id: number, pattern: string, updateTime: number): Promise<void> {
+export async function updateTagProtection(
+  tx: Tx,
+  id: number,
+  pattern: string,
+  updateTime: number,
+): Promise<void> {
   await tx
     .updateTable('tag_protections')
     .set({ name_pattern: pattern, update_time: updateTime })
@@ -140,7 +167,11 @@ export async function updateTagProtection(tx: Tx, id: number, pattern: string, u
 }
 
 /** Replaces the users whom a rule exempts. */
-export async function setTagProtectionUsers(tx: Tx, id: number, userIds: readonly number[]): Promise<void> {
+export async function setTagProtectionUsers(
+  tx: Tx,
+  id: number,
+  userIds: readonly number[],
+): Promise<void> {
   await tx.deleteFrom('tag_protection_users').where('protection_id', '=', id).execute()
   if (userIds.length === 0) return
   const rows = userIds.map((user_id) => ({ protection_id: id, user_id }))
@@ -148,7 +179,11 @@ export async function setTagProtectionUsers(tx: Tx, id: number, userIds: readonl
 }
 
 /** Replaces the teams whose members a rule exempts. */
-export async function setTagProtectionTeams(tx: Tx, id: number, teamIds: readonly number[]): Promise<void> {
+export async function setTagProtectionTeams(
+  tx: Tx,
+  id: number,
+  teamIds: readonly number[],
+): Promise<void> {
   await tx.deleteFrom('tag_protection_teams').where('protection_id', '=', id).execute()
   if (teamIds.length === 0) return
   const rows = teamIds.map((team_id) => ({ protection_id: id, team_id }))
@@ -157,6 +192,10 @@ export async function setTagProtectionTeams(tx: Tx, id: number, teamIds: readonl
 
 /** @returns whether it was there. */
 export async function deleteTagProtection(tx: Tx, id: number): Promise<boolean> {
-  const deleted = await tx.deleteFrom('tag_protections').where('id', '=', id).returning('id').executeTakeFirst()
+  const deleted = await tx
+    .deleteFrom('tag_protections')
+    .where('id', '=', id)
+    .returning('id')
+    .executeTakeFirst()
   return deleted !== undefined
 }

@@ -2,7 +2,10 @@ import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 
-/** What the tags of a repository point to. Git is the truth; this follows, and answers lists without opening Git. */
+/**
+ * What the tags of a repository point to. Git is the truth; this follows, and answers lists without
+ * opening Git.
+ */
 export interface TagsTable {
   repository_id: number
   /** Without `refs/tags/`. */
@@ -22,7 +25,11 @@ export interface TagsTable {
 export type Tag = Selectable<TagsTable>
 
 const tagByName = prepareFirst((db, repositoryId: number, name: string) =>
-  db.selectFrom('tags').selectAll().where('repository_id', '=', repositoryId).where('name', '=', name),
+  db
+    .selectFrom('tags')
+    .selectAll()
+    .where('repository_id', '=', repositoryId)
+    .where('name', '=', name),
 )
 
 const tagPage = prepareQuery((db, repositoryId: number, offset: number, limit: number) =>
@@ -42,7 +49,11 @@ export function findTag(db: Db, repositoryId: number, name: string): Promise<Tag
 }
 
 /** A tag whose name is another one but for the case of ASCII letters. */
-export function findTagInAnyCase(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
+export function findTagInAnyCase(
+  db: Db,
+  repositoryId: number,
+  name: string,
+): Promise<Tag | undefined> {
   return (
     db
       .selectFrom('tags')
@@ -57,7 +68,12 @@ export function findTagInAnyCase(db: Db, repositoryId: number, name: string): Pr
 }
 
 /** Tags of a repository, latest first, then by name. */
-export function pageOfTags(db: Db, repositoryId: number, offset: number, limit: number): Promise<Tag[]> {
+export function pageOfTags(
+  db: Db,
+  repositoryId: number,
+  offset: number,
+  limit: number,
+): Promise<Tag[]> {
   return tagPage(db, repositoryId, offset, limit)
 }
 
@@ -90,7 +106,15 @@ export async function putTags(tx: Tx, tags: readonly Tag[]): Promise<void> {
 }
 
 /** Forgets tags; one that is not known is no error. */
-export async function deleteTags(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+export async function deleteTags(
+  tx: Tx,
+  repositoryId: number,
+  names: readonly string[],
+): Promise<void> {
   if (names.length === 0) return
-  await tx.deleteFrom('tags').where('repository_id', '=', repositoryId).where('name', 'in', names).execute()
+  await tx
+    .deleteFrom('tags')
+    .where('repository_id', '=', repositoryId)
+    .where('name', 'in', names)
+    .execute()
 }

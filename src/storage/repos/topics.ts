@@ -24,7 +24,10 @@ export interface RepositoryTopicsTable {
 export type Topic = Selectable<TopicsTable>
 
 /** The topics of repositories in the order of the alphabet, by the id of the repository. */
-export async function topicsOf(db: Db, repositoryIds: readonly number[]): Promise<ReadonlyMap<number, string[]>> {
+export async function topicsOf(
+  db: Db,
+  repositoryIds: readonly number[],
+): Promise<ReadonlyMap<number, string[]>> {
   const topics = new Map<number, string[]>()
   if (repositoryIds.length === 0) return topics
   const rows = await db
@@ -34,7 +37,8 @@ export async function topicsOf(db: Db, repositoryIds: readonly number[]): Promis
     .where('repository_id', 'in', repositoryIds)
     .orderBy('name')
     .execute()
-  for (const { repository_id, name } of rows) topics.set(repository_id, [...(topics.get(repository_id) ?? []), name])
+  for (const { repository_id, name } of rows)
+    topics.set(repository_id, [...(topics.get(repository_id) ?? []), name])
   return topics
 }
 
@@ -64,17 +68,31 @@ export async function attachTopics(
 }
 
 /** Takes topics from a repository. */
-export async function detachTopics(tx: Tx, repositoryId: number, names: readonly string[]): Promise<void> {
+export async function detachTopics(
+  tx: Tx,
+  repositoryId: number,
+  names: readonly string[],
+): Promise<void> {
   if (names.length === 0) return
   await tx
     .deleteFrom('repository_topics')
     .where('repository_id', '=', repositoryId)
-    .where('topic_id', 'in', (eb) => eb.selectFrom('topics').select('id').where('name', 'in', names))
+    .where('topic_id', 'in', (eb) =>
+      eb.selectFrom('topics').select('id').where('name', 'in', names),
+    )
     .execute()
 }
 
-/** Topics of repositories that everybody may read, with a text in them: those that most of them have first. */
-export function searchTopics(db: Db, text: string, offset: number, limit: number): Promise<Topic[]> {
+/**
+ * Topics of repositories that everybody may read, with a text in them: those that most of them have
+ * first.
+ */
+export function searchTopics(
+  db: Db,
+  text: string,
+  offset: number,
+  limit: number,
+): Promise<Topic[]> {
   return matching(db, text)
     .selectAll()
     .orderBy('public_count', 'desc')
@@ -95,5 +113,7 @@ export async function countTopics(db: Db, text: string): Promise<number> {
 function matching(db: Db, text: string) {
   // A literal, so that the index is one for this query.
   const shown = db.selectFrom('topics').where('public_count', '>', sql.lit(0))
-  return text === '' ? shown : shown.where(({ ref }) => sql<boolean>`instr(${ref('name')}, ${text}) > 0`)
+  return text === ''
+    ? shown
+    : shown.where(({ ref }) => sql<boolean>`instr(${ref('name')}, ${text}) > 0`)
 }

@@ -10,15 +10,19 @@ export interface UserWebhooksTable {
   display_name: string
   /** Sealed text of the key that deliveries are signed with. */
   signing_secret: Buffer
-  /** Sealed text of the key before, which signs as well until `previous_secret_expire_time`; null when there is none. */
+  /**
+   * Sealed text of the key before, which signs as well until `previous_secret_expire_time`; null
+   * when there is none.
+   */
   previous_signing_secret: Generated<Buffer | null>
   /** Unix milliseconds. */
   previous_secret_expire_time: Generated<number | null>
   /** 1 when the target has said that it is gone. */
   disabled: Generated<0 | 1>
   /**
-   * When the first of its waiting deliveries is due, in Unix milliseconds; null when none waits. Kept by the functions
-   * in `webhook-deliveries.ts` in the transaction of each change, so that finding work does not mean reading a backlog.
+   * When the first of its waiting deliveries is due, in Unix milliseconds; null when none waits.
+   * Kept by the functions in `webhook-deliveries.ts` in the transaction of each change, so that
+   * finding work does not mean reading a backlog.
    */
   next_attempt_time: Generated<number | null>
   /** Of its deliveries, kept by triggers. */
@@ -35,7 +39,12 @@ export type UserWebhookChanges = Updateable<UserWebhooksTable>
 
 /** The webhooks of an account in the order in which they were made. */
 export function listUserWebhooks(db: Db, userId: number): Promise<UserWebhook[]> {
-  return db.selectFrom('user_webhooks').selectAll().where('user_id', '=', userId).orderBy('id').execute()
+  return db
+    .selectFrom('user_webhooks')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .execute()
 }
 
 export async function countUserWebhooks(db: Db, userId: number): Promise<number> {
@@ -47,7 +56,11 @@ export async function countUserWebhooks(db: Db, userId: number): Promise<number>
   return count
 }
 
-export function findUserWebhook(db: Db, userId: number, uid: string): Promise<UserWebhook | undefined> {
+export function findUserWebhook(
+  db: Db,
+  userId: number,
+  uid: string,
+): Promise<UserWebhook | undefined> {
   return db
     .selectFrom('user_webhooks')
     .selectAll()
@@ -61,8 +74,17 @@ export function insertUserWebhook(tx: Tx, webhook: NewUserWebhook): Promise<User
 }
 
 /** Changes a webhook that exists. */
-export function updateUserWebhook(tx: Tx, id: number, changes: UserWebhookChanges): Promise<UserWebhook> {
-  return tx.updateTable('user_webhooks').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+export function updateUserWebhook(
+  tx: Tx,
+  id: number,
+  changes: UserWebhookChanges,
+): Promise<UserWebhook> {
+  return tx
+    .updateTable('user_webhooks')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /**

@@ -4,7 +4,10 @@ import type { Db, Tx } from '../database/database.ts'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 import type { UserWebhook } from './user-webhooks.ts'
 
-/** What is said about one event, the same to every webhook that is told. Goes with its last delivery, by a trigger. */
+/**
+ * What is said about one event, the same to every webhook that is told. Goes with its last
+ * delivery, by a trigger.
+ */
 export interface WebhookMessagesTable {
   id: Generated<number>
   event_type: string
@@ -22,7 +25,9 @@ export interface WebhookDeliveriesTable {
   message_id: number
   state: 'PENDING' | 'DELIVERED' | 'FAILED'
   attempt_count: Generated<number>
-  /** Failed attempts since it was queued, or queued again by hand: the place in the retry schedule. */
+  /**
+   * Failed attempts since it was queued, or queued again by hand: the place in the retry schedule.
+   */
   failures: Generated<number>
   /** HTTP status of the latest attempt; 0 without one. */
   response_status: Generated<number>
@@ -41,7 +46,9 @@ export type WebhookDelivery = Selectable<WebhookDeliveriesTable> & Omit<WebhookM
 
 /** What came of an attempt, or of there being none. */
 export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &
-  Partial<Pick<WebhookDelivery, 'attempt_count' | 'failures' | 'response_status' | 'last_attempt_time'>>
+  Partial<
+    Pick<WebhookDelivery, 'attempt_count' | 'failures' | 'response_status' | 'last_attempt_time'>
+  >
 
 /** A delivery to make now, with whose it is and how it is signed. */
 export interface DueDelivery {
@@ -66,7 +73,10 @@ export async function listEnabledWebhooks(tx: Tx, userId: number): Promise<numbe
 }
 
 /** Stores what there is to say about an event. */
-export function insertMessage(tx: Tx, message: Insertable<WebhookMessagesTable>): Promise<WebhookMessage> {
+export function insertMessage(
+  tx: Tx,
+  message: Insertable<WebhookMessagesTable>,
+): Promise<WebhookMessage> {
   return tx.insertInto('webhook_messages').values(message).returningAll().executeTakeFirstOrThrow()
 }
 
@@ -80,7 +90,13 @@ export async function insertDelivery(
 ): Promise<WebhookDelivery> {
   const delivery = await tx
     .insertInto('webhook_deliveries')
-    .values({ uid, webhook_id: webhookId, message_id, state: 'PENDING', next_attempt_time: dueTime })
+    .values({
+      uid,
+      webhook_id: webhookId,
+      message_id,
+      state: 'PENDING',
+      next_attempt_time: dueTime,
+    })
     .returningAll()
     .executeTakeFirstOrThrow()
   await refreshDueTime(tx, webhookId)
@@ -88,7 +104,8 @@ export async function insertDelivery(
 }
 
 /**
- * Queues a message to webhooks, due at once, by two statements however many they are: who changes what they are told of waits for it.
+ * Queues a message to webhooks, due at once, by two statements however many they are: who changes
+ * what they are told of waits for it.
  *
  * @param uids one for each webhook.
  * @param dueTime Unix milliseconds.
@@ -125,12 +142,20 @@ export interface WaitingCounts {
   readonly ofAccount: number
 }
 
-/** How many deliveries wait, for some webhooks in their order; costs a look at each webhook of their accounts. */
-export async function countWaiting(tx: Tx, webhookIds: readonly number[]): Promise<WaitingCounts[]> {
+/**
+ * How many deliveries wait, for some webhooks in their order; costs a look at each webhook of their
+ * accounts.
+ */
+export async function countWaiting(
+  tx: Tx,
+  webhookIds: readonly number[],
+): Promise<WaitingCounts[]> {
   const webhooks = await tx
     .selectFrom('user_webhooks')
     .select(['id', 'user_id', 'waiting_count'])
-    .where('user_id', 'in', (eb) => eb.selectFrom('user_webhooks').select('user_id').where('id', 'in', webhookIds))
+    .where('user_id', 'in', (eb) =>
+      eb.selectFrom('user_webhooks').select('user_id').where('id', 'in', webhookIds),
+    )
     .orderBy('id')
     .execute()
   const ofAccounts = new Map<number, number>()
@@ -149,8 +174,8 @@ export async function countWaiting(tx: Tx, webhookIds: readonly number[]): Promi
 }
 
 /**
- * Stores what came of an attempt, unless its webhook was deleted meanwhile. A delivery that was queued again meanwhile
- * stays so.
+ * Stores what came of an attempt, unless its webhook was deleted meanwhile. A delivery that was
+ * queued again meanwhile stays so.
  *
  * @param attempted as it was when the attempt began.
  */
@@ -170,8 +195,16 @@ export async function recordAttempt(
   await refreshDueTime(tx, webhookId)
 }
 
-/** Makes a delivery wait for an attempt at `dueTime`, in Unix milliseconds, with its whole schedule before it. */
-export async function requeueDelivery(tx: Tx, webhookId: number, id: number, dueTime: number): Promise<void> {
+/**
+ * Makes a delivery wait for an attempt at `dueTime`, in Unix milliseconds, with its whole schedule
+ * before it.
+ */
+export async function requeueDelivery(
+  tx: Tx,
+  webhookId: number,
+  id: number,
+  dueTime: number,
+): Promise<void> {
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'PENDING', failures: 0, next_attempt_time: dueTime })
@@ -181,7 +214,11 @@ export async function requeueDelivery(tx: Tx, webhookId: number, id: number, due
 }
 
 /** Gives up all deliveries of a webhook that wait. */
-export async function failWaitingDeliveries(tx: Tx, webhookId: number, error: string): Promise<void> {
+export async function failWaitingDeliveries(
+  tx: Tx,
+  webhookId: number,
+  error: string,
+): Promise<void> {
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'FAILED', next_attempt_time: null, error })
@@ -192,7 +229,11 @@ export async function failWaitingDeliveries(tx: Tx, webhookId: number, error: st
 }
 
 /** Deletes the finished deliveries of a webhook but the latest `kept`. */
-export async function pruneFinishedDeliveries(tx: Tx, webhookId: number, kept: number): Promise<void> {
+export async function pruneFinishedDeliveries(
+  tx: Tx,
+  webhookId: number,
+  kept: number,
+): Promise<void> {
   const newestToGo = tx
     .selectFrom('webhook_deliveries')
     .select('id')
@@ -224,7 +265,11 @@ export function listDeliveries(
     .execute()
 }
 
-export function findDelivery(db: Db, webhookId: number, uid: string): Promise<WebhookDelivery | undefined> {
+export function findDelivery(
+  db: Db,
+  webhookId: number,
+  uid: string,
+): Promise<WebhookDelivery | undefined> {
   return selectDeliveries(db)
     .where('delivery.uid', '=', uid)
     .where('delivery.webhook_id', '=', webhookId)
@@ -233,12 +278,21 @@ export function findDelivery(db: Db, webhookId: number, uid: string): Promise<We
 
 /** Webhooks as deliveries to them fall due. */
 export function webhookQueue(db: Db): DueQueue {
-  const webhooks = db.selectFrom('user_webhooks').select(['id', 'user_id as ownerId', 'next_attempt_time as dueTime'])
+  const webhooks = db
+    .selectFrom('user_webhooks')
+    .select(['id', 'user_id as ownerId', 'next_attempt_time as dueTime'])
   return dueQueue(db, webhooks)
 }
 
-/** The delivery of a webhook that has been due longest, the oldest of several; undefined when none is. */
-export async function findDueDelivery(db: Db, webhookId: number, now: number): Promise<DueDelivery | undefined> {
+/**
+ * The delivery of a webhook that has been due longest, the oldest of several; undefined when none
+ * is.
+ */
+export async function findDueDelivery(
+  db: Db,
+  webhookId: number,
+  now: number,
+): Promise<DueDelivery | undefined> {
   const delivery = await selectDeliveries(db)
     .where('delivery.webhook_id', '=', webhookId)
     .where('delivery.next_attempt_time', '<=', now)

@@ -5,7 +5,12 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { actAs } from '../../domain/accounts/credentials/sudo.ts'
 import { getUser, type User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
-import { type Caller, holdsScope, type SignedIn, seesPublicDataOnly } from '../../domain/core/access.ts'
+import {
+  type Caller,
+  holdsScope,
+  type SignedIn,
+  seesPublicDataOnly,
+} from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { callerKey, ownerKey, proxyUserKey } from '../../services/wire/call.ts'
 import { parseOwnedName } from '../../services/wire/names.ts'
@@ -30,8 +35,8 @@ interface Rule {
 }
 
 /**
- * Checks who may call, for every method of every protocol, before its handler runs: the access option decides, and a
- * method without one is refused.
+ * Checks who may call, for every method of every protocol, before its handler runs: the access
+ * option decides, and a method without one is refused.
  *
  * @param isOpen services that are open to all and are not ours to annotate, such as health checks.
  * @param proxy asked about callers without credentials; undefined where no proxy is trusted.
@@ -64,14 +69,20 @@ export function accessInterceptor(
     if (wanted !== undefined) caller = await actAs(app, caller, wanted)
     contextValues.set(callerKey, caller)
     if (caller.kind === 'anonymous') checkAnonymous(app, rule)
-    const owner = rule.ownerName && !request.stream ? await findOwner(app, rule.ownerName(request.message)) : undefined
+    const owner =
+      rule.ownerName && !request.stream
+        ? await findOwner(app, rule.ownerName(request.message))
+        : undefined
     if (owner) contextValues.set(ownerKey, owner)
     if (caller.kind === 'user') checkSignedIn(rule, caller, owner)
     return await next(request)
   }
 }
 
-/** Where a session is started or looked at: what a proxy says about the caller is good for these in any case. */
+/**
+ * Where a session is started or looked at: what a proxy says about the caller is good for these in
+ * any case.
+ */
 const SESSION_METHODS: ReadonlySet<DescMethod> = new Set([
   AuthService.method.signIn,
   AuthService.method.refreshToken,
@@ -91,11 +102,14 @@ async function askProxy(
     return anonymous
   }
   const user = startsSession || proxy.api ? await proxy.userOf(request) : undefined
-  return user ? { kind: 'user', peer: anonymous.peer, user, credential: { kind: 'proxy' } } : anonymous
+  return user
+    ? { kind: 'user', peer: anonymous.peer, user, credential: { kind: 'proxy' } }
+    : anonymous
 }
 
 /**
- * Every way in which access options are unfit to be enforced, so that a server that has one does not start.
+ * Every way in which access options are unfit to be enforced, so that a server that has one does
+ * not start.
  *
  * @returns a sentence each, naming the method.
  */
@@ -113,14 +127,17 @@ export function accessProblems(methods: Iterable<DescMethod>): string[] {
 function compileRule(method: DescMethod): Rule {
   const name = `${method.parent.typeName}.${method.name}`
   const option = hasOption(method, access) ? getOption(method, access) : undefined
-  if (!option || option.audience === Audience.AUDIENCE_UNSPECIFIED) throw new Error(`${name} has no access option`)
+  if (!option || option.audience === Audience.AUDIENCE_UNSPECIFIED)
+    throw new Error(`${name} has no access option`)
   const scopes = option.scope === '' ? [] : option.scope.split(' ')
   for (const scope of scopes) {
     if (!/^(read|write):[a-z]+$/.test(scope)) throw new Error(`${name}: "${scope}" is no scope`)
   }
   const owned = option.audience === Audience.SELF || option.audience === Audience.SELF_OR_ADMIN
-  if (owned !== (option.owner !== '')) throw new Error(`${name}: its audience and its owner field do not fit`)
-  if (owned && method.methodKind !== 'unary') throw new Error(`${name}: the owner of a stream cannot be checked`)
+  if (owned !== (option.owner !== ''))
+    throw new Error(`${name}: its audience and its owner field do not fit`)
+  if (owned && method.methodKind !== 'unary')
+    throw new Error(`${name}: the owner of a stream cannot be checked`)
   return {
     audience: option.audience,
     scopes,
@@ -141,14 +158,17 @@ function compileOwnerName(method: DescMethod, path: string): (message: Message) 
     const field = desc.fields.find((candidate) => candidate.name === part)
     const last = i === path.split('.').length - 1
     if (!field || (last ? field.scalar === undefined : field.message === undefined)) {
-      throw new Error(`${method.parent.typeName}.${method.name}: no field ${path} to name the owner`)
+      throw new Error(
+        `${method.parent.typeName}.${method.name}: no field ${path} to name the owner`,
+      )
     }
     names.push(field.localName)
     if (field.message) desc = field.message
   }
   return (message) => {
     let value: unknown = message
-    for (const name of names) value = (value as Readonly<Record<string, unknown>> | undefined)?.[name]
+    for (const name of names)
+      value = (value as Readonly<Record<string, unknown>> | undefined)?.[name]
     return typeof value === 'string' ? value : ''
   }
 }
@@ -166,13 +186,16 @@ function checkAnonymous(app: App, { audience, passwordOnly }: Rule): void {
 
 /** Scope first, then what the credential is good for, then who the caller is. */
 function checkSignedIn(rule: Rule, caller: SignedIn, owner: User | undefined): void {
-  if (rule.passwordOnly && caller.credential.kind !== 'password') throw new DomainError('PASSWORD_REQUIRED')
+  if (rule.passwordOnly && caller.credential.kind !== 'password')
+    throw new DomainError('PASSWORD_REQUIRED')
   const actsOnOther = owner !== undefined && owner.id !== caller.user.id
-  const actsAsAdmin = actsOnOther && rule.audience === Audience.SELF_OR_ADMIN && caller.user.role === 'ADMIN'
+  const actsAsAdmin =
+    actsOnOther && rule.audience === Audience.SELF_OR_ADMIN && caller.user.role === 'ADMIN'
   const scopes = actsAsAdmin ? [`${rule.level}:admin`] : rule.scopes
   const scope = scopes.find((needed) => !holdsScope(caller, needed))
   if (scope !== undefined) throw new DomainError('SCOPE_MISSING', { scope })
-  if (rule.sessionOnly && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
+  if (rule.sessionOnly && caller.credential.kind === 'token')
+    throw new DomainError('SESSION_REQUIRED')
   if (rule.privateData && seesPublicDataOnly(caller)) throw new DomainError('PUBLIC_ONLY_TOKEN')
   if (rule.audience === Audience.ADMINISTRATORS && caller.user.role !== 'ADMIN')
     throw new DomainError('PERMISSION_DENIED')

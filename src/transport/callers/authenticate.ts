@@ -12,28 +12,39 @@ import { PASSCODE_CHALLENGE } from '../errors/credentials.ts'
 import { refusal } from '../errors/index.ts'
 
 /**
- * Scheme and token68 (RFC 9110 section 11.4): two words, and so neither several headers, which arrive joined by commas,
- * nor schemes with parameters.
+ * Scheme and token68 (RFC 9110 section 11.4): two words, and so neither several headers, which
+ * arrive joined by commas, nor schemes with parameters.
  */
 const AUTHORIZATION = /^([a-z]+) +([a-z0-9._~+/-]+=*)$/i
 
 /**
  * The one reader of credentials, for every protocol and for Git.
  *
- * Credentials that are present and do not verify are refused, on public methods too: to answer as if they were absent
- * would show people less than they may see, without a word about why.
+ * Credentials that are present and do not verify are refused, on public methods too: to answer as
+ * if they were absent would show people less than they may see, without a word about why.
  *
  * @param headers of the request. Its cookies are no credentials.
  * @returns the caller; a promise only where something has to be looked up.
- * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, RATE_LIMITED; ConnectError for a wrong
- *   passcode.
+ * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, RATE_LIMITED; ConnectError
+ *   for a wrong passcode.
  */
-export function authenticate(app: App, headers: Pick<Headers, 'get'>, peer: Peer): Caller | Promise<Caller> {
+export function authenticate(
+  app: App,
+  headers: Pick<Headers, 'get'>,
+  peer: Peer,
+): Caller | Promise<Caller> {
   const authorization = headers.get('authorization')
-  return authorization === null ? { kind: 'anonymous', peer } : verify(app, authorization, headers, peer)
+  return authorization === null
+    ? { kind: 'anonymous', peer }
+    : verify(app, authorization, headers, peer)
 }
 
-async function verify(app: App, authorization: string, headers: Pick<Headers, 'get'>, peer: Peer): Promise<Caller> {
+async function verify(
+  app: App,
+  authorization: string,
+  headers: Pick<Headers, 'get'>,
+  peer: Peer,
+): Promise<Caller> {
   const [, scheme = '', value = ''] = AUTHORIZATION.exec(authorization) ?? []
   switch (scheme.toLowerCase()) {
     case 'bearer':
@@ -47,8 +58,16 @@ async function verify(app: App, authorization: string, headers: Pick<Headers, 'g
   }
 }
 
-/** A wrong passcode is answered with the challenge too, by which clients of Basic know to ask their user again. */
-async function verifyBasic(app: App, peer: Peer, credentials: PasswordCredentials, passcode: string): Promise<Caller> {
+/**
+ * A wrong passcode is answered with the challenge too, by which clients of Basic know to ask their
+ * user again.
+ */
+async function verifyBasic(
+  app: App,
+  peer: Peer,
+  credentials: PasswordCredentials,
+  passcode: string,
+): Promise<Caller> {
   try {
     return await authenticateBasic(app, peer, credentials, passcode)
   } catch (error) {
@@ -59,7 +78,10 @@ async function verifyBasic(app: App, peer: Peer, credentials: PasswordCredential
   }
 }
 
-/** RFC 7617 section 2: base64 of username, colon and password, in UTF-8. Only the username has no colons. */
+/**
+ * RFC 7617 section 2: base64 of username, colon and password, in UTF-8. Only the username has no
+ * colons.
+ */
 function decodeBasic(value: string): PasswordCredentials {
   const text = decodeUtf8(Buffer.from(value, 'base64'))
   const colon = text.indexOf(':')

@@ -1,6 +1,9 @@
 import { isIP } from 'node:net'
 
-/** The headers by which a browser gives away that a page sent a request, as `Headers.get` reads them. */
+/**
+ * The headers by which a browser gives away that a page sent a request, as `Headers.get` reads
+ * them.
+ */
 export interface PageHeaders {
   /** `Origin` (RFC 6454 section 7). */
   readonly origin: string | null
@@ -9,20 +12,27 @@ export interface PageHeaders {
   readonly contentType: string | null
 }
 
-/** What a form of another site cannot send: JSON, or one of the binary formats. A parameter may follow. */
-const UNFORGEABLE_TYPE = /^application\/(json|proto|connect\+(json|proto)|grpc(-web)?(\+(json|proto))?)\s*(;|$)/i
+/**
+ * What a form of another site cannot send: JSON, or one of the binary formats. A parameter may
+ * follow.
+ */
+const UNFORGEABLE_TYPE =
+  /^application\/(json|proto|connect\+(json|proto)|grpc(-web)?(\+(json|proto))?)\s*(;|$)/i
 
 const NATIVE_GRPC = /^application\/grpc(\+|;|\s|$)/i
 
-/** Whether a page of another site cannot send a request of this method and format without asking first. */
+/**
+ * Whether a page of another site cannot send a request of this method and format without asking
+ * first.
+ */
 export function isUnforgeable(method: string | undefined, { contentType }: PageHeaders): boolean {
   // No form and no simple request (Fetch standard, "CORS-safelisted method") can DELETE.
   return contentType === null ? method !== 'POST' : UNFORGEABLE_TYPE.test(contentType)
 }
 
 /**
- * Whether the browser that sent a request says that a trusted page made it do so; undefined where no browser says
- * anything, as is so for programs.
+ * Whether the browser that sent a request says that a trusted page made it do so; undefined where
+ * no browser says anything, as is so for programs.
  */
 export function isFromTrustedPage(
   { origin, fetchSite }: PageHeaders,
@@ -38,9 +48,9 @@ export function isNativeGrpc({ contentType }: PageHeaders): boolean {
 }
 
 /**
- * Whether a host that a request names can only be this server's: an IP address, a name of the loopback interface
- * (RFC 6761 section 6.3), or the name of the instance. Any other name may have been pointed at this machine by the page
- * that asks (DNS rebinding).
+ * Whether a host that a request names can only be this server's: an IP address, a name of the
+ * loopback interface (RFC 6761 section 6.3), or the name of the instance. Any other name may have
+ * been pointed at this machine by the page that asks (DNS rebinding).
  *
  * @param authority `Host` or `:authority`, with or without a port.
  * @param publicUrl of the instance.
@@ -51,10 +61,17 @@ export function isOwnHost(authority: string, publicUrl: string): boolean {
   if (username !== '' || password !== '') return false
   const name = hostname.replace(/\.$/, '')
   const isLocalName = name === 'localhost' || name.endsWith('.localhost')
-  return isLocalName || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || name === new URL(publicUrl).hostname
+  return (
+    isLocalName ||
+    isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 ||
+    name === new URL(publicUrl).hostname
+  )
 }
 
-/** Whether an origin is that of the instance: of its public URL, or of the host that the request itself names. */
+/**
+ * Whether an origin is that of the instance: of its public URL, or of the host that the request
+ * itself names.
+ */
 export function isOwnOrigin(origin: string, authority: string, publicUrl: string): boolean {
   if (origin === new URL(publicUrl).origin) return true
   if (!URL.canParse(origin)) return false

@@ -15,24 +15,29 @@ const FORWARDING_HEADERS: ReadonlySet<string> = new Set([
   'x-real-ip',
 ])
 
-/** More proxies than any request passes. Reading a longer list would be work for whoever made it up. */
+/**
+ * More proxies than any request passes. Reading a longer list would be work for whoever made it up.
+ */
 const MAX_CHAIN = 32
 
 /**
- * One `forwarded-pair` of RFC 7239 section 4, with what separates it from the next: `;` within an element, `,` between
- * elements.
+ * One `forwarded-pair` of RFC 7239 section 4, with what separates it from the next: `;` within an
+ * element, `,` between elements.
  */
-const FORWARDED_PAIR = /\s*([!#$%&'*+.^_`|~0-9a-z-]+)=(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*(;|,|$)/iy
+const FORWARDED_PAIR =
+  /\s*([!#$%&'*+.^_`|~0-9a-z-]+)=(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*(;|,|$)/iy
 
 /** Whether a request says in any way that a proxy passed it on. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
-  for (const name in headers) if (name.startsWith('x-forwarded-') || FORWARDING_HEADERS.has(name)) return true
+  for (const name in headers)
+    if (name.startsWith('x-forwarded-') || FORWARDING_HEADERS.has(name)) return true
   return false
 }
 
 /**
- * Whether a peer is a trusted proxy, by the address that its connection comes from and by nothing that it sends: headers
- * such as X-Forwarded-For are whatever the client of a careless proxy wants them to be.
+ * Whether a peer is a trusted proxy, by the address that its connection comes from and by nothing
+ * that it sends: headers such as X-Forwarded-For are whatever the client of a careless proxy wants
+ * them to be.
  */
 export function isTrusted(trustedProxies: BlockList, peerAddress: string): boolean {
   // Whoever can connect to a Unix socket is on this machine.
@@ -42,23 +47,29 @@ export function isTrusted(trustedProxies: BlockList, peerAddress: string): boole
 }
 
 /**
- * Whom a trusted proxy speaks for: the rightmost address of the chain that is not a trusted proxy itself, and the
- * leftmost where all are. What stands to its left is the client's own word.
+ * Whom a trusted proxy speaks for: the rightmost address of the chain that is not a trusted proxy
+ * itself, and the leftmost where all are. What stands to its left is the client's own word.
  *
- * `X-Forwarded-For` and `Forwarded` (RFC 7239) are both read. Most proxies write one of them and pass on the other as
- * the client sent it, so two that lead to different addresses name nobody.
+ * `X-Forwarded-For` and `Forwarded` (RFC 7239) are both read. Most proxies write one of them and
+ * pass on the other as the client sent it, so two that lead to different addresses name nobody.
  *
- * @returns an address in its canonical form; undefined when no header names anybody, or one is malformed.
+ * @returns an address in its canonical form; undefined when no header names anybody, or one is
+ *   malformed.
  */
-export function forwardedAddress(headers: IncomingHttpHeaders, trustedProxies: BlockList): string | undefined {
-  const chains = [forwardedForChain(headers), forwardedChain(headers)].filter((chain) => chain !== undefined)
+export function forwardedAddress(
+  headers: IncomingHttpHeaders,
+  trustedProxies: BlockList,
+): string | undefined {
+  const chains = [forwardedForChain(headers), forwardedChain(headers)].filter(
+    (chain) => chain !== undefined,
+  )
   const [first, second = first] = chains.map((chain) => originator(chain, trustedProxies))
   return first === second ? first : undefined
 }
 
 /**
- * Whether a trusted proxy says that the client spoke https to the first proxy of the chain: by `X-Forwarded-Proto`, else
- * by `Forwarded`.
+ * Whether a trusted proxy says that the client spoke https to the first proxy of the chain: by
+ * `X-Forwarded-Proto`, else by `Forwarded`.
  */
 export function isForwardedHttps(headers: IncomingHttpHeaders): boolean {
   const [proto] = listOf(headers['x-forwarded-proto']) ?? forwardedValues(headers, 'proto') ?? []
@@ -90,7 +101,10 @@ function listOf(header: string | string[] | undefined): string[] | undefined {
         .map((element) => element.trim())
 }
 
-/** The value of one parameter in each element of `Forwarded`; empty where the element has none or is malformed. */
+/**
+ * The value of one parameter in each element of `Forwarded`; empty where the element has none or is
+ * malformed.
+ */
 function forwardedValues(headers: IncomingHttpHeaders, parameter: string): string[] | undefined {
   const { forwarded } = headers
   if (forwarded === undefined) return undefined
@@ -111,19 +125,23 @@ function forwardedValues(headers: IncomingHttpHeaders, parameter: string): strin
 }
 
 /**
- * The address of a `node` (RFC 7239 section 6) or of an element of `X-Forwarded-For`: with or without a port, IPv6 with
- * or without brackets.
+ * The address of a `node` (RFC 7239 section 6) or of an element of `X-Forwarded-For`: with or
+ * without a port, IPv6 with or without brackets.
  */
 function parseNode(node: string): string | undefined {
   const [, bracketed, dotted] = /^(?:\[([^\]]+)\](?::\d{1,5})?|([0-9.]+):\d{1,5})$/.exec(node) ?? []
   const address = bracketed ?? dotted ?? node
   const version = isIP(address)
   // A zone is of the machine that wrote it, and means nothing here.
-  if (version === 0 || address.includes('%') || (bracketed !== undefined && version !== 6)) return undefined
+  if (version === 0 || address.includes('%') || (bracketed !== undefined && version !== 6))
+    return undefined
   return unmapped(new SocketAddress({ address, family: version === 4 ? 'ipv4' : 'ipv6' }).address)
 }
 
-/** An IPv4 address that came as IPv6, ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2), as IPv4; any other as it is. */
+/**
+ * An IPv4 address that came as IPv6, ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2), as IPv4; any
+ * other as it is.
+ */
 export function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '')
 }

@@ -10,7 +10,9 @@ import { originKey } from '../connection.ts'
 import { isFromTrustedPage, isNativeGrpc, isUnforgeable } from './foreign-pages.ts'
 import { isTrusted } from './forwarding.ts'
 
-/** Which proxies are believed, and what they say in which headers; header names are in lower case. */
+/**
+ * Which proxies are believed, and what they say in which headers; header names are in lower case.
+ */
 export interface ProxyTrust {
   readonly header: string
   readonly trustedProxies: BlockList
@@ -21,7 +23,10 @@ export interface ProxyTrust {
 }
 
 /** The part of a call that decides. */
-export type ProxiedRequest = Pick<UnaryRequest | StreamRequest, 'contextValues' | 'header' | 'requestMethod'> & {
+export type ProxiedRequest = Pick<
+  UnaryRequest | StreamRequest,
+  'contextValues' | 'header' | 'requestMethod'
+> & {
   readonly method: Pick<DescMethod, 'idempotency'>
 }
 
@@ -38,10 +43,15 @@ export interface ProxySignIn {
 }
 
 /**
- * @param trustedOrigins the origin of the instance itself, and those that may send a browser's own credentials.
+ * @param trustedOrigins the origin of the instance itself, and those that may send a browser's own
+ *   credentials.
  * @returns proxy sign-in that has not yet warned of anybody.
  */
-export function createProxySignIn(app: App, trust: ProxyTrust, trustedOrigins: () => readonly string[]): ProxySignIn {
+export function createProxySignIn(
+  app: App,
+  trust: ProxyTrust,
+  trustedOrigins: () => readonly string[],
+): ProxySignIn {
   let warned = false
   return {
     api: trust.api,
@@ -52,11 +62,16 @@ export function createProxySignIn(app: App, trust: ProxyTrust, trustedOrigins: (
       const { connectedFrom } = request.contextValues.get(originKey)
       if (!isTrusted(trust.trustedProxies, connectedFrom)) {
         // Once: a stranger must not be able to fill the log.
-        if (!warned) app.log.warn({ peer: connectedFrom }, 'the header of a proxy came from a peer that is not trusted')
+        if (!warned)
+          app.log.warn(
+            { peer: connectedFrom },
+            'the header of a proxy came from a peer that is not trusted',
+          )
         warned = true
         return undefined
       }
-      // Repeated fields arrive joined by commas, and no username has one: one of two names may be the client's own.
+      // Repeated fields arrive joined by commas, and no username has one: one of two names may be
+      // the client's own.
       if (name.includes(',')) throw new DomainError('BAD_CREDENTIALS')
       checkSite(request, trustedOrigins())
       const identity = {
@@ -76,22 +91,28 @@ function readHeader({ header }: ProxiedRequest, name: string | undefined): strin
 /**
  * Refuses to change anything for a page of another site.
  *
- * The proxy names the user on each request that passes, whichever page caused it, as browsers send cookies. So a request
- * that changes something has to come from a page that is trusted, as its browser says (`Origin`, RFC 6454 section 7;
- * `Sec-Fetch-Site`, W3C Fetch Metadata), in a format that no form can send. Only native gRPC may leave both headers out:
- * no browser sends its type without `Origin`.
+ * The proxy names the user on each request that passes, whichever page caused it, as browsers send
+ * cookies. So a request that changes something has to come from a page that is trusted, as its
+ * browser says (`Origin`, RFC 6454 section 7; `Sec-Fetch-Site`, W3C Fetch Metadata), in a format
+ * that no form can send. Only native gRPC may leave both headers out: no browser sends its type
+ * without `Origin`.
  *
  * @throws CROSS_SITE_REQUEST
  */
-function checkSite({ method, header, requestMethod }: ProxiedRequest, trustedOrigins: readonly string[]): void {
+function checkSite(
+  { method, header, requestMethod }: ProxiedRequest,
+  trustedOrigins: readonly string[],
+): void {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return
   const page = {
     origin: header.get('origin'),
     fetchSite: header.get('sec-fetch-site'),
     contentType: header.get('content-type'),
   }
-  const isTrustedPage = isFromTrustedPage(page, (origin) => trustedOrigins.includes(origin)) ?? isNativeGrpc(page)
-  if (!isTrustedPage || !isUnforgeable(requestMethod, page)) throw new DomainError('CROSS_SITE_REQUEST')
+  const isTrustedPage =
+    isFromTrustedPage(page, (origin) => trustedOrigins.includes(origin)) ?? isNativeGrpc(page)
+  if (!isTrustedPage || !isUnforgeable(requestMethod, page))
+    throw new DomainError('CROSS_SITE_REQUEST')
 }
 
 /** Node reads header bytes as ISO 8859-1; proxies that have names in other scripts send UTF-8. */

@@ -10,8 +10,14 @@ export const ACCOUNTS = {
     message: 'nobody blocks themselves, and an organisation does not block its members',
     restStatus: 400,
   },
-  DISPLAY_NAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change display names here' },
-  EMAIL_TAKEN: { code: Code.AlreadyExists, message: 'this e-mail address belongs to another account' },
+  DISPLAY_NAME_CHANGE_CLOSED: {
+    code: Code.PermissionDenied,
+    message: 'only administrators change display names here',
+  },
+  EMAIL_TAKEN: {
+    code: Code.AlreadyExists,
+    message: 'this e-mail address belongs to another account',
+  },
   ACCOUNT_NOT_PURGED: {
     reason: 'HAS_ASSOCIATED_DATA',
     code: Code.FailedPrecondition,
@@ -24,13 +30,19 @@ export const ACCOUNTS = {
   },
   INVALID_AVATAR: {
     code: Code.InvalidArgument,
-    message: 'an avatar is an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
+    message:
+      'an avatar is an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
     field: 'user.avatar_url',
   },
-  INVALID_EMAIL: { code: Code.InvalidArgument, message: 'this is not an e-mail address', field: 'user.email' },
+  INVALID_EMAIL: {
+    code: Code.InvalidArgument,
+    message: 'this is not an e-mail address',
+    field: 'user.email',
+  },
   INVALID_USERNAME: {
     code: Code.InvalidArgument,
-    message: 'a username has up to 36 letters, digits and hyphens, starts and ends with no hyphen, and is not reserved',
+    message:
+      'a username has up to 36 letters, digits and hyphens, starts and ends with no hyphen, and is not reserved',
     field: 'user.username',
   },
   INVALID_USER_ID: {
@@ -38,8 +50,14 @@ export const ACCOUNTS = {
     message: 'an id has up to 36 lower-case letters, digits and hyphens, and is not reserved',
     field: 'user_id',
   },
-  LAST_ADMIN: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is the last active administrator` },
-  REGISTRATION_CLOSED: { code: Code.PermissionDenied, message: 'this instance is not open for registration' },
+  LAST_ADMIN: {
+    code: Code.FailedPrecondition,
+    message: ({ name }) => `${name} is the last active administrator`,
+  },
+  REGISTRATION_CLOSED: {
+    code: Code.PermissionDenied,
+    message: 'this instance is not open for registration',
+  },
   SETTING_NOT_UPDATABLE: {
     code: Code.InvalidArgument,
     message: ({ name }) => `${name} is changed through methods of its own`,
@@ -49,7 +67,10 @@ export const ACCOUNTS = {
     message: ({ username }) => `there is no user ${username}`,
     restStatus: 422,
   },
-  USERNAME_CHANGE_CLOSED: { code: Code.PermissionDenied, message: 'only administrators change usernames here' },
+  USERNAME_CHANGE_CLOSED: {
+    code: Code.PermissionDenied,
+    message: 'only administrators change usernames here',
+  },
   USERNAME_TAKEN: {
     code: Code.AlreadyExists,
     message: ({ username }) => `the username "${username}" is taken`,

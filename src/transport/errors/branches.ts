@@ -12,7 +12,8 @@ export const BRANCHES = {
   BRANCH_EXISTS: { code: Code.AlreadyExists, message: 'The branch already exists.' },
   BRANCH_HEAD_DIFFERS: {
     code: Code.FailedPrecondition,
-    message: ({ expected, given }) => `branch commit does not match [expected: ${expected}, given: ${given}]`,
+    message: ({ expected, given }) =>
+      `branch commit does not match [expected: ${expected}, given: ${given}]`,
     restStatus: 422,
   },
   BRANCH_NAMED_LIKE_TAG: {
@@ -46,7 +47,8 @@ export const BRANCHES = {
   BRANCH_PROTECTION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   BRANCH_RENAME_CONFLICT: {
     code: Code.AlreadyExists,
-    message: 'Cannot rename a branch using the same name or rename to a branch that already exists.',
+    message:
+      'Cannot rename a branch using the same name or rename to a branch that already exists.',
     restStatus: 422,
   },
   BRANCH_RENAME_DENIED: {
@@ -101,8 +103,14 @@ export const BRANCHES = {
     message: ({ text }) => text ?? 'The branch with the same name already exists.',
   },
   REF_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
-  REF_REFUSED: { code: Code.PermissionDenied, message: ({ text }) => text ?? 'the change is refused' },
-  TAG_EXISTS: { code: Code.AlreadyExists, message: ({ tag }) => `tag already exists [name: ${tag}]` },
+  REF_REFUSED: {
+    code: Code.PermissionDenied,
+    message: ({ text }) => text ?? 'the change is refused',
+  },
+  TAG_EXISTS: {
+    code: Code.AlreadyExists,
+    message: ({ tag }) => `tag already exists [name: ${tag}]`,
+  },
   TAG_HAS_RELEASE: {
     code: Code.FailedPrecondition,
     message: 'a tag attached to a release cannot be deleted directly',
@@ -120,11 +128,17 @@ export const BRANCHES = {
     message: ({ action }) => `user not allowed to ${action} protected tag`,
     restStatus: 422,
   },
-  TAG_PROTECTION_EXISTS: { code: Code.AlreadyExists, message: 'Tag protection already exist', restStatus: 403 },
+  TAG_PROTECTION_EXISTS: {
+    code: Code.AlreadyExists,
+    message: 'Tag protection already exist',
+    restStatus: 403,
+  },
   TAG_PROTECTION_INCOMPLETE: {
     code: Code.InvalidArgument,
     message: ({ field }) =>
-      field === 'name_pattern' ? 'name_pattern are empty' : 'both whitelist_usernames and whitelist_teams are empty',
+      field === 'name_pattern'
+        ? 'name_pattern are empty'
+        : 'both whitelist_usernames and whitelist_teams are empty',
     restStatus: 400,
   },
   TAG_PROTECTION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },

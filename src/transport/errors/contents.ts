@@ -24,7 +24,10 @@ export const CONTENTS = {
     message: 'this takes more memory to read than the server allows: fetch it with git',
     restStatus: 422,
   },
-  GIT_TIMEOUT: { code: Code.DeadlineExceeded, message: 'this takes longer to read than the server allows' },
+  GIT_TIMEOUT: {
+    code: Code.DeadlineExceeded,
+    message: 'this takes longer to read than the server allows',
+  },
   INVALID_FILE_CHANGE: {
     code: Code.InvalidArgument,
     message: ({ path, problem }) => `${problem} [path: ${path}]`,

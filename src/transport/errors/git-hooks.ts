@@ -9,7 +9,10 @@ export const GIT_HOOKS = {
   GIT_HOOKS_DISABLED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
   GIT_HOOK_ACCESS_DENIED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
   GIT_HOOK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
-  GIT_HOOK_REFUSED: { code: Code.PermissionDenied, message: ({ text }) => text || 'push is rejected' },
+  GIT_HOOK_REFUSED: {
+    code: Code.PermissionDenied,
+    message: ({ text }) => text || 'push is rejected',
+  },
   TOO_MANY_GIT_HOOKS: {
     code: Code.Unavailable,
     message: 'too many hooks are running at the moment; try again soon',

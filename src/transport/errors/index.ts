@@ -1,7 +1,11 @@
 import { create } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from '#gen/google/rpc/error_details_pb.ts'
 import { DomainError, deletionBehind, type Reason, refusalOfGit } from '../../domain/core/errors.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 import { ACCOUNTS } from './accounts.ts'
@@ -27,8 +31,9 @@ export const ERROR_DOMAIN = 'branchline'
 export const REQUEST_ID_HEADER = 'x-request-id'
 
 /**
- * The one table from reasons to codes and texts, put together from its areas. A key is a value of the proto enum ErrorReason, where
- * its meaning and its metadata are documented, or its row names one.
+ * The one table from reasons to codes and texts, put together from its areas. A key is a value of
+ * the proto enum ErrorReason, where its meaning and its metadata are documented, or its row names
+ * one.
  */
 const REFUSALS: AllRefusals = {
   ...ACCOUNTS,
@@ -47,18 +52,36 @@ const REFUSALS: AllRefusals = {
   ...REVIEWS,
 }
 
-/** Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every 401. */
+/**
+ * Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every
+ * 401.
+ */
 export const CHALLENGE = 'Bearer realm="branchline"'
 
 /**
- * The RPC error for a refusal, the same on every protocol: code, text, ErrorInfo with the reason, and what else the
- * client's library may act on (BadRequest, RetryInfo).
+ * The RPC error for a refusal, the same on every protocol: code, text, ErrorInfo with the reason,
+ * and what else the client's library may act on (BadRequest, RetryInfo).
  *
- * @param requestUrl of the call; without it a refusal that sends clients elsewhere says so in its metadata alone.
+ * @param requestUrl of the call; without it a refusal that sends clients elsewhere says so in its
+ *   metadata alone.
  */
-export function refusal(reason: Reason | TransportReason, metadata: Metadata = {}, requestUrl?: string): ConnectError {
+export function refusal(
+  reason: Reason | TransportReason,
+  metadata: Metadata = {},
+  requestUrl?: string,
+): ConnectError {
   const row: Refusal & Partial<SharedRefusal> = REFUSALS[reason]
-  const { code, message, field, restStatus, location, body, isBodiless, header, reason: publicReason = reason } = row
+  const {
+    code,
+    message,
+    field,
+    restStatus,
+    location,
+    body,
+    isBodiless,
+    header,
+    reason: publicReason = reason,
+  } = row
   const text = typeof message === 'string' ? message : message(metadata)
   const error = new ConnectError(text, code)
   error.details.push({
@@ -91,22 +114,26 @@ export function refusal(reason: Reason | TransportReason, metadata: Metadata = {
 
 const REFUSALS_BY_NAME: ReadonlyMap<string, Refusal> = new Map(Object.entries(REFUSALS))
 
-/** The HTTP status of a reason over REST; undefined for names of reasons that this server never answers. */
+/**
+ * The HTTP status of a reason over REST; undefined for names of reasons that this server never
+ * answers.
+ */
 export function restStatusOf(reason: string): number | undefined {
   const refused = REFUSALS_BY_NAME.get(reason)
   return refused && (refused.restStatus ?? codeToHttpStatus(refused.code))
 }
 
 /**
- * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they are, what comes of a
- * deletion meanwhile as if that had been first, and everything else as INTERNAL without a word about the cause, which
- * belongs in the log.
+ * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they
+ * are, what comes of a deletion meanwhile as if that had been first, and everything else as
+ * INTERNAL without a word about the cause, which belongs in the log.
  *
  * @param requestUrl of the call.
  */
 export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error
-  const refused = error instanceof DomainError ? error : (deletionBehind(error) ?? refusalOfGit(error))
+  const refused =
+    error instanceof DomainError ? error : (deletionBehind(error) ?? refusalOfGit(error))
   if (refused) return refusal(refused.reason, refused.metadata, requestUrl)
   return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
 }

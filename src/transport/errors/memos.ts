@@ -15,12 +15,14 @@ export const MEMOS = {
   },
   INVALID_SIGNING_SECRET: {
     code: Code.InvalidArgument,
-    message: 'a signing secret is printable ASCII; after whsec_ comes the base64 form of 24 to 64 bytes',
+    message:
+      'a signing secret is printable ASCII; after whsec_ comes the base64 form of 24 to 64 bytes',
     field: 'webhook.signing_secret',
   },
   INVALID_WEBHOOK_URL: {
     code: Code.InvalidArgument,
-    message: 'a target is an http or https URL without user information and fragment, whose host can be resolved',
+    message:
+      'a target is an http or https URL without user information and fragment, whose host can be resolved',
     field: 'webhook.url',
   },
   MEMO_ARCHIVED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is archived` },
@@ -31,8 +33,17 @@ export const MEMOS = {
   },
   MEMO_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   NOTIFICATION_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
-  TOO_MANY_WEBHOOKS: { code: Code.InvalidArgument, message: ({ limit }) => `an account has at most ${limit} webhooks` },
-  WEBHOOK_DELIVERY_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
-  WEBHOOK_DISABLED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} was switched off by its target` },
+  TOO_MANY_WEBHOOKS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `an account has at most ${limit} webhooks`,
+  },
+  WEBHOOK_DELIVERY_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ name }) => `${name} does not exist`,
+  },
+  WEBHOOK_DISABLED: {
+    code: Code.FailedPrecondition,
+    message: ({ name }) => `${name} was switched off by its target`,
+  },
   WEBHOOK_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
 } satisfies Refusals

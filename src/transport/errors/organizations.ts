@@ -19,7 +19,9 @@ export const ORGANIZATIONS = {
     code: Code.InvalidArgument,
     message: ({ unit, level }) => {
       if (unit !== undefined) return `there is no unit "${unit}"`
-      return level === undefined ? 'units permission should not be empty' : `a unit has no level "${level}"`
+      return level === undefined
+        ? 'units permission should not be empty'
+        : `a unit has no level "${level}"`
     },
     restStatus: 422,
   },

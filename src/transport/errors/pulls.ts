@@ -7,7 +7,11 @@ const noAccess = ({ user_id, repository }: Metadata) =>
 
 /** Refusals about pull requests, their merges, and what is said about them. */
 export const PULLS = {
-  APPROVALS_MISSING: { code: Code.FailedPrecondition, message: 'Does not have enough approvals', restStatus: 405 },
+  APPROVALS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: 'Does not have enough approvals',
+    restStatus: 405,
+  },
   ASSIGNEE_NOT_ASSIGNABLE: {
     code: Code.FailedPrecondition,
     message: noAccess,
@@ -15,7 +19,8 @@ export const PULLS = {
   },
   ASSIGNEE_NOT_FOUND: {
     code: Code.InvalidArgument,
-    message: ({ name }) => `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
+    message: ({ name }) =>
+      `Assignee does not exist: [name: user does not exist [uid: 0, name: ${name}]]`,
     restStatus: 422,
     field: 'assignees',
   },
@@ -26,9 +31,14 @@ export const PULLS = {
   AUTO_MERGE_NOT_SCHEDULED: { code: Code.NotFound, message: 'not found' },
   AUTO_MERGE_SCHEDULED: {
     code: Code.AlreadyExists,
-    message: ({ id }) => `pull request is already scheduled to auto merge when checks succeed [pull_id: ${id}]`,
+    message: ({ id }) =>
+      `pull request is already scheduled to auto merge when checks succeed [pull_id: ${id}]`,
   },
-  CHANGES_REQUESTED: { code: Code.FailedPrecondition, message: 'There are requested changes', restStatus: 405 },
+  CHANGES_REQUESTED: {
+    code: Code.FailedPrecondition,
+    message: 'There are requested changes',
+    restStatus: 405,
+  },
   CLOSE_BLOCKED: {
     code: Code.FailedPrecondition,
     message: 'cannot close this issue or pull request because it still has open dependencies',
@@ -54,7 +64,8 @@ export const PULLS = {
   // The specification has it so: what it is about is hidden.
   INVALID_DEPENDENCY: {
     code: Code.InvalidArgument,
-    message: 'a pull request cannot wait for itself, for one that waits for it, or for more than 100',
+    message:
+      'a pull request cannot wait for itself, for one that waits for it, or for more than 100',
     restStatus: 422,
   },
   INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
@@ -83,9 +94,19 @@ export const PULLS = {
     message: ({ paths }) =>
       paths === '[]' ? 'the branches have no history in common' : 'merge failed due to conflicts',
     restStatus: 409,
-    body: ({ style = '', text = '' }, message) => ({ Style: style, StdOut: text, StdErr: '', Err: {}, message }),
+    body: ({ style = '', text = '' }, message) => ({
+      Style: style,
+      StdOut: text,
+      StdErr: '',
+      Err: {},
+      message,
+    }),
   },
-  MERGE_DENIED: { code: Code.PermissionDenied, message: 'User not allowed to merge PR', restStatus: 405 },
+  MERGE_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'User not allowed to merge PR',
+    restStatus: 405,
+  },
   MERGE_FAST_FORWARD_IMPOSSIBLE: {
     reason: 'FAST_FORWARD_IMPOSSIBLE',
     code: Code.FailedPrecondition,
@@ -103,7 +124,9 @@ export const PULLS = {
   MERGE_PUSH_REFUSED: {
     code: Code.FailedPrecondition,
     message: ({ text }) =>
-      text ? `PushRejected with remote message: ${text}` : 'PushRejected without remote error message',
+      text
+        ? `PushRejected with remote message: ${text}`
+        : 'PushRejected without remote error message',
     restStatus: 409,
   },
   MERGE_STYLE_NOT_ALLOWED: {
@@ -113,8 +136,15 @@ export const PULLS = {
     restStatus: 405,
   },
   MERGE_UNSIGNED: { code: Code.FailedPrecondition, message: 'wont sign: nokey', restStatus: 405 },
-  NEW_BASE_NOT_FOUND: { code: Code.NotFound, message: ({ branch }) => `new base '${branch}' not exist` },
-  PROTECTED_FILES_CHANGED: { code: Code.FailedPrecondition, message: 'Changed protected files', restStatus: 405 },
+  NEW_BASE_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ branch }) => `new base '${branch}' not exist`,
+  },
+  PROTECTED_FILES_CHANGED: {
+    code: Code.FailedPrecondition,
+    message: 'Changed protected files',
+    restStatus: 405,
+  },
   PULL_BASE_INVALID: { code: Code.NotFound, message: 'invalid base branch or revision' },
   PULL_REQUEST_ACCESS_LOST: { code: Code.FailedPrecondition, message: noAccess, restStatus: 400 },
   PULL_REQUEST_BRANCH_GONE: {
@@ -137,7 +167,11 @@ export const PULLS = {
       `pull request already exists for these targets [id: ${id}, issue_id: ${id}, head_repo_id: ${head_repo_id}, ` +
       `base_repo_id: ${base_repo_id}, head_branch: ${head_branch}, base_branch: ${base_branch}]`,
   },
-  PULL_REQUEST_MERGED: { code: Code.FailedPrecondition, message: 'The PR is already merged', restStatus: 405 },
+  PULL_REQUEST_MERGED: {
+    code: Code.FailedPrecondition,
+    message: 'The PR is already merged',
+    restStatus: 405,
+  },
   PULL_REQUEST_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   PULL_REQUEST_NOT_MERGEABLE: {
     code: Code.FailedPrecondition,
@@ -194,7 +228,11 @@ export const PULLS = {
     message: 'cannot change the target branch of a merged pull request',
     restStatus: 409,
   },
-  REVIEWS_MISSING: { code: Code.FailedPrecondition, message: 'There are official review requests', restStatus: 405 },
+  REVIEWS_MISSING: {
+    code: Code.FailedPrecondition,
+    message: 'There are official review requests',
+    restStatus: 405,
+  },
   STATUS_CHECKS_MISSING: {
     code: Code.FailedPrecondition,
     message: 'Not all required status checks successful',
@@ -235,5 +273,9 @@ export const PULLS = {
     message: 'rebase failed because of conflict',
     restStatus: 409,
   },
-  WRONG_MERGE_COMMIT: { code: Code.FailedPrecondition, message: 'Wrong commit ID', restStatus: 409 },
+  WRONG_MERGE_COMMIT: {
+    code: Code.FailedPrecondition,
+    message: 'Wrong commit ID',
+    restStatus: 409,
+  },
 } satisfies Refusals

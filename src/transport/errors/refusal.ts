@@ -15,17 +15,25 @@ export interface Refusal {
   readonly restStatus?: number
   /** Path of the request field at fault, where it is always the same one. */
   readonly field?: string
-  /** Path and query to go to instead, over REST; undefined when that cannot be told from the URL. */
+  /**
+   * Path and query to go to instead, over REST; undefined when that cannot be told from the URL.
+   */
   readonly location?: (metadata: Metadata, requestUrl: string) => string | undefined
   /** Body over REST, where compatible systems have one of its own. */
   readonly body?: (metadata: Metadata, message: string) => JsonObject
-  /** Whether the answer over REST has no body, as in compatible systems. For rows with a `restStatus`. */
+  /**
+   * Whether the answer over REST has no body, as in compatible systems. For rows with a
+   * `restStatus`.
+   */
   readonly isBodiless?: true
   /** Name and value of a header of the answer, metadata over gRPC. */
   readonly header?: readonly [string, string] | ((metadata: Metadata) => readonly [string, string])
 }
 
-/** What the client sent cannot be read, leads nowhere, finds no room or comes too late; found by the transports, not by the rules. */
+/**
+ * What the client sent cannot be read, leads nowhere, finds no room or comes too late; found by the
+ * transports, not by the rules.
+ */
 export type TransportReason =
   | 'DEADLINE_EXCEEDED'
   | 'MALFORMED_REQUEST'
@@ -42,9 +50,13 @@ export interface SharedRefusal extends Refusal {
   readonly reason: PublicReason
 }
 
-/** The whole table. For a reason that is no value of the proto enum, and whose row names none, it does not compile. */
+/**
+ * The whole table. For a reason that is no value of the proto enum, and whose row names none, it
+ * does not compile.
+ */
 export type AllRefusals = Readonly<
-  Record<(Reason | TransportReason) & PublicReason, Refusal> & Record<Exclude<Reason, PublicReason>, SharedRefusal>
+  Record<(Reason | TransportReason) & PublicReason, Refusal> &
+    Record<Exclude<Reason, PublicReason>, SharedRefusal>
 >
 
 /** Some rows of it. */

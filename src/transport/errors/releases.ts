@@ -18,7 +18,11 @@ export const RELEASES = {
   // The words of compatible systems.
   RELEASE_EXISTS: { code: Code.AlreadyExists, message: 'Release is has no Tag' },
   RELEASE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
-  RELEASE_REPOSITORY_EMPTY: { code: Code.FailedPrecondition, message: 'repo is empty', restStatus: 422 },
+  RELEASE_REPOSITORY_EMPTY: {
+    code: Code.FailedPrecondition,
+    message: 'repo is empty',
+    restStatus: 422,
+  },
   RELEASE_TAG_INVALID: {
     code: Code.InvalidArgument,
     message: ({ tag }) => `release tag name is not valid [tag_name: ${tag}]`,

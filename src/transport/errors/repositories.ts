@@ -8,14 +8,21 @@ const DENIALS: ReadonlyMap<string, string> = new Map([
   ['owner', 'user should be the owner of the repo'],
 ])
 
-/** URLs that are about a repository, over REST and for browsers: what is before its owner, the two names, and the rest. */
-const REPOSITORY_URL = /^[a-z]+:\/\/[^/]*((?:\/api\/v1\/(?:[^/]+\/)*?repos)?\/)([^/?]+)\/([^/?]+)(.*)$/
+/**
+ * URLs that are about a repository, over REST and for browsers: what is before its owner, the two
+ * names, and the rest.
+ */
+const REPOSITORY_URL =
+  /^[a-z]+:\/\/[^/]*((?:\/api\/v1\/(?:[^/]+\/)*?repos)?\/)([^/?]+)\/([^/?]+)(.*)$/
 
 /**
- * Where a request about a repository that moved finds what it asked for. It has to be the same thing there: to whoever follows with
- * a DELETE, a part of a repository must not become the whole.
+ * Where a request about a repository that moved finds what it asked for. It has to be the same
+ * thing there: to whoever follows with a DELETE, a part of a repository must not become the whole.
  */
-function movedTo({ owner = '', name = '', former }: Metadata, requestUrl: string): string | undefined {
+function movedTo(
+  { owner = '', name = '', former }: Metadata,
+  requestUrl: string,
+): string | undefined {
   const [, before, ownerThen = '', nameThen = '', rest] = REPOSITORY_URL.exec(requestUrl) ?? []
   // A request may name other repositories beside the one that its path is about.
   const isAbout = `${decode(ownerThen)}/${decode(nameThen)}`.toLowerCase() === former
@@ -113,9 +120,20 @@ export const REPOSITORIES = {
     code: Code.PermissionDenied,
     message: ({ needed = '' }) => DENIALS.get(needed) ?? DENIED_WRITE,
   },
-  REPOSITORY_ARCHIVED: { code: Code.FailedPrecondition, message: 'repo is archived', restStatus: 423 },
-  REPOSITORY_EMPTY: { code: Code.FailedPrecondition, message: 'Git Repository is empty.', restStatus: 409 },
-  REPOSITORY_EXISTS: { code: Code.AlreadyExists, message: 'The repository with the same name already exists.' },
+  REPOSITORY_ARCHIVED: {
+    code: Code.FailedPrecondition,
+    message: 'repo is archived',
+    restStatus: 423,
+  },
+  REPOSITORY_EMPTY: {
+    code: Code.FailedPrecondition,
+    message: 'Git Repository is empty.',
+    restStatus: 409,
+  },
+  REPOSITORY_EXISTS: {
+    code: Code.AlreadyExists,
+    message: 'The repository with the same name already exists.',
+  },
   REPOSITORY_IS_MIRROR: {
     code: Code.FailedPrecondition,
     message: 'Git Repository is a mirror.',
@@ -127,7 +145,11 @@ export const REPOSITORIES = {
     restStatus: 301,
     location: movedTo,
   },
-  REPOSITORY_NOT_FORK: { code: Code.FailedPrecondition, message: 'repo is not a fork', restStatus: 400 },
+  REPOSITORY_NOT_FORK: {
+    code: Code.FailedPrecondition,
+    message: 'repo is not a fork',
+    restStatus: 400,
+  },
   REPOSITORY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REPOSITORY_NOT_MIRROR: { code: Code.FailedPrecondition, message: 'Repository is not a mirror' },
   REPOSITORY_OWNER_RENAMED: {
@@ -163,9 +185,15 @@ export const REPOSITORIES = {
     body: (_, message) => ({ message }),
   },
   TOPIC_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
-  TRANSFER_DENIED: { code: Code.PermissionDenied, message: 'the repository is offered to somebody else' },
+  TRANSFER_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'the repository is offered to somebody else',
+  },
   TRANSFER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
-  TRANSFER_PENDING: { code: Code.AlreadyExists, message: 'the repository is offered to somebody already' },
+  TRANSFER_PENDING: {
+    code: Code.AlreadyExists,
+    message: 'the repository is offered to somebody already',
+  },
   TRANSFER_TEAM_NOT_FOUND: {
     code: Code.InvalidArgument,
     message: ({ team_id }) => `the new owner has no team ${team_id}`,
@@ -184,6 +212,7 @@ export const REPOSITORIES = {
   },
   UPSTREAM_BRANCH_NOT_FOUND: {
     code: Code.NotFound,
-    message: ({ repository_id, branch }) => `branch does not exist [repo_id: ${repository_id} name: ${branch}]`,
+    message: ({ repository_id, branch }) =>
+      `branch does not exist [repo_id: ${repository_id} name: ${branch}]`,
   },
 } satisfies Refusals

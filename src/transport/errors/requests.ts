@@ -3,7 +3,9 @@ import type { Refusals } from './refusal.ts'
 
 /** The name of a field as compatible systems have it in the texts about its form. */
 function pascalCase(field = ''): string {
-  return field.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()).replace(/Id$/, 'ID')
+  return field
+    .replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    .replace(/Id$/, 'ID')
 }
 
 /** Refusals about requests as such, whatever they are about. */
@@ -20,11 +22,21 @@ export const REQUESTS = {
   DEADLINE_EXCEEDED: {
     code: Code.DeadlineExceeded,
     message: ({ committed }) =>
-      committed ? 'the change was made, later than the deadline of the call' : 'the deadline of the call has passed',
+      committed
+        ? 'the change was made, later than the deadline of the call'
+        : 'the deadline of the call has passed',
   },
   DELETED_MEANWHILE: { code: Code.NotFound, message: 'not found' },
-  EMPTY_MASK: { code: Code.InvalidArgument, message: 'the update names no field to change', field: 'update_mask' },
-  INVALID_CURSOR: { code: Code.InvalidArgument, message: 'the cursor does not belong to this stream', field: 'cursor' },
+  EMPTY_MASK: {
+    code: Code.InvalidArgument,
+    message: 'the update names no field to change',
+    field: 'update_mask',
+  },
+  INVALID_CURSOR: {
+    code: Code.InvalidArgument,
+    message: 'the cursor does not belong to this stream',
+    field: 'cursor',
+  },
   INVALID_FIELD: {
     code: Code.InvalidArgument,
     message: ({ field, max_length, max_bytes, rule }) => {
@@ -43,8 +55,16 @@ export const REQUESTS = {
     code: Code.InvalidArgument,
     message: ({ name }) => `"${name}" is not a resource name of this method`,
   },
-  INVALID_ORDER: { code: Code.InvalidArgument, message: 'the list cannot be ordered like this', field: 'order_by' },
-  INVALID_PAGE_SIZE: { code: Code.InvalidArgument, message: 'a page size is not negative', field: 'page_size' },
+  INVALID_ORDER: {
+    code: Code.InvalidArgument,
+    message: 'the list cannot be ordered like this',
+    field: 'order_by',
+  },
+  INVALID_PAGE_SIZE: {
+    code: Code.InvalidArgument,
+    message: 'a page size is not negative',
+    field: 'page_size',
+  },
   INVALID_PAGE_TOKEN: {
     code: Code.InvalidArgument,
     message: 'the page token does not belong to this list',
@@ -56,7 +76,11 @@ export const REQUESTS = {
     field: 'request_id',
   },
   MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
-  METHOD_NOT_ALLOWED: { code: Code.Unimplemented, message: 'this path is served for other methods', restStatus: 405 },
+  METHOD_NOT_ALLOWED: {
+    code: Code.Unimplemented,
+    message: 'this path is served for other methods',
+    restStatus: 405,
+  },
   RANGE_NOT_SATISFIABLE: {
     code: Code.OutOfRange,
     message: ({ bytes }) => `the file has ${bytes} bytes`,
@@ -65,16 +89,27 @@ export const REQUESTS = {
   },
   RATE_LIMITED: {
     code: Code.ResourceExhausted,
-    message: ({ retry_after_seconds }) => `too many attempts; try again in ${retry_after_seconds} s`,
+    message: ({ retry_after_seconds }) =>
+      `too many attempts; try again in ${retry_after_seconds} s`,
   },
   REQUEST_ID_REUSED: {
     code: Code.InvalidArgument,
     message: 'this request id was used for a different request',
     field: 'request_id',
   },
-  REQUEST_TOO_LARGE: { code: Code.ResourceExhausted, message: 'the request is too large', restStatus: 413 },
-  SERVER_BUSY: { code: Code.Unavailable, message: 'too much is being read at the moment; try again soon' },
-  TOO_MANY_NAMES: { code: Code.InvalidArgument, message: ({ limit }) => `a batch has at most ${limit} names` },
+  REQUEST_TOO_LARGE: {
+    code: Code.ResourceExhausted,
+    message: 'the request is too large',
+    restStatus: 413,
+  },
+  SERVER_BUSY: {
+    code: Code.Unavailable,
+    message: 'too much is being read at the moment; try again soon',
+  },
+  TOO_MANY_NAMES: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `a batch has at most ${limit} names`,
+  },
   TOO_MANY_STREAMS: {
     code: Code.ResourceExhausted,
     message: ({ limit, scope }) => `at most ${limit} streams may be open (${scope})`,

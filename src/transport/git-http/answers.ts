@@ -4,7 +4,9 @@ import type { HttpResponse } from '../connection.ts'
 /** What asks people for their credentials. Git credential helpers show the realm. */
 const CHALLENGE = 'Basic realm="Branchline"'
 
-/** Refs change at any moment: the headers of git http-backend, which caches of every age understand. */
+/**
+ * Refs change at any moment: the headers of git http-backend, which caches of every age understand.
+ */
 export const UNCACHED: Readonly<Record<string, string>> = {
   'cache-control': 'no-cache, max-age=0, must-revalidate',
   pragma: 'no-cache',

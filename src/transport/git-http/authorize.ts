@@ -13,7 +13,8 @@ import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
   return async (request, { owner, name, service }) => {
     // Else what an administrator means to do as somebody else would be done as the administrator.
-    if (request.headers.sudo !== undefined) return { outcome: 'refused', status: 403, message: 'Git takes no Sudo.' }
+    if (request.headers.sudo !== undefined)
+      return { outcome: 'refused', status: 403, message: 'Git takes no Sudo.' }
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))
       const start = await openGitService(app, caller, owner, name, service)
@@ -28,13 +29,17 @@ export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
 /** Whatever moved, of the names of a repository. */
 const MOVES: ReadonlySet<string> = new Set(['REPOSITORY_MOVED', 'REPOSITORY_OWNER_RENAMED'])
 
-/** What compatible systems tell people who use git, where it is something else than they tell clients of the API. */
+/**
+ * What compatible systems tell people who use git, where it is something else than they tell
+ * clients of the API.
+ */
 const REFUSALS: ReadonlyMap<string, Omit<GitRefusal, 'outcome'>> = new Map([
   [
     'REPOSITORY_ARCHIVED',
     {
       status: 403,
-      message: 'This repo is archived. You can view files and clone it, but cannot push or open issues/pull-requests.',
+      message:
+        'This repo is archived. You can view files and clone it, but cannot push or open issues/pull-requests.',
     },
   ],
   ['REPOSITORY_IS_MIRROR', { status: 403, message: 'mirror repository is read-only' }],

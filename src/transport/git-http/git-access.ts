@@ -35,7 +35,10 @@ export interface GitGrant {
   readonly outcome: 'granted'
   /** Number of the account that was let in. */
   readonly user: number | undefined
-  /** By which places are counted for a peer without an account; undefined for all whom no limit counts, together. */
+  /**
+   * By which places are counted for a peer without an account; undefined for all whom no limit
+   * counts, together.
+   */
   readonly network: string | undefined
   /** Starts the service that was asked for, on the repository that was asked for. */
   start(request: PackRequest): PackProcess
@@ -59,7 +62,10 @@ export interface GitMove {
 }
 
 /**
- * Decides who may do what. The service that is checked is the one that the grant runs: nothing is looked up in the request a second
- * time.
+ * Decides who may do what. The service that is checked is the one that the grant runs: nothing is
+ * looked up in the request a second time.
  */
-export type AuthorizeGit = (request: HttpRequest, target: GitTarget) => Promise<GitGrant | GitRefusal | GitMove>
+export type AuthorizeGit = (
+  request: HttpRequest,
+  target: GitTarget,
+) => Promise<GitGrant | GitRefusal | GitMove>

@@ -1,5 +1,10 @@
 import type { Logger } from 'pino'
-import { type DomainError, deletionBehind, type Reason, refusalOfGit } from '../../domain/core/errors.ts'
+import {
+  type DomainError,
+  deletionBehind,
+  type Reason,
+  refusalOfGit,
+} from '../../domain/core/errors.ts'
 import type { HttpRequest, HttpResponse } from '../connection.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
@@ -15,7 +20,10 @@ export interface GitHttpOptions {
   /** Told of every request of Git's when it has ended. */
   readonly observe: (end: GitRequestEnd) => void
   readonly limits: SessionLimits & {
-    /** Requests that run git at the same time; for one account, or one peer without one, half of that at most. */
+    /**
+     * Requests that run git at the same time; for one account, or one peer without one, half of
+     * that at most.
+     */
     readonly maxSessions: number
   }
 }
@@ -36,8 +44,9 @@ export interface GitRequestEnd {
 /** Lines of 50 bytes for a million refs, and some more. */
 const MAX_FETCH_REQUEST_BYTES = 64 * 1024 * 1024
 
-// Git says every five seconds that it is still at work (receive.keepAlive and uploadpack.keepAlive of git-config(1)); before the first
-// word it may have to index a large pack, or count the objects of a large history.
+// Git says every five seconds that it is still at work (receive.keepAlive and uploadpack.keepAlive
+// of git-config(1)); before the first word it may have to index a large pack, or count the objects
+// of a large history.
 const IDLE_TIMEOUT_MS = 10 * 60_000
 
 // The largest push over a line of 200 KB/s.
@@ -65,9 +74,16 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
  *
  * @returns a handler that says whether a request was one of Git's; only then it answers.
  */
-export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, response: HttpResponse) => boolean {
+export function createGitHttp(
+  options: GitHttpOptions,
+): (request: HttpRequest, response: HttpResponse) => boolean {
   const places = createPlaces(options.limits.maxSessions)
-  const handle = async (request: HttpRequest, response: HttpResponse, route: GitRoute, end: Ending) => {
+  const handle = async (
+    request: HttpRequest,
+    response: HttpResponse,
+    route: GitRoute,
+    end: Ending,
+  ) => {
     const { authorize, limits, log } = options
     const answer = answerTo(request)
     if (answer?.fullBound() || answer?.enterStream()) {
@@ -85,7 +101,8 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
     }
     if (decision.outcome === 'moved') return redirect(request, response, decision)
     end.user = decision.user
-    // The client may have left while it was looked up: then nothing would tell that nobody waits for the process.
+    // The client may have left while it was looked up: then nothing would tell that nobody waits
+    // for the process.
     if (isClosed(request)) return
     const turn = new Turn(decision, target.service)
     const leave = places.take(turn)
@@ -103,17 +120,22 @@ export function createGitHttp(options: GitHttpOptions): (request: HttpRequest, r
   return (request, response) => {
     const route = readGitRoute(request.url ?? '')
     if (!route) return false
-    handle(request, response, route, observed(request, response, route, options.observe)).catch((err: unknown) => {
-      const refusal = deletionBehind(err) ?? refusalOfGit(err)
-      options.log[refusal ? 'warn' : 'error']({ err }, 'a git request failed')
-      if (response.headersSent) abort(response)
-      else answerFailure(response, refusal)
-    })
+    handle(request, response, route, observed(request, response, route, options.observe)).catch(
+      (err: unknown) => {
+        const refusal = deletionBehind(err) ?? refusalOfGit(err)
+        options.log[refusal ? 'warn' : 'error']({ err }, 'a git request failed')
+        if (response.headersSent) abort(response)
+        else answerFailure(response, refusal)
+      },
+    )
     return true
   }
 }
 
-/** What git users are told of a request that could not be served for a reason that is no fault of the server. */
+/**
+ * What git users are told of a request that could not be served for a reason that is no fault of
+ * the server.
+ */
 const FAILURES: Readonly<Partial<Record<Reason, readonly [status: number, message: string]>>> = {
   DELETED_MEANWHILE: [404, 'Repository not found'],
   REPOSITORY_NOT_FOUND: [404, 'Repository not found'],
@@ -124,7 +146,8 @@ const FAILURES: Readonly<Partial<Record<Reason, readonly [status: number, messag
 
 function answerFailure(response: HttpResponse, refusal: DomainError | undefined): void {
   const [status, message] = (refusal && FAILURES[refusal.reason]) ?? [500, 'the server failed']
-  const headers: Record<string, string> = status === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {}
+  const headers: Record<string, string> =
+    status === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {}
   answerText(response, status, message, headers)
 }
 

@@ -19,8 +19,8 @@ export interface Places {
 }
 
 /**
- * Places of which everybody gets some as long as they have fewer than are free: one alone gets half of all, a second one half of the
- * rest, and so on, as `Gate` of `src/git/` has it.
+ * Places of which everybody gets some as long as they have fewer than are free: one alone gets half
+ * of all, a second one half of the rest, and so on, as `Gate` of `src/git/` has it.
  *
  * @param count how many there are.
  */

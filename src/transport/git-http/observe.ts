@@ -4,8 +4,15 @@ import { requestIdOf } from '../connection.ts'
 import type { Metrics } from '../pages/metrics.ts'
 import type { GitHttpOptions } from './index.ts'
 
-/** Counts requests of Git's and writes a log line for each, as for calls: what changed or was refused, and at debug what was read. */
-export function observeGit(log: Logger, metrics: Metrics, peerOf: PeerOf): GitHttpOptions['observe'] {
+/**
+ * Counts requests of Git's and writes a log line for each, as for calls: what changed or was
+ * refused, and at debug what was read.
+ */
+export function observeGit(
+  log: Logger,
+  metrics: Metrics,
+  peerOf: PeerOf,
+): GitHttpOptions['observe'] {
   return ({ request, route, user, status, isComplete, durationMs }) => {
     const target = route.kind === 'unknown service' ? undefined : route.target
     const service = target?.service ?? 'none'

@@ -23,11 +23,11 @@ export interface FeedOptions {
 /**
  * Passes the body of a request on to a process, no faster than that reads, and ends its input.
  *
- * A process that does not want to read any more gets no more; what is left is read and dropped, because git clients read the answer
- * when they have sent everything.
+ * A process that does not want to read any more gets no more; what is left is read and dropped,
+ * because git clients read the answer when they have sent everything.
  *
- * @throws BodyError 413 beyond `maxBytes`, 415 for an unknown content coding, 400 for broken gzip; the error of the request when it
- *   is cut off.
+ * @throws BodyError 413 beyond `maxBytes`, 415 for an unknown content coding, 400 for broken gzip;
+ *   the error of the request when it is cut off.
  */
 export async function feed(
   request: HttpRequest,
@@ -35,7 +35,10 @@ export async function feed(
   { maxBytes, onProgress }: FeedOptions,
 ): Promise<void> {
   const tooLarge = () =>
-    new BodyError(413, `the request is larger than ${maxBytes} bytes, which is what this server takes`)
+    new BodyError(
+      413,
+      `the request is larger than ${maxBytes} bytes, which is what this server takes`,
+    )
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   let bytes = 0
   for await (const chunk of decoded(request)) {
@@ -48,12 +51,17 @@ export async function feed(
   stdin.end()
 }
 
-/** Whether a body that has ended did so too early. Over HTTP/2 its stream ends as if all were well. */
+/**
+ * Whether a body that has ended did so too early. Over HTTP/2 its stream ends as if all were well.
+ */
 function isCutOff(request: HttpRequest): boolean {
   return 'stream' in request ? request.stream.aborted : !request.complete
 }
 
-/** The body without its content coding. Leaving it early does not end the connection, over which the refusal is to go. */
+/**
+ * The body without its content coding. Leaving it early does not end the connection, over which the
+ * refusal is to go.
+ */
 function decoded(request: HttpRequest): AsyncIterable<Buffer> {
   const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity'
   switch (coding) {
@@ -63,7 +71,10 @@ function decoded(request: HttpRequest): AsyncIterable<Buffer> {
     case 'x-gzip':
       return gunzipped(request)
     default:
-      throw new BodyError(415, `the content coding ${JSON.stringify(coding)} is not supported, gzip is`)
+      throw new BodyError(
+        415,
+        `the content coding ${JSON.stringify(coding)} is not supported, gzip is`,
+      )
   }
 }
 

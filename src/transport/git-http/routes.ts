@@ -28,7 +28,9 @@ export function readGitRoute(url: string): GitRoute | undefined {
     // The pattern lets nothing else through.
     return { kind: 'request', target: { owner, name, service: endpoint as GitService } }
   }
-  const services = new URLSearchParams(queryStart < 0 ? '' : url.slice(queryStart)).getAll('service')
+  const services = new URLSearchParams(queryStart < 0 ? '' : url.slice(queryStart)).getAll(
+    'service',
+  )
   const [service = ''] = services
   if (services.length !== 1 || !isService(service)) return { kind: 'unknown service' }
   return { kind: 'advertisement', target: { owner, name, service } }

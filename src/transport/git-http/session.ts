@@ -31,12 +31,19 @@ interface Session {
   timedOut: boolean
   /** The client has gone before its answer was complete. */
   abandoned: boolean
-  /** The body of the request is unfit: the answer says so, and not what Git makes of a body that was cut off. */
+  /**
+   * The body of the request is unfit: the answer says so, and not what Git makes of a body that was
+   * cut off.
+   */
   isUnfit: boolean
 }
 
-/** Matches the values that Git sends, such as `version=2`; nothing else reaches the environment of a process. */
-const PROTOCOL = /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
+/**
+ * Matches the values that Git sends, such as `version=2`; nothing else reaches the environment of a
+ * process.
+ */
+const PROTOCOL =
+  /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
 
 /**
  * Answers a request for the refs of a repository.
@@ -68,7 +75,8 @@ export async function advertise(
 }
 
 /**
- * Passes a request on to git and its answer back, side by side, each no faster than its reader reads.
+ * Passes a request on to git and its answer back, side by side, each no faster than its reader
+ * reads.
  *
  * @returns when the process has ended, whatever became of the answer.
  */
@@ -82,7 +90,8 @@ export async function exchange(
 ): Promise<void> {
   const session = begin(response, grant.start(packRequestOf(request)), options)
   const { process, onProgress } = session
-  const maxBytes = service === 'git-receive-pack' ? options.maxPushBytes : options.maxFetchRequestBytes
+  const maxBytes =
+    service === 'git-receive-pack' ? options.maxPushBytes : options.maxFetchRequestBytes
   const fed = feed(request, process.stdin, { maxBytes, onProgress }).then(
     () => undefined,
     (error: unknown) => {
@@ -105,13 +114,19 @@ export async function exchange(
   fail(response, session, 400, `${service} does not understand the request`)
 }
 
-/** Git sends a body of unknown length when it is beyond `http.postBuffer`, which is one mebibyte (git-config(1)). */
+/**
+ * Git sends a body of unknown length when it is beyond `http.postBuffer`, which is one mebibyte
+ * (git-config(1)).
+ */
 function packRequestOf(request: HttpRequest): PackRequest {
   const isLarge = request.headers['content-length'] === undefined
   return { advertise: false, protocol: protocolOf(request), isLarge }
 }
 
-/** The protocol that the client asks for; empty when it asks for none, or in a way that Git does not. */
+/**
+ * The protocol that the client asks for; empty when it asks for none, or in a way that Git does
+ * not.
+ */
 function protocolOf({ headers }: HttpRequest): string {
   const value = headers['git-protocol']
   return typeof value === 'string' && PROTOCOL.test(value) ? value : ''
@@ -149,8 +164,16 @@ function begin(response: HttpResponse, process: PackProcess, options: SessionOpt
   return session
 }
 
-/** Sends what a process prints; the headers with its first bytes, so that until then there can be another answer. */
-async function send(session: Session, response: HttpResponse, contentType: string, prologue = ''): Promise<void> {
+/**
+ * Sends what a process prints; the headers with its first bytes, so that until then there can be
+ * another answer.
+ */
+async function send(
+  session: Session,
+  response: HttpResponse,
+  contentType: string,
+  prologue = '',
+): Promise<void> {
   for await (const chunk of session.options.turn.follow(session.process.stdout)) {
     session.onProgress()
     // Read on: a push that has begun to move refs must not die of an answer that nobody takes.
@@ -171,7 +194,10 @@ function end(response: HttpResponse, contentType?: string): void {
   response.end()
 }
 
-/** Refuses where there is still time to; otherwise cuts the answer off, so that nobody takes it for a whole one. */
+/**
+ * Refuses where there is still time to; otherwise cuts the answer off, so that nobody takes it for
+ * a whole one.
+ */
 function fail(response: HttpResponse, session: Session, status: number, message: string): void {
   if (session.abandoned) return
   if (response.headersSent) abort(response)

@@ -10,16 +10,18 @@ export interface Admitted {
   evict(): void
 }
 
-// What a newcomer may cost when all places are taken. Busy connections move to the back of the line as they are found, so a flood of
-// newcomers still reaches every idle one, a few looks at a time.
+// What a newcomer may cost when all places are taken. Busy connections move to the back of the line
+// as they are found, so a flood of newcomers still reaches every idle one, a few looks at a time.
 const MAX_LOOKS = 64
 
 /**
- * The set of open connections, with a cap in total and one per peer network. When a cap is reached, the connection that has been idle
- * longest makes room for the newcomer: a flood of idle connections evicts itself, and those that work are left alone.
+ * The set of open connections, with a cap in total and one per peer network. When a cap is reached,
+ * the connection that has been idle longest makes room for the newcomer: a flood of idle
+ * connections evicts itself, and those that work are left alone.
  *
- * The order is that of the clock algorithm (F. J. Corbató, "A paging experiment with the Multics system", 1968): oldest first, except
- * that a connection found busy goes to the back. It costs nothing per request.
+ * The order is that of the clock algorithm (F. J. Corbató, "A paging experiment with the Multics
+ * system", 1968): oldest first, except that a connection found busy goes to the back. It costs
+ * nothing per request.
  */
 export class Admission<T extends Admitted> {
   readonly #maxTotal: number
@@ -40,11 +42,15 @@ export class Admission<T extends Admitted> {
     return this.#all[Symbol.iterator]()
   }
 
-  /** Adds a connection, at the cost of an idle one if need be. Returns false when there is no place for it. */
+  /**
+   * Adds a connection, at the cost of an idle one if need be. Returns false when there is no place
+   * for it.
+   */
   admit(newcomer: T): boolean {
     const { peer } = newcomer
     const siblings = peer === undefined ? undefined : this.#byPeer.get(peer)
-    if (siblings !== undefined && siblings.size >= this.#maxPerPeer && !this.#evictOne(siblings)) return false
+    if (siblings !== undefined && siblings.size >= this.#maxPerPeer && !this.#evictOne(siblings))
+      return false
     if (this.#all.size >= this.#maxTotal && !this.#evictOne(this.#all)) return false
     this.#all.add(newcomer)
     if (peer !== undefined) this.#peersOf(peer).add(newcomer)
@@ -60,7 +66,10 @@ export class Admission<T extends Admitted> {
     if (siblings?.size === 0) this.#byPeer.delete(connection.peer)
   }
 
-  /** Closes the connection that has been idle longest, for instance when the process is out of file descriptors. */
+  /**
+   * Closes the connection that has been idle longest, for instance when the process is out of file
+   * descriptors.
+   */
   evictIdle(): boolean {
     return this.#evictOne(this.#all)
   }
@@ -97,8 +106,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * The network by which a peer is counted: the address for IPv4, the /64 for IPv6, where a host has a whole /64 to itself
- * (RFC 6177).
+ * The network by which a peer is counted: the address for IPv4, the /64 for IPv6, where a host has
+ * a whole /64 to itself (RFC 6177).
  */
 export function peerNetwork(address: string): string {
   const mapped = address.slice(address.lastIndexOf(':') + 1)

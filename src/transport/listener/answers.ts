@@ -14,7 +14,10 @@ export type CountAnswer = (
   response: CountedHttp1Response | CountedHttp2Response,
 ) => void
 
-/** Where a request keeps the account of its answer: looking in a map would cost more than all the counting. */
+/**
+ * Where a request keeps the account of its answer: looking in a map would cost more than all the
+ * counting.
+ */
 const ANSWER = Symbol('answer')
 
 interface Counted {
@@ -24,9 +27,12 @@ interface Counted {
 /**
  * Counts the answers to requests.
  *
- * @param networkOf the network of the peer that asks; undefined for one that is not counted. Left out, that of the connection counts.
+ * @param networkOf the network of the peer that asks; undefined for one that is not counted. Left
+ *   out, that of the connection counts.
  */
-export function countAnswers(networkOf: ((request: Request) => string | undefined) | undefined): CountAnswer {
+export function countAnswers(
+  networkOf: ((request: Request) => string | undefined) | undefined,
+): CountAnswer {
   return (connection, request, response) => {
     const network = networkOf ? networkOf(request) : connection.peer
     const carrier: Request & Counted = request
@@ -34,7 +40,10 @@ export function countAnswers(networkOf: ((request: Request) => string | undefine
   }
 }
 
-/** The account of the answer to a request; undefined for a request that did not come by our listener. */
+/**
+ * The account of the answer to a request; undefined for a request that did not come by our
+ * listener.
+ */
 export function answerTo(request: Request): Answer | undefined {
   return (request as Counted)[ANSWER]
 }

@@ -12,7 +12,9 @@ export interface Conversation {
   readonly requests: number
   /** Whether a request is in flight: still arriving, or not yet answered in full. */
   isBusy(): boolean
-  /** Whether the client owes bytes of a request, and none of those it has sent wait for the handler. */
+  /**
+   * Whether the client owes bytes of a request, and none of those it has sent wait for the handler.
+   */
   awaitsClient(): boolean
   /** Makes a live peer send something, if the protocol has a way. Returns whether it has. */
   probe(): boolean
@@ -37,8 +39,8 @@ export interface ConnectionAccounts {
 }
 
 /**
- * An accepted socket and the deadlines of whatever is spoken on it. Nothing here runs per request: progress is found by comparing the
- * socket's counters from one sweep to the next.
+ * An accepted socket and the deadlines of whatever is spoken on it. Nothing here runs per request:
+ * progress is found by comparing the socket's counters from one sweep to the next.
  */
 export class Connection implements Admitted {
   readonly socket: Socket
@@ -61,7 +63,8 @@ export class Connection implements Admitted {
     this.socket = socket
     this.outgoing = accounts.outgoing
     const address = socket.remoteAddress ?? ''
-    // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean nothing.
+    // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean
+    // nothing.
     const isUncounted = isLoopback(address)
       ? !limits.limitLoopback
       : limits.uncountedAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
@@ -96,11 +99,12 @@ export class Connection implements Admitted {
   }
 
   /**
-   * Charges the peer for requests that it left before their answers began. A peer that does so more often than clients do loses the
-   * connection, and gets no other until its credit is back.
+   * Charges the peer for requests that it left before their answers began. A peer that does so more
+   * often than clients do loses the connection, and gets no other until its credit is back.
    */
   abandoned(requests: number): void {
-    if (this.peer !== undefined && requests > 0 && this.#credits.spend(this.peer, requests)) this.evict()
+    if (this.peer !== undefined && requests > 0 && this.#credits.spend(this.peer, requests))
+      this.evict()
   }
 
   /** Holds the connection against its deadlines; `nowMs` is on the clock of `performance.now()`. */
@@ -117,7 +121,9 @@ export class Connection implements Admitted {
       this.#requestsSeen = conversation.requests
       this.#idleSinceMs = nowMs
     }
-    const overdue = busy ? this.#receivesTooSlowly(nowMs) : nowMs - this.#idleSinceMs >= conversation.idleTimeoutMs
+    const overdue = busy
+      ? this.#receivesTooSlowly(nowMs)
+      : nowMs - this.#idleSinceMs >= conversation.idleTimeoutMs
     if (overdue) conversation.expire()
     else if (this.#peerIsGone(nowMs)) this.socket.destroy()
   }
@@ -139,7 +145,8 @@ export class Connection implements Admitted {
 
   #peerIsGone(nowMs: number): boolean {
     if (nowMs - this.#heardAtMs < this.#limits.pingAfterMs) return false
-    if (this.#probedAtMs !== undefined) return nowMs - this.#probedAtMs >= this.#limits.pingTimeoutMs
+    if (this.#probedAtMs !== undefined)
+      return nowMs - this.#probedAtMs >= this.#limits.pingTimeoutMs
     if (this.#conversation.probe()) this.#probedAtMs = nowMs
     return false
   }

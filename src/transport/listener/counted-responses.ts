@@ -2,7 +2,10 @@ import http2 from 'node:http2'
 import { Http1Response, Http2Response } from './early-end.ts'
 import type { Answer, Outflow, OutgoingConnection } from './outgoing.ts'
 
-/** What is handed to the transport at a time of an answer that was made as a whole, so that the pace of its reader shows. */
+/**
+ * What is handed to the transport at a time of an answer that was made as a whole, so that the pace
+ * of its reader shows.
+ */
 const SLICE_BYTES = 128 * 1024
 
 type Callback = (error: Error) => void
@@ -16,21 +19,34 @@ interface Response {
 
 /** What a class of responses does that counts nothing. */
 interface Plain<R extends Response> {
-  write(response: R, chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): boolean
-  end(response: R, chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void
+  write(
+    response: R,
+    chunk: Chunk,
+    encoding: BufferEncoding,
+    callback: Callback | undefined,
+  ): boolean
+  end(
+    response: R,
+    chunk: Chunk | undefined,
+    encoding: BufferEncoding,
+    callback: Callback | undefined,
+  ): void
   cutOff(response: R): void
   isGone(response: R): boolean
   isBodiless(response: R): boolean
 }
 
-/** What Node says of writing to a response that is destroyed, which nobody takes for a fault of the server. */
+/**
+ * What Node says of writing to a response that is destroyed, which nobody takes for a fault of the
+ * server.
+ */
 function destroyed(): Error {
   return Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_DESTROYED' })
 }
 
 /**
- * Writes a response and keeps the ledger: an answer that comes as a whole is given to the transport in slices, each when the one
- * before is taken, and one for which there is no room is not sent.
+ * Writes a response and keeps the ledger: an answer that comes as a whole is given to the transport
+ * in slices, each when the one before is taken, and one for which there is no room is not sent.
  */
 class Counter<R extends Response> implements Outflow {
   readonly answer: Answer
@@ -43,7 +59,12 @@ class Counter<R extends Response> implements Outflow {
   /** Called when the queue is empty, if the response has ended meanwhile. */
   #end: (() => void) | undefined
 
-  constructor(response: R, plain: Plain<R>, connection: OutgoingConnection, network: string | undefined) {
+  constructor(
+    response: R,
+    plain: Plain<R>,
+    connection: OutgoingConnection,
+    network: string | undefined,
+  ) {
     this.#response = response
     this.#plain = plain
     this.answer = connection.begin(this, network)
@@ -93,7 +114,11 @@ class Counter<R extends Response> implements Outflow {
     else this.#end = endNow
   }
 
-  #endNow(chunk: Chunk | undefined, encoding: BufferEncoding, callback: Callback | undefined): void {
+  #endNow(
+    chunk: Chunk | undefined,
+    encoding: BufferEncoding,
+    callback: Callback | undefined,
+  ): void {
     this.answer.isEnded = true
     this.#plain.end(this.#response, chunk, encoding, callback)
     this.answer.wrote(chunk?.length ?? 0)
@@ -109,9 +134,13 @@ class Counter<R extends Response> implements Outflow {
     return false
   }
 
-  /** A stream of messages is written as its reader takes it in any case. What comes behind slices has to wait for them. */
+  /**
+   * A stream of messages is written as its reader takes it in any case. What comes behind slices
+   * has to wait for them.
+   */
   #goesInSlices({ length }: Chunk): boolean {
-    // An answer to HEAD has no content, and its HTTP/2 stream closes before a second slice could be written.
+    // An answer to HEAD has no content, and its HTTP/2 stream closes before a second slice could be
+    // written.
     if (this.#plain.isBodiless(this.#response)) return false
     return this.#queue.length > 0 || (length > SLICE_BYTES && !this.answer.isStream)
   }
@@ -128,7 +157,8 @@ class Counter<R extends Response> implements Outflow {
 
   #dropQueue(): void {
     this.#queuedBytes = 0
-    for (const { callback } of this.#queue.splice(0)) if (callback) process.nextTick(callback, destroyed())
+    for (const { callback } of this.#queue.splice(0))
+      if (callback) process.nextTick(callback, destroyed())
   }
 
   #writeQueue(): void {
@@ -171,7 +201,11 @@ export class CountedHttp1Response extends Http1Response {
     return this.#counter?.write(chunk, ...args) ?? plainHttp1.write(this, chunk, ...args)
   }
 
-  override end(chunk?: Chunk | Callback, encoding?: BufferEncoding | Callback, callback?: Callback): this {
+  override end(
+    chunk?: Chunk | Callback,
+    encoding?: BufferEncoding | Callback,
+    callback?: Callback,
+  ): this {
     const [content, ...args] = endArgumentsOf(chunk, encoding, callback)
     if (this.#counter) this.#counter.end(content, ...args)
     else plainHttp1.end(this, content, ...args)
@@ -207,7 +241,11 @@ export class CountedHttp2Response extends Http2Response {
     return this.#counter?.write(chunk, ...args) ?? plainHttp2.write(this, chunk, ...args)
   }
 
-  override end(chunk?: Chunk | Callback, encoding?: BufferEncoding | Callback, callback?: Callback): this {
+  override end(
+    chunk?: Chunk | Callback,
+    encoding?: BufferEncoding | Callback,
+    callback?: Callback,
+  ): this {
     const [content, ...args] = endArgumentsOf(chunk, encoding, callback)
     if (this.#counter) this.#counter.end(content, ...args)
     else plainHttp2.end(this, content, ...args)

@@ -1,5 +1,6 @@
 /**
- * A token bucket (ITU-T I.371) that can be overdrawn: what was spent beyond it has to be earned back before anything is left again.
+ * A token bucket (ITU-T I.371) that can be overdrawn: what was spent beyond it has to be earned
+ * back before anything is left again.
  */
 export class Credit {
   readonly #burst: number
@@ -29,7 +30,8 @@ export class Credit {
   }
 }
 
-// A hundred bytes each. Who has so many networks at hand gains more by using each than by having the first forgotten.
+// A hundred bytes each. Who has so many networks at hand gains more by using each than by having
+// the first forgotten.
 const MAX_PEERS = 16_384
 
 /** The credit of peer networks, which outlives their connections. */

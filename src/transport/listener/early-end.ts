@@ -9,11 +9,11 @@ export function announcesContent({ headers }: http.IncomingMessage): boolean {
 }
 
 /**
- * Drops what has arrived of a request and what still arrives, whoever was reading it: a client that reads the answer only when it
- * has sent everything gets to read it.
+ * Drops what has arrived of a request and what still arrives, whoever was reading it: a client that
+ * reads the answer only when it has sent everything gets to read it.
  *
- * A listener for `readable` would keep the request from flowing, and without one for `data` it would stop when such a reader, an
- * iterator for instance, leaves later.
+ * A listener for `readable` would keep the request from flowing, and without one for `data` it
+ * would stop when such a reader, an iterator for instance, leaves later.
  */
 export function discard(request: Readable): void {
   request.unpipe()
@@ -32,8 +32,8 @@ export interface Http1Answers {
 }
 
 /**
- * A request that its reader may leave early: node would destroy it, take its socket away, and read nothing more of a connection over
- * which the answer and other requests are to go.
+ * A request that its reader may leave early: node would destroy it, take its socket away, and read
+ * nothing more of a connection over which the answer and other requests are to go.
  */
 export class Http1Request extends http.IncomingMessage {
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer> {
@@ -78,9 +78,10 @@ export class Http2Response extends http2.Http2ServerResponse<Http2Request> {
 }
 
 /**
- * Ends an HTTP/2 stream whose answer has ended before its request (RFC 9113 §8.1): drops the rest of the request for `lingerMs`, then
- * asks the client to stop by RST_STREAM with NO_ERROR. Asking at once could overtake the end of the answer, and clients such as curl
- * would report a broken stream instead of the answer.
+ * Ends an HTTP/2 stream whose answer has ended before its request (RFC 9113 §8.1): drops the rest
+ * of the request for `lingerMs`, then asks the client to stop by RST_STREAM with NO_ERROR. Asking
+ * at once could overtake the end of the answer, and clients such as curl would report a broken
+ * stream instead of the answer.
  */
 export function endStreamEarly(request: http2.Http2ServerRequest, lingerMs: number): void {
   const { stream } = request

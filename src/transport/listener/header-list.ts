@@ -6,7 +6,11 @@ const FIELD_OVERHEAD_BYTES = 32
 
 /** The fields that HTTP/2 has instead of the request line and `Host`, without their values. */
 const PSEUDO_FIELD_BYTES =
-  ':method:scheme:path'.length + 'http'.length + ':authority'.length - 'host'.length + 3 * FIELD_OVERHEAD_BYTES
+  ':method:scheme:path'.length +
+  'http'.length +
+  ':authority'.length -
+  'host'.length +
+  3 * FIELD_OVERHEAD_BYTES
 
 /** Size of a header list as RFC 9113 §6.5.2 counts it. */
 function headerListBytes(rawHeaders: readonly string[]): number {
@@ -15,7 +19,10 @@ function headerListBytes(rawHeaders: readonly string[]): number {
   return bytes
 }
 
-/** Whether an HTTP/1.1 request is within the limits that it would have over HTTP/2, so that a request means the same in both. */
+/**
+ * Whether an HTTP/1.1 request is within the limits that it would have over HTTP/2, so that a
+ * request means the same in both.
+ */
 export function http1HeadersFit(
   { method = '', url = '', rawHeaders }: http.IncomingMessage,
   { maxHeaderFields, maxHeaderBytes }: ListenerLimits,
@@ -24,7 +31,13 @@ export function http1HeadersFit(
   return rawHeaders.length / 2 <= maxHeaderFields && bytes <= maxHeaderBytes
 }
 
-/** The same for HTTP/2, where node counts the fields, and the bytes only of a client that has confirmed the limit. */
-export function http2HeadersFit(rawHeaders: readonly string[], { maxHeaderBytes }: ListenerLimits): boolean {
+/**
+ * The same for HTTP/2, where node counts the fields, and the bytes only of a client that has
+ * confirmed the limit.
+ */
+export function http2HeadersFit(
+  rawHeaders: readonly string[],
+  { maxHeaderBytes }: ListenerLimits,
+): boolean {
   return headerListBytes(rawHeaders) <= maxHeaderBytes
 }

@@ -4,16 +4,24 @@ import type { Duplex } from 'node:stream'
 import type { CountAnswer } from './answers.ts'
 import type { Connection, Conversation, ProtocolServer } from './connection.ts'
 import { CountedHttp1Response } from './counted-responses.ts'
-import { announcesContent, discard, type Http1Answers, Http1Request, type Http1Response } from './early-end.ts'
+import {
+  announcesContent,
+  discard,
+  type Http1Answers,
+  Http1Request,
+  type Http1Response,
+} from './early-end.ts'
 import { http1HeadersFit } from './header-list.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /**
- * An HTTP/1.1 server that never listens itself. Node's parser, pipelining and keep-alive do the work; its own checks of unfinished
- * requests run only in a server that listens, and bound the whole request where a large push may take hours, so they are off and
- * `Connection.inspect` does theirs.
+ * An HTTP/1.1 server that never listens itself. Node's parser, pipelining and keep-alive do the
+ * work; its own checks of unfinished requests run only in a server that listens, and bound the
+ * whole request where a large push may take hours, so they are off and `Connection.inspect` does
+ * theirs.
  *
- * `Upgrade` is ignored and CONNECT closes the connection: node's behaviour for a server without such listeners.
+ * `Upgrade` is ignored and CONNECT closes the connection: node's behaviour for a server without
+ * such listeners.
  */
 export function createHttp1Server(
   limits: ListenerLimits,
@@ -81,13 +89,19 @@ class Http1Conversation implements Conversation, Http1Answers {
     socket.once('close', () => connection.abandoned(this.requests - this.#answers))
   }
 
-  /** Between requests node's keep-alive timer closes a silent connection; this bounds one that trickles headers instead. */
+  /**
+   * Between requests node's keep-alive timer closes a silent connection; this bounds one that
+   * trickles headers instead.
+   */
   get idleTimeoutMs(): number {
     const { headersTimeoutMs, keepAliveTimeoutMs } = this.#limits
     return this.requests === 0 ? headersTimeoutMs : keepAliveTimeoutMs + headersTimeoutMs
   }
 
-  /** Runs for every request, so it stores two references and little more. Returns whether to answer the request. */
+  /**
+   * Runs for every request, so it stores two references and little more. Returns whether to answer
+   * the request.
+   */
   onRequest(request: http.IncomingMessage, response: Http1Response): boolean {
     // After an answer that announces the end nothing more is taken from the client (RFC 9112 §9.6).
     if (this.#closing) return false
@@ -99,7 +113,10 @@ class Http1Conversation implements Conversation, Http1Answers {
     return true
   }
 
-  /** Announces the end of the connection with an answer that begins before a request of unknown or large size has arrived. */
+  /**
+   * Announces the end of the connection with an answer that begins before a request of unknown or
+   * large size has arrived.
+   */
   onHead(request: http.IncomingMessage, response: http.ServerResponse): void {
     this.#answers += 1
     if (request.complete || !announcesContent(request)) return
@@ -138,7 +155,9 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   awaitsClient(): boolean {
-    return this.#request !== undefined && !this.#request.complete && this.#request.readableLength === 0
+    return (
+      this.#request !== undefined && !this.#request.complete && this.#request.readableLength === 0
+    )
   }
 
   probe(): boolean {
@@ -146,21 +165,28 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Node's socket timer: no byte came or went for `stallTimeoutMs`, or for the keep-alive time after an answer. A request that does
-   * not arrive is left to `Connection.inspect`, and silence while the handler works is no offence.
+   * Node's socket timer: no byte came or went for `stallTimeoutMs`, or for the keep-alive time
+   * after an answer. A request that does not arrive is left to `Connection.inspect`, and silence
+   * while the handler works is no offence.
    */
   onSilence(): void {
     if (!this.isBusy() || this.#socket.writableLength > 0) this.#socket.destroy()
     else this.#socket.setTimeout(this.#limits.stallTimeoutMs)
   }
 
-  /** A connection on which nothing came since the last answer gets no 408: browsers show it to users as the next answer. */
+  /**
+   * A connection on which nothing came since the last answer gets no 408: browsers show it to users
+   * as the next answer.
+   */
   expire(): void {
     if (!this.isBusy() && this.#socket.bytesRead === this.#settledBytesRead) this.#socket.destroy()
     else this.refuse(408)
   }
 
-  /** Answers with an empty response in the place of the current one, if that is still possible, and closes. */
+  /**
+   * Answers with an empty response in the place of the current one, if that is still possible, and
+   * closes.
+   */
   refuse(statusCode: number): void {
     if (this.#socket.writableEnded) return
     if (!this.#mayAnswer()) {
@@ -180,13 +206,15 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Stands in for `socket.destroySoon`, which node calls after an answer that announces the end. Closing while the client still sends
-   * would reset the connection and could take the answer away (RFC 9112 §9.6), so at first only the sending half is closed.
+   * Stands in for `socket.destroySoon`, which node calls after an answer that announces the end.
+   * Closing while the client still sends would reset the connection and could take the answer away
+   * (RFC 9112 §9.6), so at first only the sending half is closed.
    */
   #closeSoon(destroySoon: () => void): void {
     this.#closing = true
     const request = this.#request
-    if (request === undefined || request.complete || !announcesContent(request)) destroySoon.call(this.#socket)
+    if (request === undefined || request.complete || !announcesContent(request))
+      destroySoon.call(this.#socket)
     else this.#socket.end()
   }
 
@@ -197,7 +225,10 @@ class Http1Conversation implements Conversation, Http1Answers {
     })
   }
 
-  /** Answers keep the order of requests (RFC 9112 §9.3.2): one out of turn would be taken for that of an earlier request. */
+  /**
+   * Answers keep the order of requests (RFC 9112 §9.3.2): one out of turn would be taken for that
+   * of an earlier request.
+   */
   #mayAnswer(): boolean {
     if (!this.#socket.writable) return false
     if (!this.isBusy() || this.#response === undefined) return true

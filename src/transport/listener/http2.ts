@@ -13,12 +13,14 @@ const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.co
 const MAX_STREAM_ID = 2 ** 31 - 1
 
 /**
- * An HTTP/2 server that never listens itself. Pings of clients are answered by nghttp2, which also ends a session that floods it with
- * pings, settings or CONTINUATION frames (CVE-2024-27316); invalid frames and refused streams are counted by node.
+ * An HTTP/2 server that never listens itself. Pings of clients are answered by nghttp2, which also
+ * ends a session that floods it with pings, settings or CONTINUATION frames (CVE-2024-27316);
+ * invalid frames and refused streams are counted by node.
  *
- * Reset streams (CVE-2023-44487) are counted here. nghttp2 does so as well, a thousand at once and then 33 a second, but node 20 does
- * not notice when it gives up: the session reads nothing more, not even the end of the connection. The count here comes first, and
- * a session that got there on another way (by resetting streams already closed) is found by a ping it does not answer.
+ * Reset streams (CVE-2023-44487) are counted here. nghttp2 does so as well, a thousand at once and
+ * then 33 a second, but node 20 does not notice when it gives up: the session reads nothing more,
+ * not even the end of the connection. The count here comes first, and a session that got there on
+ * another way (by resetting streams already closed) is found by a ping it does not answer.
  *
  * Node's own `session.close` is replaced, see `Http2Conversation.drain`.
  */
@@ -44,7 +46,8 @@ export function createHttp2Server(
     },
     (request, response) => {
       response.onEnd = () => endStreamEarly(request, limits.earlyEndTimeoutMs)
-      // After the parser is done with what one read of the socket brought: a stream that is reset by then costs no call.
+      // After the parser is done with what one read of the socket brought: a stream that is reset
+      // by then costs no call.
       setImmediate(() => {
         const { stream } = request
         if (stream.closed || stream.destroyed) return
@@ -60,7 +63,8 @@ export function createHttp2Server(
   return {
     speak(connection, socket) {
       if (socket.destroyed) return
-      // Node emits 'session' within the emit below, so this listener sees the session of this socket.
+      // Node emits 'session' within the emit below, so this listener sees the session of this
+      // socket.
       server.once('session', (session: http2.ServerHttp2Session) => {
         connections.set(session, connection)
         session.setLocalWindowSize(limits.sessionWindowBytes)
@@ -99,10 +103,11 @@ class Http2Conversation implements Conversation {
     this.requests += 1
     this.#streams.add(stream)
     stream.once('close', () => this.#onClose(stream))
-    // Streams begun and reset within one read of the socket close only after it, so an honest client can be above its maximum for a
-    // moment, but never by this much.
+    // Streams begun and reset within one read of the socket close only after it, so an honest
+    // client can be above its maximum for a moment, but never by this much.
     if (this.#streams.size > 2 * this.#limits.maxConcurrentStreams) this.#connection.evict()
-    // Sessions have no byte count per stream; node's stream timer is restarted by the bytes of its own stream only.
+    // Sessions have no byte count per stream; node's stream timer is restarted by the bytes of its
+    // own stream only.
     stream.setTimeout(this.#limits.stallTimeoutMs)
     stream.on('timeout', () => this.#onSilence(stream))
   }
@@ -126,18 +131,21 @@ class Http2Conversation implements Conversation {
 
   /** GOAWAY, with the reason when streams are cut off. */
   expire(): void {
-    if (this.isBusy()) this.#session.destroy(new Error('request arrives too slowly'), NGHTTP2_ENHANCE_YOUR_CALM)
+    if (this.isBusy())
+      this.#session.destroy(new Error('request arrives too slowly'), NGHTTP2_ENHANCE_YOUR_CALM)
     else this.#session.destroy()
     this.#connection.linger()
   }
 
   /**
-   * Announces the end, and ends the session when no stream is open: a GOAWAY that refuses nothing, and when the client has heard it
-   * another that names the last stream served (RFC 9113 §6.8), so that it can repeat elsewhere what came too late.
+   * Announces the end, and ends the session when no stream is open: a GOAWAY that refuses nothing,
+   * and when the client has heard it another that names the last stream served (RFC 9113 §6.8), so
+   * that it can repeat elsewhere what came too late.
    *
-   * Stands in for `session.close`, which node 20 itself calls when the client says GOAWAY. Between that call and the sending of the
-   * answer node refuses new streams from within nghttp2's parser, which frees what the parser still reads: a GOAWAY and a request in
-   * one packet would end the process.
+   * Stands in for `session.close`, which node 20 itself calls when the client says GOAWAY. Between
+   * that call and the sending of the answer node refuses new streams from within nghttp2's parser,
+   * which frees what the parser still reads: a GOAWAY and a request in one packet would end the
+   * process.
    */
   drain(): void {
     if (this.#draining || this.#session.destroyed) return
@@ -162,22 +170,25 @@ class Http2Conversation implements Conversation {
   #onClose(stream: http2.ServerHttp2Stream): void {
     this.#streams.delete(stream)
     this.#endWhenDrained()
-    // How clients leave an answer that has begun is their business: only before that they make the server work for nothing.
+    // How clients leave an answer that has begun is their business: only before that they make the
+    // server work for nothing.
     if (!stream.headersSent) this.#connection.abandoned(1)
     if (stream.rstCode === NGHTTP2_NO_ERROR) return
-    // The socket goes, not the session: node must not be told to destroy one while nghttp2 calls back from its parser.
+    // The socket goes, not the session: node must not be told to destroy one while nghttp2 calls
+    // back from its parser.
     if (this.#resetCredit.spend(1) < 0) this.#connection.evict()
   }
 
   #onSilence(stream: http2.ServerHttp2Stream): void {
-    if (owesRequestBytes(stream) || stream.writableLength > 0 || stream.writableEnded) stream.close(NGHTTP2_CANCEL)
+    if (owesRequestBytes(stream) || stream.writableLength > 0 || stream.writableEnded)
+      stream.close(NGHTTP2_CANCEL)
     else stream.setTimeout(this.#limits.stallTimeoutMs)
   }
 }
 
 /**
- * Whether the client is still to send its request. Once the answer has begun the two run side by side, and in a bidirectional call
- * either may be silent as long as it likes.
+ * Whether the client is still to send its request. Once the answer has begun the two run side by
+ * side, and in a bidirectional call either may be silent as long as it likes.
  */
 function owesRequestBytes(stream: http2.ServerHttp2Stream): boolean {
   if (stream.headersSent || stream.endAfterHeaders || stream.readableLength > 0) return false

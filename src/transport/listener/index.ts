@@ -25,9 +25,17 @@ export interface ListenOptions {
     response: http.ServerResponse | http2.Http2ServerResponse,
   ) => void
   readonly limits?: Partial<ListenerLimits>
-  /** The network by which the limits of what waits for readers count a request; left out, that of the connection's other end. */
-  readonly networkOf?: (request: http.IncomingMessage | http2.Http2ServerRequest) => string | undefined
-  /** What went wrong with a connection. Strangers cause these at will, so they belong in a debug log at most. */
+  /**
+   * The network by which the limits of what waits for readers count a request; left out, that of
+   * the connection's other end.
+   */
+  readonly networkOf?: (
+    request: http.IncomingMessage | http2.Http2ServerRequest,
+  ) => string | undefined
+  /**
+   * What went wrong with a connection. Strangers cause these at will, so they belong in a debug log
+   * at most.
+   */
   readonly onConnectionError?: (error: Error) => void
 }
 
@@ -36,24 +44,35 @@ export interface Listener {
   readonly url: string
   /** The number of open connections. */
   readonly connections: () => number
-  /** What the listener holds at the moment: open connections, bytes that wait for readers, open streams of messages. */
-  readonly figures: () => { readonly connections: number; readonly waitingBytes: number; readonly streams: number }
   /**
-   * Stops accepting, closes idle connections at once, lets requests in flight finish for at most `graceMs` and destroys the rest.
-   * Resolves when every socket is gone. Calls after the first wait for the same end.
+   * What the listener holds at the moment: open connections, bytes that wait for readers, open
+   * streams of messages.
+   */
+  readonly figures: () => {
+    readonly connections: number
+    readonly waitingBytes: number
+    readonly streams: number
+  }
+  /**
+   * Stops accepting, closes idle connections at once, lets requests in flight finish for at most
+   * `graceMs` and destroys the rest. Resolves when every socket is gone. Calls after the first wait
+   * for the same end.
    */
   close(graceMs: number): Promise<void>
 }
 
-// When a TCP connection has been silent for so long the kernel asks whether the peer is there (SO_KEEPALIVE, tcp(7)). It finds the
-// half-open ones among HTTP/1.1 connections that wait for a slow answer, where the protocol has no ping.
+// When a TCP connection has been silent for so long the kernel asks whether the peer is there
+// (SO_KEEPALIVE, tcp(7)). It finds the half-open ones among HTTP/1.1 connections that wait for a
+// slow answer, where the protocol has no ping.
 const TCP_KEEP_ALIVE_DELAY_MS = 60_000
 
 /**
- * Opens the port. In clear text HTTP/1.1 and HTTP/2 with prior knowledge are told apart by the first bytes; `Upgrade: h2c` is ignored,
- * as RFC 9113 §3.1 retires it. With a certificate ALPN chooses.
+ * Opens the port. In clear text HTTP/1.1 and HTTP/2 with prior knowledge are told apart by the
+ * first bytes; `Upgrade: h2c` is ignored, as RFC 9113 §3.1 retires it. With a certificate ALPN
+ * chooses.
  *
- * Rejects when the address cannot be had or the certificate cannot be used, with a message fit for the operator.
+ * Rejects when the address cannot be had or the certificate cannot be used, with a message fit for
+ * the operator.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits }
@@ -81,7 +100,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     },
   )
   await bind(server, options)
-  // From here on errors are those of accept(2): most likely no file descriptor is left, so an idle connection gives its own.
+  // From here on errors are those of accept(2): most likely no file descriptor is left, so an idle
+  // connection gives its own.
   server.on('error', (error) => {
     report(error)
     admission.evictIdle()
@@ -97,7 +117,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     url: urlOf(server.address(), options),
     connections: () => admission.size,
-    figures: () => ({ connections: admission.size, waitingBytes: outgoing.bytes, streams: outgoing.streams }),
+    figures: () => ({
+      connections: admission.size,
+      waitingBytes: outgoing.bytes,
+      streams: outgoing.streams,
+    }),
     close(graceMs) {
       closed ??= closeGracefully(server, admission, graceMs).finally(() => clearInterval(sweep))
       return closed
@@ -120,7 +144,9 @@ function createProtocols(
   }
   if (options.tls === undefined) {
     return (connection) =>
-      detectHttpVersion(connection.socket, (version) => speak(connection, connection.socket, version))
+      detectHttpVersion(connection.socket, (version) =>
+        speak(connection, connection.socket, version),
+      )
   }
   try {
     return createTlsLayer(options.tls, limits, speak, report)
@@ -148,9 +174,17 @@ function bind(server: net.Server, { host, port }: ListenOptions): Promise<void> 
   })
 }
 
-async function closeGracefully(server: net.Server, admission: Admission<Connection>, graceMs: number): Promise<void> {
-  // The server's own 'close' comes when the last socket is destroyed, a moment before that socket says so.
-  const gone = Array.from(admission, ({ socket }) => new Promise((resolve) => socket.once('close', resolve)))
+async function closeGracefully(
+  server: net.Server,
+  admission: Admission<Connection>,
+  graceMs: number,
+): Promise<void> {
+  // The server's own 'close' comes when the last socket is destroyed, a moment before that socket
+  // says so.
+  const gone = Array.from(
+    admission,
+    ({ socket }) => new Promise((resolve) => socket.once('close', resolve)),
+  )
   gone.push(new Promise((resolve) => server.close(resolve)))
   const deadline = setTimeout(() => {
     for (const connection of admission) connection.evict()

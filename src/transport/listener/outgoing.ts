@@ -66,8 +66,9 @@ const isFull = ({ bytes, maxBytes }: Tally) => bytes > maxBytes - MIN_ROOM_BYTES
 const isCrowded = ({ streams, maxStreams }: Tally) => streams >= maxStreams
 
 /**
- * The ledger of everything that waits for readers, and of the long streams that are open. It is kept below all protocols: a response
- * is counted from its first byte until the transport has taken its last one.
+ * The ledger of everything that waits for readers, and of the long streams that are open. It is
+ * kept below all protocols: a response is counted from its first byte until the transport has taken
+ * its last one.
  */
 export class Outgoing {
   readonly #limits: OutgoingLimits
@@ -118,7 +119,10 @@ export class Outgoing {
     for (const peer of this.#peers.values()) peer.contended = false
   }
 
-  /** For answers only: adds to all tallies of an answer, and keeps it for the sweep while bytes of it wait. */
+  /**
+   * For answers only: adds to all tallies of an answer, and keeps it for the sweep while bytes of
+   * it wait.
+   */
   count(answer: Answer, connection: Tally, bytes: number, streams: number): void {
     connection.add(bytes, streams)
     this.#server.add(bytes, streams)
@@ -128,8 +132,13 @@ export class Outgoing {
   }
 
   /** For answers only: the first bound for which `isFull` says so. */
-  findFull(answer: Answer, connection: Tally, isFull: (tally: Tally) => boolean): Bound | undefined {
-    const peer = answer.network === undefined ? undefined : (this.#peers.get(answer.network) ?? this.#idlePeer)
+  findFull(
+    answer: Answer,
+    connection: Tally,
+    isFull: (tally: Tally) => boolean,
+  ): Bound | undefined {
+    const peer =
+      answer.network === undefined ? undefined : (this.#peers.get(answer.network) ?? this.#idlePeer)
     const full = isFull(connection)
       ? connection
       : peer !== undefined && isFull(peer)
@@ -142,7 +151,10 @@ export class Outgoing {
   }
 
   #isContended({ network }: Answer): boolean {
-    return this.#server.contended || (network !== undefined && this.#peers.get(network)?.contended === true)
+    return (
+      this.#server.contended ||
+      (network !== undefined && this.#peers.get(network)?.contended === true)
+    )
   }
 
   #countPeer(network: string, bytes: number, streams: number): void {
@@ -156,7 +168,11 @@ export class Outgoing {
   }
 
   #newPeer(): Tally {
-    return new Tally('peer', this.#limits.maxWaitingBytesPerPeer, this.#limits.maxLongStreamsPerPeer)
+    return new Tally(
+      'peer',
+      this.#limits.maxWaitingBytesPerPeer,
+      this.#limits.maxLongStreamsPerPeer,
+    )
   }
 }
 
@@ -190,7 +206,10 @@ export class OutgoingConnection {
     this.#answers.delete(answer)
   }
 
-  /** Forgets all answers. Node does not tell the answers to pipelined requests that their connection is closed. */
+  /**
+   * Forgets all answers. Node does not tell the answers to pipelined requests that their connection
+   * is closed.
+   */
   close(): void {
     for (const answer of this.#answers) answer.close()
   }
@@ -236,8 +255,9 @@ export class Answer {
   }
 
   /**
-   * The bound that an answer of so many bytes would break; undefined when there is room for it. An answer may be larger than the bound
-   * of its connection when nothing else waits on that connection, and one that is as small as a refusal is always sent.
+   * The bound that an answer of so many bytes would break; undefined when there is room for it. An
+   * answer may be larger than the bound of its connection when nothing else waits on that
+   * connection, and one that is as small as a refusal is always sent.
    */
   lacks(bytes: number): Bound | undefined {
     if (bytes <= MAX_REFUSAL_BYTES) return undefined
@@ -248,13 +268,16 @@ export class Answer {
     })
   }
 
-  /** The bound that is reached already, whatever the answer will be; undefined when there is room. */
+  /**
+   * The bound that is reached already, whatever the answer will be; undefined when there is room.
+   */
   fullBound(): Bound | undefined {
     return this.#outgoing.findFull(this, this.#tally, isFull)
   }
 
   /**
-   * Takes room for an answer before it is made. The room is given back when the answer has been sent.
+   * Takes room for an answer before it is made. The room is given back when the answer has been
+   * sent.
    *
    * @param bytes of the whole answer.
    * @returns the bound that it would break, when there is no room.
@@ -305,7 +328,9 @@ export class Answer {
     this.#outgoing.count(this, this.#tally, bytes, 0)
   }
 
-  /** Whether bytes have waited for a whole window, in which the reader took fewer than it should. */
+  /**
+   * Whether bytes have waited for a whole window, in which the reader took fewer than it should.
+   */
   isSlow(nowMs: number, windowMs: number, minBytes: number): boolean {
     const taken = this.#written - this.#waiting
     if (this.#windowStartMs === undefined) {

@@ -7,9 +7,10 @@ export const http2Preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'lat
 export type HttpVersion = 'http1' | 'http2'
 
 /**
- * Reads the first bytes of a connection until they tell the protocol, gives them back to the socket and calls `decided`. The first
- * byte that differs from the preface makes it HTTP/1.1: `POST` is told apart at its second byte, garbage at its first. A connection
- * that closes before that is never decided.
+ * Reads the first bytes of a connection until they tell the protocol, gives them back to the socket
+ * and calls `decided`. The first byte that differs from the preface makes it HTTP/1.1: `POST` is
+ * told apart at its second byte, garbage at its first. A connection that closes before that is
+ * never decided.
  */
 export function detectHttpVersion(socket: Socket, decided: (version: HttpVersion) => void): void {
   const chunks: Buffer[] = []

@@ -11,9 +11,9 @@ export interface Certificate {
 }
 
 /**
- * Returns a function that does the TLS handshake on a connection and hands over the secured socket with the protocol ALPN chose
- * (HTTP/1.1 when the client offers none). A handshake that fails, and plain text, close the connection. Throws when OpenSSL does not
- * accept the certificate or its key.
+ * Returns a function that does the TLS handshake on a connection and hands over the secured socket
+ * with the protocol ALPN chose (HTTP/1.1 when the client offers none). A handshake that fails, and
+ * plain text, close the connection. Throws when OpenSSL does not accept the certificate or its key.
  */
 export function createTlsLayer(
   certificate: Certificate,
@@ -21,7 +21,8 @@ export function createTlsLayer(
   secured: (connection: Connection, socket: Socket, version: HttpVersion) => void,
   report: (error: Error) => void,
 ): (connection: Connection) => void {
-  // Node does not tell which socket a TLS socket wraps; on one listening port the peer's address and port do (RFC 9293 §3.3.1).
+  // Node does not tell which socket a TLS socket wraps; on one listening port the peer's address
+  // and port do (RFC 9293 §3.3.1).
   const handshakes = new Map<string, Connection>()
   const server = tls.createServer({
     ...certificate,

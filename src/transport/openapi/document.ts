@@ -1,5 +1,6 @@
 /**
- * The part of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1) that the generated document uses, as JSON.
+ * The part of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1) that the generated document uses,
+ * as JSON.
  */
 export interface OpenApiDocument {
   readonly openapi: '3.1.1'
@@ -34,7 +35,10 @@ export interface Operation {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: RequestBody
   readonly responses: Readonly<Record<string, Response>>
-  /** One of these is enough, the empty one being no credentials; an empty list means that credentials are not read. */
+  /**
+   * One of these is enough, the empty one being no credentials; an empty list means that
+   * credentials are not read.
+   */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
@@ -57,7 +61,9 @@ export interface RequestBody {
 
 export interface Response {
   readonly description: string
-  readonly headers?: Readonly<Record<string, { readonly description?: string; readonly schema: Schema }>>
+  readonly headers?: Readonly<
+    Record<string, { readonly description?: string; readonly schema: Schema }>
+  >
   readonly content?: Content
 }
 

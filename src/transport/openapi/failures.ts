@@ -39,7 +39,8 @@ export function parseRpcComment(comment: string): RpcComment {
 
 function parseFailure(item: string): Failure {
   const [, reasons, condition] = FAILURE.exec(item) ?? []
-  if (reasons === undefined || condition === undefined) throw new Error(`no failure of an RPC: ${item}`)
+  if (reasons === undefined || condition === undefined)
+    throw new Error(`no failure of an RPC: ${item}`)
   return { reasons: reasons.split(/, | or /), condition }
 }
 

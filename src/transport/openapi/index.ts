@@ -3,7 +3,13 @@ import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Binding } from '../rpc/rest/index.ts'
 import { httpBodySetter } from '../rpc/rest/request/http-body.ts'
-import { OPERATION_METHODS, type OpenApiDocument, type Operation, type PathItem, type RequestBody } from './document.ts'
+import {
+  OPERATION_METHODS,
+  type OpenApiDocument,
+  type Operation,
+  type PathItem,
+  type RequestBody,
+} from './document.ts'
 import { parseRpcComment } from './failures.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
 import { documentPath, type PathParameter, pathsByShape } from './path.ts'
@@ -24,14 +30,18 @@ export interface OpenApiSources extends ResponseSources {
 }
 
 /**
- * Describes REST routes in OpenAPI 3.1: names, types and behaviour from the schema, texts from its comments.
+ * Describes REST routes in OpenAPI 3.1: names, types and behaviour from the schema, texts from its
+ * comments.
  *
- * HEAD and OPTIONS, which every route answers, are left out, and so are routes for HTTP methods that OpenAPI does not
- * know. The same routes in the same order give the same document.
+ * HEAD and OPTIONS, which every route answers, are left out, and so are routes for HTTP methods
+ * that OpenAPI does not know. The same routes in the same order give the same document.
  *
  * @throws Error when the comment of an RPC lists its failures in a form that cannot be read.
  */
-export function createOpenApi(bindings: readonly Binding[], sources: OpenApiSources): OpenApiDocument {
+export function createOpenApi(
+  bindings: readonly Binding[],
+  sources: OpenApiSources,
+): OpenApiDocument {
   const schemas = new Schemas(sources.comments)
   const operationId = operationIds()
   const shared = pathsByShape()
@@ -40,10 +50,18 @@ export function createOpenApi(bindings: readonly Binding[], sources: OpenApiSour
     const method = OPERATION_METHODS.find((known) => known.toUpperCase() === binding.httpMethod)
     if (method === undefined) continue
     const path = shared(documentPath(binding.template))
-    const operation = operationOf(binding, operationId(binding.rpc), path.parameters, schemas, sources)
+    const operation = operationOf(
+      binding,
+      operationId(binding.rpc),
+      path.parameters,
+      schemas,
+      sources,
+    )
     paths[path.text] = { ...paths[path.text], [method]: operation }
   }
-  const services = [...new Set(bindings.map(({ rpc }) => rpc.parent))].sort((a, b) => compareText(a.name, b.name))
+  const services = [...new Set(bindings.map(({ rpc }) => rpc.parent))].sort((a, b) =>
+    compareText(a.name, b.name),
+  )
   return {
     openapi: '3.1.1',
     info: { title: sources.title, version: sources.version },
@@ -51,7 +69,10 @@ export function createOpenApi(bindings: readonly Binding[], sources: OpenApiSour
     tags: services.map((service) => tagOf(service, sources)),
     paths: inOrder(paths satisfies Record<string, PathItem>),
     components: {
-      schemas: inOrder({ ...schemas.components(), ...errorSchemas(bindings.map(({ dialect }) => dialect)) }),
+      schemas: inOrder({
+        ...schemas.components(),
+        ...errorSchemas(bindings.map(({ dialect }) => dialect)),
+      }),
       securitySchemes,
     },
   }
@@ -68,7 +89,10 @@ function operationOf(
   const comment = parseRpcComment(sources.comments.get(`${rpc.parent.typeName}.${rpc.name}`) ?? '')
   const access = documentAccess(rpc, sources.isPrivateInstance)
   const description = [comment.description, access.note].filter(Boolean).join('\n\n')
-  const parameters = [...pathParameters(binding, path, schemas), ...queryParameters(binding, schemas)]
+  const parameters = [
+    ...pathParameters(binding, path, schemas),
+    ...queryParameters(binding, schemas),
+  ]
   const requestBody = requestBodyOf(binding, schemas)
   return {
     operationId,
@@ -93,7 +117,9 @@ function requestBodyOf(binding: Binding, schemas: Schemas): RequestBody | undefi
     const { description, ...schema } = schemas.ofField(field, dialect, use)
     return {
       ...(description && { description }),
-      ...(getOption(field, field_behavior).includes(FieldBehavior.REQUIRED) && { required: true as const }),
+      ...(getOption(field, field_behavior).includes(FieldBehavior.REQUIRED) && {
+        required: true as const,
+      }),
       content: { 'application/json': { schema } },
     }
   }
@@ -102,9 +128,14 @@ function requestBodyOf(binding: Binding, schemas: Schemas): RequestBody | undefi
     ? schemas.ofMessageWithout(rpc.input, inPath, dialect, use)
     : schemas.ofMessage(rpc.input, dialect, use)
   const needsContent = rpc.input.fields.some(
-    (candidate) => !inPath.has(candidate.name) && getOption(candidate, field_behavior).includes(FieldBehavior.REQUIRED),
+    (candidate) =>
+      !inPath.has(candidate.name) &&
+      getOption(candidate, field_behavior).includes(FieldBehavior.REQUIRED),
   )
-  return { ...(needsContent && { required: true as const }), content: { 'application/json': { schema } } }
+  return {
+    ...(needsContent && { required: true as const }),
+    content: { 'application/json': { schema } },
+  }
 }
 
 /** `Service_Method`; from the second binding of a method on with its number. */
@@ -118,7 +149,10 @@ function operationIds(): (rpc: DescMethod) => string {
   }
 }
 
-function tagOf({ name, typeName }: DescService, { comments }: OpenApiSources): { name: string; description?: string } {
+function tagOf(
+  { name, typeName }: DescService,
+  { comments }: OpenApiSources,
+): { name: string; description?: string } {
   const description = comments.get(typeName)
   return description === undefined ? { name } : { name, description }
 }

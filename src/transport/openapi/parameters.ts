@@ -15,9 +15,13 @@ export function pathParameters(
   schemas: Schemas,
 ): Parameter[] {
   return path.map((parameter) => {
-    const field = parameter.fieldPath === undefined ? undefined : fieldAt(rpc.input, parameter.fieldPath)
+    const field =
+      parameter.fieldPath === undefined ? undefined : fieldAt(rpc.input, parameter.fieldPath)
     const isWhole = field !== undefined && parameter.resourceName === undefined
-    const description = describePathParameter(parameter, isWhole ? schemas.descriptionOf(field) : '')
+    const description = describePathParameter(
+      parameter,
+      isWhole ? schemas.descriptionOf(field) : '',
+    )
     return {
       name: parameter.name,
       in: 'path',
@@ -28,7 +32,10 @@ export function pathParameters(
   })
 }
 
-function describePathParameter({ fieldPath, resourceName, isLast, multi }: PathParameter, comment: string): string {
+function describePathParameter(
+  { fieldPath, resourceName, isLast, multi }: PathParameter,
+  comment: string,
+): string {
   const slashes = multi ? 'May contain slashes.' : ''
   if (resourceName === undefined) return [comment, slashes].filter(Boolean).join('\n\n')
   const part = isLast ? 'The last segment' : 'A segment'
@@ -36,8 +43,8 @@ function describePathParameter({ fieldPath, resourceName, isLast, multi }: PathP
 }
 
 /**
- * The query parameters of a binding: every request field that can be one and that neither path nor body covers, fields
- * of nested messages by their dotted path.
+ * The query parameters of a binding: every request field that can be one and that neither path nor
+ * body covers, fields of nested messages by their dotted path.
  */
 export function queryParameters(binding: Binding, schemas: Schemas): Parameter[] {
   const { rpc, dialect, body, template } = binding
@@ -61,15 +68,22 @@ export function queryParameters(binding: Binding, schemas: Schemas): Parameter[]
   })
 }
 
-function queryFields(desc: DescMessage, parents: readonly DescField[], covered: ReadonlySet<string>): DescField[][] {
+function queryFields(
+  desc: DescMessage,
+  parents: readonly DescField[],
+  covered: ReadonlySet<string>,
+): DescField[][] {
   return desc.fields.flatMap((field) => {
     const path = [...parents, field]
     if (covered.has(path.map(({ name }) => name).join('.'))) return []
     if (hasBehaviour(FieldBehavior.OUTPUT_ONLY)(field)) return []
     if (fieldText(field) !== undefined) return [path]
     // A message that contains itself has no end of parameters; its first level is described.
-    const isRecursive = field.message === desc || parents.some(({ parent }) => parent === field.message)
-    return field.fieldKind === 'message' && !isRecursive ? queryFields(field.message, path, covered) : []
+    const isRecursive =
+      field.message === desc || parents.some(({ parent }) => parent === field.message)
+    return field.fieldKind === 'message' && !isRecursive
+      ? queryFields(field.message, path, covered)
+      : []
   })
 }
 

@@ -10,9 +10,15 @@ export interface DocumentedPath {
 /** One `{…}` of a path. */
 export interface PathParameter {
   readonly name: string
-  /** The request field that takes the text, or a name made of it; undefined for a wildcard that no field takes. */
+  /**
+   * The request field that takes the text, or a name made of it; undefined for a wildcard that no
+   * field takes.
+   */
   readonly fieldPath: string | undefined
-  /** Set if the text is one segment of a longer resource name, which this is the form of: `users/{user}`. */
+  /**
+   * Set if the text is one segment of a longer resource name, which this is the form of:
+   * `users/{user}`.
+   */
   readonly resourceName: string | undefined
   /** Whether it is the end of that name. */
   readonly isLast: boolean
@@ -23,12 +29,15 @@ export interface PathParameter {
 /**
  * Writes a path template the way OpenAPI does, which knows only parameters of one segment.
  *
- * A variable such as `{name=users/*}` becomes its segments, `users/{user}`: wildcards are named after the collection
- * before them, in the singular, so that the text reads like the form of the resource name.
+ * A variable such as `{name=users/*}` becomes its segments, `users/{user}`: wildcards are named
+ * after the collection before them, in the singular, so that the text reads like the form of the
+ * resource name.
  */
 export function documentPath(template: Template): DocumentedPath {
   const names = parameterNames(template)
-  const texts = template.segments.map((segment, index) => segmentText(segment, names.get(index) ?? []))
+  const texts = template.segments.map((segment, index) =>
+    segmentText(segment, names.get(index) ?? []),
+  )
   const verb = template.verb === '' ? '' : `:${encodeURIComponent(template.verb)}`
   const parameters = template.segments.flatMap((segment, index) =>
     (names.get(index) ?? []).map((name, part) => {
@@ -47,8 +56,8 @@ export function documentPath(template: Template): DocumentedPath {
 }
 
 /**
- * Gives paths that differ in the names of their parameters alone the names of the first of them: OpenAPI has them for
- * one path (https://spec.openapis.org/oas/v3.1.1#paths-object).
+ * Gives paths that differ in the names of their parameters alone the names of the first of them:
+ * OpenAPI has them for one path (https://spec.openapis.org/oas/v3.1.1#paths-object).
  */
 export function pathsByShape(): (path: DocumentedPath) => DocumentedPath {
   const firsts = new Map<string, DocumentedPath>()
@@ -81,13 +90,19 @@ function parameterNames(template: Template): Map<number, string[]> {
     if (segment.kind === 'literal') continue
     const variables = template.variables.filter(({ start, end }) => start <= index && index < end)
     const wanted =
-      segment.kind === 'mixed' ? variables.map(nameOfVariable) : [nameOfWildcard(template, index, variables[0])]
+      segment.kind === 'mixed'
+        ? variables.map(nameOfVariable)
+        : [nameOfWildcard(template, index, variables[0])]
     names.set(index, wanted.map(unique))
   }
   return names
 }
 
-function nameOfWildcard({ segments }: Template, index: number, variable: Variable | undefined): string {
+function nameOfWildcard(
+  { segments }: Template,
+  index: number,
+  variable: Variable | undefined,
+): string {
   if (variable && variable.end - variable.start === 1) return nameOfVariable(variable)
   const before = segments[index - 1]
   const isInVariable = variable === undefined || index > variable.start
@@ -100,7 +115,9 @@ function nameOfVariable({ fieldPath }: Variable): string {
 }
 
 function variableAt({ variables }: Template, index: number, part: number): Variable | undefined {
-  return variables.find((variable) => variable.start <= index && index < variable.end && variable.part === part)
+  return variables.find(
+    (variable) => variable.start <= index && index < variable.end && variable.part === part,
+  )
 }
 
 function segmentText(segment: Segment, names: readonly string[]): string {
@@ -110,7 +127,9 @@ function segmentText(segment: Segment, names: readonly string[]): string {
     case 'mixed': {
       const left = [...names]
       return segment.parts
-        .map((part) => (part.kind === 'literal' ? encodeURIComponent(part.text) : `{${left.shift()}}`))
+        .map((part) =>
+          part.kind === 'literal' ? encodeURIComponent(part.text) : `{${left.shift()}}`,
+        )
         .join('')
     }
     default:

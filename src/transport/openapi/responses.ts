@@ -13,7 +13,10 @@ export interface ResponseSources {
   readonly statusOf: (reason: string) => number | undefined
 }
 
-/** All answers of a binding by status: success, the failures of its RPC, and `default` for what every RPC fails with. */
+/**
+ * All answers of a binding by status: success, the failures of its RPC, and `default` for what
+ * every RPC fails with.
+ */
 export function responsesOf(
   binding: Binding,
   failures: readonly Failure[],
@@ -22,10 +25,12 @@ export function responsesOf(
 ): Record<string, Response> {
   const { dialect, successStatus } = binding
   const content: Content = { [dialect.contentType]: { schema: errorReference(dialect) } }
-  const failed = [...conditionsByStatus(failures, statusOf)].map(([status, conditions]): [string, Response] => [
-    String(status),
-    { description: conditions.join('\n'), content },
-  ])
+  const failed = [...conditionsByStatus(failures, statusOf)].map(
+    ([status, conditions]): [string, Response] => [
+      String(status),
+      { description: conditions.join('\n'), content },
+    ],
+  )
   return {
     [successStatus]: successOf(binding, schemas, comments),
     ...Object.fromEntries(failed),
@@ -51,22 +56,36 @@ function contentOf(binding: Binding, schemas: Schemas): Content {
   const { rpc, dialect, responseBody, singleBody } = binding
   if (httpBodyGetter(rpc.output, responseBody)) return { '*/*': {} }
   const field = rpc.output.fields.find(({ name }) => name === responseBody)
-  const body = field ? schemas.ofField(field, dialect, 'response') : schemas.ofMessage(rpc.output, dialect, 'response')
-  const schema = singleBody ? { anyOf: [schemas.ofField(singleBody, dialect, 'response'), body] } : body
+  const body = field
+    ? schemas.ofField(field, dialect, 'response')
+    : schemas.ofMessage(rpc.output, dialect, 'response')
+  const schema = singleBody
+    ? { anyOf: [schemas.ofField(singleBody, dialect, 'response'), body] }
+    : body
   const isStream = rpc.methodKind === 'server_streaming'
-  // The schema is that of one line, or of the data of one event; OpenAPI 3.1 has no words for sequences.
+  // The schema is that of one line, or of the data of one event; OpenAPI 3.1 has no words for
+  // sequences.
   return isStream
     ? { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }
     : { [dialect.contentType]: { schema } }
 }
 
-function headersOf({ dialect, headers, page }: Binding, schemas: Schemas): NonNullable<Response['headers']> {
+function headersOf(
+  { dialect, headers, page }: Binding,
+  schemas: Schemas,
+): NonNullable<Response['headers']> {
   const fromFields = headers.map(({ name, field }) => {
     const description = schemas.descriptionOf(field)
-    return [name, { ...(description && { description }), schema: schemas.valueOf(field, dialect, 'response') }]
+    return [
+      name,
+      { ...(description && { description }), schema: schemas.valueOf(field, dialect, 'response') },
+    ]
   })
   const paging = page && {
-    'X-Total-Count': { description: 'Number of all results, on whatever page.', schema: { type: 'integer' } },
+    'X-Total-Count': {
+      description: 'Number of all results, on whatever page.',
+      schema: { type: 'integer' },
+    },
     Link: { description: 'Other pages, by relation (RFC 8288).', schema: { type: 'string' } },
   }
   return { ...Object.fromEntries(fromFields), ...paging }
@@ -96,7 +115,10 @@ function errorReference({ errors }: Dialect): Schema {
 const STATUS_NAME = 'google.rpc.Status'
 const MESSAGE_URL_NAME = 'MessageUrl'
 
-/** The schemas of error answers. Their members are always there, unlike those of the messages they are made from. */
+/**
+ * The schemas of error answers. Their members are always there, unlike those of the messages they
+ * are made from.
+ */
 export function errorSchemas(dialects: readonly Dialect[]): Record<string, Schema> {
   const shapes = new Set(dialects.map(({ errors }) => errors))
   return {
@@ -109,8 +131,15 @@ const statusSchema: Schema = {
   description: 'Why a call failed.',
   type: 'object',
   properties: {
-    code: { type: 'integer', format: 'int32', description: 'A google.rpc.Code, the same as over RPC.' },
-    message: { type: 'string', description: 'For people. It may change; programs read the details.' },
+    code: {
+      type: 'integer',
+      format: 'int32',
+      description: 'A google.rpc.Code, the same as over RPC.',
+    },
+    message: {
+      type: 'string',
+      description: 'For people. It may change; programs read the details.',
+    },
     details: {
       type: 'array',
       description:
@@ -119,8 +148,14 @@ const statusSchema: Schema = {
       items: {
         type: 'object',
         properties: {
-          '@type': { type: 'string', description: 'For example `type.googleapis.com/google.rpc.ErrorInfo`.' },
-          reason: { type: 'string', description: 'Of an ErrorInfo: the reason, for example `USER_NOT_FOUND`.' },
+          '@type': {
+            type: 'string',
+            description: 'For example `type.googleapis.com/google.rpc.ErrorInfo`.',
+          },
+          reason: {
+            type: 'string',
+            description: 'Of an ErrorInfo: the reason, for example `USER_NOT_FOUND`.',
+          },
           domain: { type: 'string', description: 'Of an ErrorInfo: whose reason it is.' },
           metadata: {
             type: 'object',

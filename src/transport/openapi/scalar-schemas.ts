@@ -34,7 +34,9 @@ export function scalarSchema(type: ScalarType, int64: Dialect['int64']): Schema 
   }
 }
 
-/** The JSON form of a well-known type that has one of its own; undefined for every other message. */
+/**
+ * The JSON form of a well-known type that has one of its own; undefined for every other message.
+ */
 export function wellKnownSchema(desc: DescMessage, int64: Dialect['int64']): Schema | undefined {
   if (isWrapperDesc(desc)) return scalarSchema(desc.fields[0].scalar, int64)
   switch (desc.typeName) {

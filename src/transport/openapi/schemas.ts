@@ -7,10 +7,16 @@ import { unsetForm } from '../rpc/rest/text/json-write.ts'
 import type { Schema } from './document.ts'
 import { isFieldMask, scalarSchema, wellKnownSchema } from './scalar-schemas.ts'
 
-/** Where a message occurs, which decides what has to be in it. In a partial request, a PATCH, nothing has to. */
+/**
+ * Where a message occurs, which decides what has to be in it. In a partial request, a PATCH,
+ * nothing has to.
+ */
 export type Use = 'request' | 'partialRequest' | 'response'
 
-/** Comments of the schema by full name; fields and values go by the name of their parent, a dot and their own. */
+/**
+ * Comments of the schema by full name; fields and values go by the name of their parent, a dot and
+ * their own.
+ */
 export type Comments = ReadonlyMap<string, string>
 
 interface Component {
@@ -20,10 +26,11 @@ interface Component {
 }
 
 /**
- * The schemas of messages and enums, each described once below `#/components/schemas` by its full name.
+ * The schemas of messages and enums, each described once below `#/components/schemas` by its full
+ * name.
  *
- * The JSON form of a message depends on the dialect of the service. Where services of several forms share a type, the
- * second form and later ones get a number: `branchline.v1.User-2`.
+ * The JSON form of a message depends on the dialect of the service. Where services of several forms
+ * share a type, the second form and later ones get a number: `branchline.v1.User-2`.
  */
 export class Schemas {
   readonly #comments: Comments
@@ -36,7 +43,10 @@ export class Schemas {
     this.#comments = comments
   }
 
-  /** The schema of a message: a reference, unless it is a well-known type. Remembers how the message is used. */
+  /**
+   * The schema of a message: a reference, unless it is a well-known type. Remembers how the message
+   * is used.
+   */
   ofMessage(desc: DescMessage, dialect: Dialect, use: Use): Schema {
     const wellKnown = wellKnownSchema(desc, dialect.int64)
     if (wellKnown) return wellKnown
@@ -73,22 +83,36 @@ export class Schemas {
   }
 
   /** The schema of a message without some of its fields, in place. */
-  ofMessageWithout(desc: DescMessage, omitted: ReadonlySet<string>, dialect: Dialect, use: Use): Schema {
+  ofMessageWithout(
+    desc: DescMessage,
+    omitted: ReadonlySet<string>,
+    dialect: Dialect,
+    use: Use,
+  ): Schema {
     const fields = desc.fields.filter(({ name }) => !omitted.has(name))
     return this.#object(fields, dialect, new Set([use]))
   }
 
   descriptionOf(field: DescField): string {
     const comment = this.#comments.get(`${field.parent.typeName}.${field.name}`) ?? ''
-    return isFieldMask(field) ? `${comment}\n\nPaths of fields, separated by commas.`.trim() : comment
+    return isFieldMask(field)
+      ? `${comment}\n\nPaths of fields, separated by commas.`.trim()
+      : comment
   }
 
   /** All schemas that were referred to, by name. */
   components(): Record<string, Schema> {
-    const messages = [...this.#messages].map(([name, { desc, dialect, uses }]): [string, Schema] => {
-      const description = [this.#comments.get(desc.typeName) ?? '', ...oneofNotes(desc, dialect)].join('\n\n').trim()
-      return [name, { ...(description && { description }), ...this.#object(desc.fields, dialect, uses) }]
-    })
+    const messages = [...this.#messages].map(
+      ([name, { desc, dialect, uses }]): [string, Schema] => {
+        const description = [this.#comments.get(desc.typeName) ?? '', ...oneofNotes(desc, dialect)]
+          .join('\n\n')
+          .trim()
+        return [
+          name,
+          { ...(description && { description }), ...this.#object(desc.fields, dialect, uses) },
+        ]
+      },
+    )
     const enums = [...this.#enums].map(([name, desc]): [string, Schema] => [name, this.#enum(desc)])
     return Object.fromEntries([...messages, ...enums].sort(([a], [b]) => (a < b ? -1 : 1)))
   }
@@ -111,7 +135,10 @@ export class Schemas {
 
   #object(fields: readonly DescField[], dialect: Dialect, uses: ReadonlySet<Use>): Schema {
     const inOrder = fields.toSorted((a, b) => a.number - b.number)
-    const properties = inOrder.map((field) => [memberName(field, dialect), this.ofField(field, dialect, anyOf(uses))])
+    const properties = inOrder.map((field) => [
+      memberName(field, dialect),
+      this.ofField(field, dialect, anyOf(uses)),
+    ])
     const required = inOrder.filter((field) => isRequired(field, dialect, uses))
     return {
       type: 'object',
@@ -123,10 +150,20 @@ export class Schemas {
   #enum(desc: DescEnum): Schema {
     const values = [...enumTexts(desc)].map(([number, text]) => {
       const comment = this.#comments.get(`${desc.typeName}.${desc.value[number]?.name}`) ?? ''
-      return { text, line: comment ? `- \`${text}\`: ${comment.replace(/\s+/g, ' ')}` : `- \`${text}\`` }
+      return {
+        text,
+        line: comment ? `- \`${text}\`: ${comment.replace(/\s+/g, ' ')}` : `- \`${text}\``,
+      }
     })
-    const description = [this.#comments.get(desc.typeName) ?? '', values.map(({ line }) => line).join('\n')]
-    return { type: 'string', enum: values.map(({ text }) => text), description: description.join('\n\n').trim() }
+    const description = [
+      this.#comments.get(desc.typeName) ?? '',
+      values.map(({ line }) => line).join('\n'),
+    ]
+    return {
+      type: 'string',
+      enum: values.map(({ text }) => text),
+      description: description.join('\n\n').trim(),
+    }
   }
 }
 
@@ -136,8 +173,8 @@ export function memberName(field: DescField, { names }: Pick<Dialect, 'names'>):
 }
 
 /**
- * Whether a member is always there. A type that requests and answers share requires nothing: an answer has members that
- * no request needs to have, and the other way round.
+ * Whether a member is always there. A type that requests and answers share requires nothing: an
+ * answer has members that no request needs to have, and the other way round.
  */
 function isRequired(field: DescField, dialect: Dialect, uses: ReadonlySet<Use>): boolean {
   if (uses.size !== 1 || uses.has('partialRequest')) return false

@@ -24,12 +24,22 @@ export interface DocumentedAccess {
   readonly note: string
 }
 
-/** Reads the access option of a method. On a private instance, PUBLIC methods take credentials too. */
+/**
+ * Reads the access option of a method. On a private instance, PUBLIC methods take credentials too.
+ */
 export function documentAccess(method: DescMethod, isPrivateInstance: boolean): DocumentedAccess {
-  const { audience, scope, sessionOnly, ignoresCredentials, passwordOnly } = getOption(method, access)
+  const { audience, scope, sessionOnly, ignoresCredentials, passwordOnly } = getOption(
+    method,
+    access,
+  )
   if (ignoresCredentials) return { security: [], note: '' }
-  if (passwordOnly) return { security: [{ basic: [] }], note: 'Only the password of the account is taken, by Basic.' }
-  const isAnonymous = audience === Audience.ALWAYS_PUBLIC || (audience === Audience.PUBLIC && !isPrivateInstance)
+  if (passwordOnly)
+    return {
+      security: [{ basic: [] }],
+      note: 'Only the password of the account is taken, by Basic.',
+    }
+  const isAnonymous =
+    audience === Audience.ALWAYS_PUBLIC || (audience === Audience.PUBLIC && !isPrivateInstance)
   const scopes = scope === '' ? [] : scope.split(' ')
   const security = [{ bearer: scopes }, { basic: scopes }, ...(isAnonymous ? [{}] : [])]
   if (sessionOnly) return { security, note: 'Personal access tokens are refused.' }

@@ -15,7 +15,8 @@ interface Representation {
 /** In the order in which the server prefers them. */
 const CODINGS = [{ name: 'br' }, { name: 'gzip' }] as const
 
-// An hour would show the document of an old version after an update; clients that ask again get 304.
+// An hour would show the document of an old version after an update; clients that ask again get
+// 304.
 const CACHE_CONTROL = 'public, max-age=300'
 
 // Most of what the best quality saves, in a fiftieth of its time.
@@ -31,13 +32,19 @@ const brotli = promisify(zlib.brotliCompress)
 export type ConstantPage = (request: HttpRequest, response: HttpResponse) => Promise<void>
 
 /**
- * A page whose content never changes while the server runs. It is made and compressed once, when somebody asks first, and all answers
- * send the same bytes, so that a reader who does not read costs nothing but the stream.
+ * A page whose content never changes while the server runs. It is made and compressed once, when
+ * somebody asks first, and all answers send the same bytes, so that a reader who does not read
+ * costs nothing but the stream.
  *
  * @param make makes the content; called once.
  */
-export function constantPage(contentType: string, make: () => string | Uint8Array | Promise<Uint8Array>): ConstantPage {
-  let made: Promise<{ tag: string; forms: ReadonlyMap<string | undefined, Representation> }> | undefined
+export function constantPage(
+  contentType: string,
+  make: () => string | Uint8Array | Promise<Uint8Array>,
+): ConstantPage {
+  let made:
+    | Promise<{ tag: string; forms: ReadonlyMap<string | undefined, Representation> }>
+    | undefined
   return async (request, response) => {
     made ??= makeForms(make)
     const { tag, forms } = await made
@@ -68,7 +75,9 @@ export function constantPage(contentType: string, make: () => string | Uint8Arra
 async function makeForms(make: () => string | Uint8Array | Promise<Uint8Array>) {
   const content = await make()
   const body =
-    typeof content === 'string' ? Buffer.from(content) : Buffer.from(content.buffer, content.byteOffset, content.length)
+    typeof content === 'string'
+      ? Buffer.from(content)
+      : Buffer.from(content.buffer, content.byteOffset, content.length)
   const brotliParams = {
     [zlib.constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
     [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length,
@@ -79,7 +88,12 @@ async function makeForms(make: () => string | Uint8Array | Promise<Uint8Array>) 
     { body: await brotli(body, { params: brotliParams }), coding: 'br' },
   ]
   // What is compressed already gets no smaller.
-  const useful = forms.filter((form) => form.coding === undefined || form.body.length < body.length * WORTHWHILE)
+  const useful = forms.filter(
+    (form) => form.coding === undefined || form.body.length < body.length * WORTHWHILE,
+  )
   // Weak, since all forms share it (RFC 9110 section 8.8.1).
-  return { tag: `W/"${hash('sha1', body, 'base64url')}"`, forms: new Map(useful.map((form) => [form.coding, form])) }
+  return {
+    tag: `W/"${hash('sha1', body, 'base64url')}"`,
+    forms: new Map(useful.map((form) => [form.coding, form])),
+  }
 }

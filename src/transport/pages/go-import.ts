@@ -7,15 +7,18 @@ const PATH = /^\/([A-Za-z0-9._-]+)\/([A-Za-z0-9._-]+)(?:\/[^?]*)?$/
 const OTHER_PATHS: ReadonlySet<string> = new Set(['api', 'attachments', 'file'])
 
 /**
- * Tells the Go toolchain where the repository of an import path is (https://go.dev/ref/mod#vcs-find).
+ * Tells the Go toolchain where the repository of an import path is
+ * (https://go.dev/ref/mod#vcs-find).
  *
- * Nothing is looked up: a repository that exists, one that the client may not know of, and none at all are answered
- * alike. What there is, is for Git to say, which asks for credentials.
+ * Nothing is looked up: a repository that exists, one that the client may not know of, and none at
+ * all are answered alike. What there is, is for Git to say, which asks for credentials.
  *
  * @param publicUrl base of links, without a slash at the end.
  * @returns a handler that says whether a request was one of the toolchain's; only then it answers.
  */
-export function createGoImport(publicUrl: () => string): (request: HttpRequest, response: HttpResponse) => boolean {
+export function createGoImport(
+  publicUrl: () => string,
+): (request: HttpRequest, response: HttpResponse) => boolean {
   return (request, response) => {
     const { method, url = '' } = request
     const queryStart = url.indexOf('?')

@@ -2,15 +2,20 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Bucket bounds in seconds: a read from SQLite is under a millisecond, a password hash tens of them. */
-const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/**
+ * Bucket bounds in seconds: a read from SQLite is under a millisecond, a password hash tens of
+ * them.
+ */
+const DURATION_BUCKETS_S = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
 
 /** The same for Git: from a list of refs to the transfer of a large history. */
 const GIT_DURATION_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]
 
 /**
- * Calls of a method that are counted together. prom-client takes a tenth of the time of a small call to count it alone,
- * and a hundredth when it counts many in a row.
+ * Calls of a method that are counted together. prom-client takes a tenth of the time of a small
+ * call to count it alone, and a hundredth when it counts many in a row.
  */
 const BATCH = 100
 
@@ -90,7 +95,11 @@ export function createMetrics(listener: () => ListenerFigures | undefined): Metr
       },
     })
   gauge('branchline_connections', 'Open connections.', ({ connections }) => connections)
-  gauge('branchline_waiting_bytes', 'Bytes of answers that wait for readers.', ({ waitingBytes }) => waitingBytes)
+  gauge(
+    'branchline_waiting_bytes',
+    'Bytes of answers that wait for readers.',
+    ({ waitingBytes }) => waitingBytes,
+  )
   gauge('branchline_streams', 'Open streams of messages.', ({ streams }) => streams)
   const tallies = new Map<DescMethod, Tally>()
   const tallyOf = (method: DescMethod) => {

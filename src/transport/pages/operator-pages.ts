@@ -12,7 +12,10 @@ import type { Metrics } from './metrics.ts'
 import { schemaPages } from './schema-pages.ts'
 
 /** The pages that are no RPCs, by path. */
-export type Pages = ReadonlyMap<string, (request: HttpRequest, response: HttpResponse) => Promise<void>>
+export type Pages = ReadonlyMap<
+  string,
+  (request: HttpRequest, response: HttpResponse) => Promise<void>
+>
 
 /** What the pages need beside the application. */
 export interface PageSources {
@@ -29,14 +32,18 @@ export interface PageSources {
 }
 
 /**
- * The pages for operators and tools: liveness, readiness, metrics, the OpenAPI document and the schema.
+ * The pages for operators and tools: liveness, readiness, metrics, the OpenAPI document and the
+ * schema.
  *
- * Metrics tell how busy an instance is and with what. They are for callers on the machine itself and for
- * administrators, whose token Prometheus can send.
+ * Metrics tell how busy an instance is and with what. They are for callers on the machine itself
+ * and for administrators, whose token Prometheus can send.
  */
 export function operatorPages(app: App, sources: PageSources): Pages {
   return new Map([
-    ['/healthz', async (_request, response) => send(response, 200, 'text/plain; charset=utf-8', 'ok\n')],
+    [
+      '/healthz',
+      async (_request, response) => send(response, 200, 'text/plain; charset=utf-8', 'ok\n'),
+    ],
     [
       '/readyz',
       async (_request, response) => {
@@ -51,7 +58,12 @@ export function operatorPages(app: App, sources: PageSources): Pages {
         const refused = await metricsRefusal(app, request, sources.peerOf)
         if (answerTo(request)?.fullBound()) {
           response.setHeader('retry-after', RETRY_AFTER_SECONDS)
-          send(response, 429, 'text/plain; charset=utf-8', 'read earlier answers of the server first\n')
+          send(
+            response,
+            429,
+            'text/plain; charset=utf-8',
+            'read earlier answers of the server first\n',
+          )
         } else if (refused === undefined) {
           send(response, 200, sources.metrics.contentType, await sources.metrics.print())
         } else {
@@ -66,7 +78,10 @@ export function operatorPages(app: App, sources: PageSources): Pages {
   ])
 }
 
-async function readinessProblem({ serving, checkDatabase }: PageSources): Promise<string | undefined> {
+async function readinessProblem({
+  serving,
+  checkDatabase,
+}: PageSources): Promise<string | undefined> {
   if (!serving()) return 'shutting down'
   try {
     await checkDatabase()
@@ -83,7 +98,11 @@ interface MetricsRefusal {
   readonly retryAfter: string | null
 }
 
-async function metricsRefusal(app: App, request: HttpRequest, peerOf: PeerOf): Promise<MetricsRefusal | undefined> {
+async function metricsRefusal(
+  app: App,
+  request: HttpRequest,
+  peerOf: PeerOf,
+): Promise<MetricsRefusal | undefined> {
   const peer = peerOf(request)
   const { authorization } = request.headers
   if (peer.loopback && authorization === undefined) return undefined

@@ -26,7 +26,9 @@ describe('Scopes.parse', () => {
     // A property of every object is no scope.
     [['constructor'], 'constructor'],
   ])('refuses %j', (names, scope) => {
-    expect(() => Scopes.parse(names)).toThrow(expect.objectContaining({ reason: 'INVALID_SCOPE', metadata: { scope } }))
+    expect(() => Scopes.parse(names)).toThrow(
+      expect.objectContaining({ reason: 'INVALID_SCOPE', metadata: { scope } }),
+    )
   })
 })
 

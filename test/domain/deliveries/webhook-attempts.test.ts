@@ -53,7 +53,8 @@ afterEach(async () => {
   await app.db.destroy()
 })
 
-const add = (url = receiver.url) => createUserWebhook(app, ada, { url, display_name: '', signing_secret: SECRET })
+const add = (url = receiver.url) =>
+  createUserWebhook(app, ada, { url, display_name: '', signing_secret: SECRET })
 const queue = (webhook: UserWebhook) => testWebhook(app, ada, webhook, NAMES.webhook)
 const deliver = () => deliverDue(app, AGENT)
 
@@ -100,12 +101,19 @@ describe('a delivery', () => {
 
   it('is signed with both secrets while they overlap', async () => {
     vi.useFakeTimers({ now: app.clock.now(), toFake: ['Date'] })
-    const webhook = await updateUserWebhook(app, await add(), { signing_secret: OTHER_SECRET }, NAMES.webhook)
+    const webhook = await updateUserWebhook(
+      app,
+      await add(),
+      { signing_secret: OTHER_SECRET },
+      NAMES.webhook,
+    )
     await queue(webhook)
     await deliver()
     const { body, headers } = await receiver.next()
     for (const secret of [SECRET, OTHER_SECRET]) {
-      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({ type: 'test' })
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
+        type: 'test',
+      })
     }
   })
 
@@ -141,7 +149,11 @@ describe('a delivery', () => {
         error: `status ${status}`,
       })
       await after(5)
-      expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 2, error: '' })
+      expect(await latest(webhook)).toMatchObject({
+        state: 'DELIVERED',
+        attempt_count: 2,
+        error: '',
+      })
     },
   )
 
@@ -162,7 +174,11 @@ describe('a delivery', () => {
       app.clock.advance(seconds * 0.1 + 0.002)
     }
     await deliver()
-    expect(await latest(webhook)).toMatchObject({ state: 'FAILED', attempt_count: 3, next_attempt_time: null })
+    expect(await latest(webhook)).toMatchObject({
+      state: 'FAILED',
+      attempt_count: 3,
+      next_attempt_time: null,
+    })
     await after(2 * DAY_S)
     expect(receiver.received).toHaveLength(3)
   })
@@ -176,7 +192,9 @@ describe('a delivery', () => {
     const [first, second] = receiver.received
     expect(second?.body).toBe(first?.body)
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
-    expect(Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp'])).toBe(5)
+    expect(
+      Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp']),
+    ).toBe(5)
     expect(second?.headers['webhook-signature']).not.toBe(first?.headers['webhook-signature'])
   })
 
@@ -215,15 +233,18 @@ describe('a delivery', () => {
     const [first, second] = [await queue(webhook), await queue(webhook)]
     await deliver()
     await after(5)
-    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([first.uid, second.uid])
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([
+      first.uid,
+      second.uid,
+    ])
     const { deliveries } = await listWebhookDeliveries(app, webhook, undefined, 9)
     expect(deliveries.map(({ state, error }) => [state, error])).toEqual([
       ['FAILED', 'status 410'],
       ['FAILED', 'the webhook was switched off'],
     ])
-    expect(await app.db.selectFrom('user_webhooks').select(['disabled', 'next_attempt_time']).execute()).toEqual([
-      { disabled: 1, next_attempt_time: null },
-    ])
+    expect(
+      await app.db.selectFrom('user_webhooks').select(['disabled', 'next_attempt_time']).execute(),
+    ).toEqual([{ disabled: 1, next_attempt_time: null }])
   })
 
   it('does not switch off a webhook that leads elsewhere by now', async () => {
@@ -247,7 +268,11 @@ describe('a delivery', () => {
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
     await deliver()
     expect(receiver.received).toEqual([])
-    expect(await latest(webhook)).toMatchObject({ state: 'FAILED', attempt_count: 0, error: 'the account is archived' })
+    expect(await latest(webhook)).toMatchObject({
+      state: 'FAILED',
+      attempt_count: 0,
+      error: 'the account is archived',
+    })
   })
 
   it('leaves nothing behind when its webhook is deleted meanwhile', async () => {
@@ -268,19 +293,29 @@ describe('a delivery', () => {
   it.each([
     ['nobody listens', 'http://127.0.0.1:1/', 'the connection failed'],
     ['the name has gone', 'http://gone.example/', 'the host cannot be resolved'],
-    ['the name has become private', 'http://moved.example/', 'the host has a private or reserved address'],
+    [
+      'the name has become private',
+      'http://moved.example/',
+      'the host has a private or reserved address',
+    ],
   ])('tells its owner when %s', async (_, url, error) => {
     let lookups = 0
     const outbound = createOutbound({
       allowedHosts: parseAllowedHosts('127.0.0.1'),
       ownAddresses: () => [],
-      resolve: async (name) => (++lookups === 1 ? ['8.8.8.8'] : name === 'gone.example' ? [] : ['10.0.0.1']),
+      resolve: async (name) =>
+        ++lookups === 1 ? ['8.8.8.8'] : name === 'gone.example' ? [] : ['10.0.0.1'],
     })
     app = { ...app, outbound }
     const webhook = await add(url)
     await queue(webhook)
     await deliver()
-    expect(await latest(webhook)).toMatchObject({ state: 'PENDING', attempt_count: 1, response_status: 0, error })
+    expect(await latest(webhook)).toMatchObject({
+      state: 'PENDING',
+      attempt_count: 1,
+      response_status: 0,
+      error,
+    })
   })
 
   it('is made once more by hand, with its id, its body and all its retries', async () => {
@@ -290,11 +325,18 @@ describe('a delivery', () => {
     for (const seconds of [0, 5, 300]) await after(seconds)
     expect(await latest(webhook)).toMatchObject({ state: 'FAILED', attempt_count: 3 })
     answers = [[500]]
-    expect(await redeliver(app, webhook, uid, NAMES)).toMatchObject({ state: 'PENDING', attempt_count: 3, uid })
+    expect(await redeliver(app, webhook, uid, NAMES)).toMatchObject({
+      state: 'PENDING',
+      attempt_count: 3,
+      uid,
+    })
     await deliver()
     await after(5)
     expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 5 })
-    expect(new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1)
+    expect(
+      new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`))
+        .size,
+    ).toBe(1)
   })
 
   it('is made once more by hand though its last attempt fails just then', async () => {
@@ -327,7 +369,9 @@ describe('a delivery', () => {
 
   it('puts neither URL, secret nor body into the log', async () => {
     const lines: string[] = []
-    const log = { info: (...args: unknown[]) => lines.push(JSON.stringify(args)) } as unknown as TestApp['log']
+    const log = {
+      info: (...args: unknown[]) => lines.push(JSON.stringify(args)),
+    } as unknown as TestApp['log']
     app = { ...app, log }
     const { uid } = await queue(await add(`${receiver.url}?key=hidden`))
     await deliver()

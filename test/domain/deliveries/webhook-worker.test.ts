@@ -3,7 +3,11 @@ import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { DueWorker } from '../../../src/domain/core/scheduled-work.ts'
 import { startDeliveries } from '../../../src/domain/deliveries/webhook-worker.ts'
 import { testWebhook } from '../../../src/domain/memos/memo-deliveries.ts'
-import { createUserWebhook, type UserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
+import {
+  createUserWebhook,
+  type UserWebhook,
+  updateUserWebhook,
+} from '../../../src/domain/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 
@@ -116,7 +120,12 @@ describe('the delivery worker', () => {
     await silent.next()
     await worker.stop()
     const row = await app.db.selectFrom('webhook_deliveries').selectAll().executeTakeFirstOrThrow()
-    expect(row).toMatchObject({ uid, state: 'PENDING', attempt_count: 0, next_attempt_time: app.clock.now() })
+    expect(row).toMatchObject({
+      uid,
+      state: 'PENDING',
+      attempt_count: 0,
+      next_attempt_time: app.clock.now(),
+    })
     await updateUserWebhook(app, webhook, { url: prompt.url }, NAME)
     start()
     expect((await prompt.next()).headers['webhook-id']).toBe(uid)

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Condition, mapTerms, readFilter, termsOf } from '../../../src/domain/filters/conditions.ts'
+import {
+  type Condition,
+  mapTerms,
+  readFilter,
+  termsOf,
+} from '../../../src/domain/filters/conditions.ts'
 import type { FilterSchema } from '../../../src/domain/filters/schema.ts'
 
 /** Terms as texts, so that a test can say what a filter comes to. */
@@ -102,9 +107,12 @@ describe('readFilter', () => {
     expect(() => readFilter(filter, EVERYTHING, NOW)).toThrow('INVALID_FILTER')
   })
 
-  it.each(['done && done', 'done || done', '!done'])('%j is refused where terms may not be joined so', (filter) => {
-    expect(() => readFilter(filter, NOTHING_JOINED, NOW)).toThrow('INVALID_FILTER')
-  })
+  it.each(['done && done', 'done || done', '!done'])(
+    '%j is refused where terms may not be joined so',
+    (filter) => {
+      expect(() => readFilter(filter, NOTHING_JOINED, NOW)).toThrow('INVALID_FILTER')
+    },
+  )
 
   it('lets a field be compared by != where negation is refused', () => {
     expect(show(readFilter('color != "red"', NOTHING_JOINED, NOW))).toBe('not color:red')

@@ -56,7 +56,8 @@ describe('parseExpression', () => {
     ['f()', '(f )'],
     ['!a', '(not a)'],
     ['!!a', '(not (not a))'],
-    // Negation binds tighter than a comparison, which binds tighter than `&&`, which binds tighter than `||`.
+    // Negation binds tighter than a comparison, which binds tighter than `&&`, which binds tighter
+    // than `||`.
     ['!a == b', '(== (not a) b)'],
     ['a == 1 && b', '(and (== a 1) b)'],
     ['a || b && c || d', '(or a (and b c) d)'],

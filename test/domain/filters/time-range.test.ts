@@ -28,6 +28,9 @@ describe('a range of times', () => {
       1,
     ],
   ])('of %j is from %s to %s', (terms, min, max) => {
-    expect(timeRangeOf(terms.map(([operator, seconds]) => ({ operator, seconds })))).toEqual({ min, max })
+    expect(timeRangeOf(terms.map(([operator, seconds]) => ({ operator, seconds })))).toEqual({
+      min,
+      max,
+    })
   })
 })

@@ -56,7 +56,10 @@ async function expectRefused(archive: Buffer, words: RegExp): Promise<void> {
 describe('a restored backup', () => {
   it('is an instance with the same rows, in a folder that only its owner may read', async () => {
     const archive = await backup()
-    expect(await restoreBackup(Readable.from([archive]), target)).toMatchObject({ version: '1.2.3', format: 1 })
+    expect(await restoreBackup(Readable.from([archive]), target)).toMatchObject({
+      version: '1.2.3',
+      format: 1,
+    })
     expect((await stat(target)).mode & 0o777).toBe(0o700)
     const db = openDatabase(join(target, 'branchline.db'))
     expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
@@ -65,7 +68,8 @@ describe('a restored backup', () => {
 
   it('does not come of an archive that was cut off, wherever', async () => {
     const archive = await backup()
-    // Behind the last file, where a reader of tar alone sees nothing wrong; and before, in the middle of one.
+    // Behind the last file, where a reader of tar alone sees nothing wrong; and before, in the
+    // middle of one.
     const end = archive.lastIndexOf('complete.json')
     for (const length of [0, 1, 512, 1024, Math.floor(archive.length / 2), end, end + 512]) {
       await expectRefused(archive.subarray(0, length), /cut off|cannot be read/)
@@ -77,7 +81,10 @@ describe('a restored backup', () => {
     await expectRefused(Buffer.alloc(10_240), /cut off/)
     await expectRefused(await forged([], { hello: 'world' }), /format/)
     await expectRefused(await forged([], { ...about, format: 2 }), /format 2/)
-    await expectRefused(await forged([], { ...about, schema: migrations.length + 1 }), /newer Branchline 1\.2\.3/)
+    await expectRefused(
+      await forged([], { ...about, schema: migrations.length + 1 }),
+      /newer Branchline 1\.2\.3/,
+    )
   })
 
   it.each([
@@ -106,7 +113,9 @@ describe('a restored backup', () => {
 
   it('does not replace a folder with something in it', async () => {
     await writeFile(join(folder, 'mine'), '')
-    await expect(restoreBackup(Readable.from([await forged([])]), folder)).rejects.toThrow('not empty')
+    await expect(restoreBackup(Readable.from([await forged([])]), folder)).rejects.toThrow(
+      'not empty',
+    )
     expect(await readdir(folder)).toEqual(['mine'])
   })
 })

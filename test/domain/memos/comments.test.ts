@@ -25,22 +25,32 @@ const comment = (author: User, on: string, uid: string, fields: Partial<MemoDraf
 const change = (author: User, field: MemoField, uid: string, fields: Partial<MemoDraft>) =>
   updateMemo(app, caller(author), uid, draft('', fields), new Set([field]), false)
 const commentsFor = async (who: MemoReader, uid: string) =>
-  (await listMemoComments(app, who, uid, { order: readMemoOrder('name asc'), after: undefined, limit: 10 })).memos.map(
-    ({ memo }) => memo.uid,
-  )
+  (
+    await listMemoComments(app, who, uid, {
+      order: readMemoOrder('name asc'),
+      after: undefined,
+      limit: 10,
+    })
+  ).memos.map(({ memo }) => memo.uid)
 
 describe('a comment', () => {
   it('belongs to its memo, is as visible, and is told to whom it concerns', async () => {
     const { memo, parent } = await comment(carol, 'top', 'a', { visibility: 'PRIVATE' })
     expect(memo).toMatchObject({ visibility: 'PUBLIC', root_creator_id: bob.id })
     expect(parent).toMatchObject({ uid: 'top', snippet: 'Top' })
-    const events = await app.db.selectFrom('user_events').selectAll().where('resource', '=', 'a').execute()
+    const events = await app.db
+      .selectFrom('user_events')
+      .selectAll()
+      .where('resource', '=', 'a')
+      .execute()
     expect(events.map(({ user_id, type }) => [user_id, type])).toEqual([
       [carol.id, 'MEMO_CREATED'],
       [bob.id, 'MEMO_COMMENT_CREATED'],
     ])
     const notifications = await app.db.selectFrom('notifications').selectAll().execute()
-    expect(notifications).toEqual([expect.objectContaining({ receiver_id: bob.id, type: 'MEMO_COMMENT' })])
+    expect(notifications).toEqual([
+      expect.objectContaining({ receiver_id: bob.id, type: 'MEMO_COMMENT' }),
+    ])
   })
 
   it('can be commented on, and the list of a memo has only what is directly below', async () => {

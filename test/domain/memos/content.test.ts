@@ -31,9 +31,12 @@ describe('the analysis of a memo', () => {
     })
   })
 
-  it.each(['', ' \n\t\n', '<!-- #x @y https://z -->', '[a]: https://example.org'])('of %j has nothing', (content) => {
-    expect(analyzeMemo(content)).toEqual(NOTHING)
-  })
+  it.each(['', ' \n\t\n', '<!-- #x @y https://z -->', '[a]: https://example.org'])(
+    'of %j has nothing',
+    (content) => {
+      expect(analyzeMemo(content)).toEqual(NOTHING)
+    },
+  )
 })
 
 describe('tags and mentions', () => {
@@ -94,7 +97,10 @@ describe('tags and mentions', () => {
   it('count up to 500 tags and 100 mentions', () => {
     const names = Array.from({ length: 600 }, (_, index) => `x${index}`)
     const content = names.map((name) => `#${name} @${name}`).join('\n')
-    expect(analyzeMemo(content)).toMatchObject({ tags: names.slice(0, 500), mentions: names.slice(0, 100) })
+    expect(analyzeMemo(content)).toMatchObject({
+      tags: names.slice(0, 500),
+      mentions: names.slice(0, 100),
+    })
   })
 })
 
@@ -182,7 +188,9 @@ describe('the examples of CommonMark 0.31.2', () => {
   it('have links where their HTML has, except links in raw HTML and, as in GFM, bare addresses', () => {
     const rawHtml = [21, 31, 159, 162, 187, 344, 476, 477, 630, 631, 642, 643]
     const bareAddresses = [602, 608, 611, 612]
-    expect(differences('hasLink', '<a href')).toEqual([...rawHtml, ...bareAddresses].sort((a, b) => a - b))
+    expect(differences('hasLink', '<a href')).toEqual(
+      [...rawHtml, ...bareAddresses].sort((a, b) => a - b),
+    )
   })
 
   it('have code where their HTML has, except code in raw HTML', () => {
@@ -190,9 +198,12 @@ describe('the examples of CommonMark 0.31.2', () => {
   })
 
   it('read as their HTML does', () => {
-    // Whole blocks of HTML read as nothing, and these spans are too odd to be taken out of HTML by a regular expression.
+    // Whole blocks of HTML read as nothing, and these spans are too odd to be taken out of HTML by
+    // a regular expression.
     const oddTags = [616, 626, 629]
-    const readable = examples.filter(({ section, number }) => section !== 'HTML blocks' && !oddTags.includes(number))
+    const readable = examples.filter(
+      ({ section, number }) => section !== 'HTML blocks' && !oddTags.includes(number),
+    )
     expect(readable).toHaveLength(605)
     for (const { number, markdown, html } of readable) {
       expect(analyzeMemo(markdown).snippet, `example ${number}`).toBe(snippetOf(textOfHtml(html)))
@@ -200,7 +211,10 @@ describe('the examples of CommonMark 0.31.2', () => {
   })
 })
 
-/** The text of a page of the specification, without preformatted blocks and with the descriptions of images. */
+/**
+ * The text of a page of the specification, without preformatted blocks and with the descriptions of
+ * images.
+ */
 function textOfHtml(html: string): string {
   const characters: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' }
   return html
@@ -213,13 +227,71 @@ function textOfHtml(html: string): string {
 describe('hostile contents', () => {
   const LENGTH = 65_536
 
-  // Each took a parser quadratic time or a deep stack somewhere; that all of them end within the time of a test is the
-  // point, what they say is not.
+  // Each took a parser quadratic time or a deep stack somewhere; that all of them end within the
+  // time of a test is the point, what they say is not.
   const patterns = [
-    ...['>', '> ', '- ', '1. ', '> - ', '* + ', '- a\n', '  - a\n', 'a\n-\n', '>a\n', '|', '|a', '|-|\n', '```\n'],
-    ...['[', '![', ']', '[a]', '[a](b', '[a](b (', '[a](<b', '![a](b)', '[a][b]', '[a]: b\n', '[a]:\n', '](b)'],
-    ...['*', '_', '**a ', '*a_ ', 'a**b', '~~a', '`', '`a', '``` `', '$', '$a1 $1 ', '$$ $', '$$\n'],
-    ...['<', '<?', '<!A ', '<![CDATA[', '<!-- ', '<a b="', '<a:', '<div>\n', '&', '&amp;', '\\', '\0', '\n', ' ', '\t'],
+    ...[
+      '>',
+      '> ',
+      '- ',
+      '1. ',
+      '> - ',
+      '* + ',
+      '- a\n',
+      '  - a\n',
+      'a\n-\n',
+      '>a\n',
+      '|',
+      '|a',
+      '|-|\n',
+      '```\n',
+    ],
+    ...[
+      '[',
+      '![',
+      ']',
+      '[a]',
+      '[a](b',
+      '[a](b (',
+      '[a](<b',
+      '![a](b)',
+      '[a][b]',
+      '[a]: b\n',
+      '[a]:\n',
+      '](b)',
+    ],
+    ...[
+      '*',
+      '_',
+      '**a ',
+      '*a_ ',
+      'a**b',
+      '~~a',
+      '`',
+      '`a',
+      '``` `',
+      '$',
+      '$a1 $1 ',
+      '$$ $',
+      '$$\n',
+    ],
+    ...[
+      '<',
+      '<?',
+      '<!A ',
+      '<![CDATA[',
+      '<!-- ',
+      '<a b="',
+      '<a:',
+      '<div>\n',
+      '&',
+      '&amp;',
+      '\\',
+      '\0',
+      '\n',
+      ' ',
+      '\t',
+    ],
     ...[
       '#',
       '@',
@@ -258,9 +330,18 @@ describe('hostile contents', () => {
     ['images in images', '!['.repeat(LENGTH / 6) + '](b)'.repeat(LENGTH / 6)],
     ['emphasis in emphasis', '*a '.repeat(LENGTH / 6) + 'a* '.repeat(LENGTH / 6)],
     ['closers that do not fit', '**a '.repeat(LENGTH / 8) + 'a__ '.repeat(LENGTH / 8)],
-    ['runs of every length', Array.from({ length: 360 }, (_, length) => '`'.repeat(length)).join(' ')],
-    ['dollars of every length', Array.from({ length: 360 }, (_, length) => '$'.repeat(length)).join(' ')],
-    ['a list of every depth', Array.from({ length: 360 }, (_, depth) => `${' '.repeat(depth)}- a`).join('\n')],
+    [
+      'runs of every length',
+      Array.from({ length: 360 }, (_, length) => '`'.repeat(length)).join(' '),
+    ],
+    [
+      'dollars of every length',
+      Array.from({ length: 360 }, (_, length) => '$'.repeat(length)).join(' '),
+    ],
+    [
+      'a list of every depth',
+      Array.from({ length: 360 }, (_, depth) => `${' '.repeat(depth)}- a`).join('\n'),
+    ],
   ])('%s', (_, content) => {
     expect(Object.keys(analyzeMemo(content))).toEqual(Object.keys(NOTHING))
   })
@@ -291,7 +372,9 @@ describe('hostile contents', () => {
       '\r',
     ]
     for (let run = 0; run < 3_000; run++) {
-      const content = Array.from({ length: random.below(60) }, () => random.pick([first, ...rest])).join('')
+      const content = Array.from({ length: random.below(60) }, () =>
+        random.pick([first, ...rest]),
+      ).join('')
       const { hasTaskList, hasIncompleteTasks, snippet, tags } = analyzeMemo(content)
       expect(hasTaskList || !hasIncompleteTasks).toBe(true)
       expect([...snippet].length).toBeLessThanOrEqual(68)

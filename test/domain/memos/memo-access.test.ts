@@ -31,7 +31,11 @@ const PRIVATE = memo(bob, { visibility: 'PRIVATE' })
 const ARCHIVED = memo(bob, { state: 'ARCHIVED' })
 const COMMENT_ON_PRIVATE = memo(carol, { visibility: 'PRIVATE', root_creator_id: bob.id })
 const COMMENT_ON_ARCHIVED = memo(carol, { root_creator_id: bob.id, root_state: 'ARCHIVED' })
-const ARCHIVED_COMMENT = memo(carol, { state: 'ARCHIVED', root_creator_id: bob.id, root_state: 'NORMAL' })
+const ARCHIVED_COMMENT = memo(carol, {
+  state: 'ARCHIVED',
+  root_creator_id: bob.id,
+  root_state: 'NORMAL',
+})
 
 /** The reason of a refusal, or `ok`. */
 function outcomeOf(check: () => unknown): string {
@@ -66,12 +70,25 @@ describe('reading', () => {
     ['a protected memo', PROTECTED, [none, 'ok', 'ok', 'ok', restricted]],
     ['a private memo', PRIVATE, [none, 'ok', forbidden, forbidden, restricted]],
     ['an archived memo', ARCHIVED, [hidden, 'ok', hidden, hidden, 'ok']],
-    ["carol's comment on it while it is private", COMMENT_ON_PRIVATE, [none, 'ok', forbidden, forbidden, restricted]],
-    ["carol's comment on it while it is archived", COMMENT_ON_ARCHIVED, [hidden, 'ok', hidden, hidden, 'ok']],
+    [
+      "carol's comment on it while it is private",
+      COMMENT_ON_PRIVATE,
+      [none, 'ok', forbidden, forbidden, restricted],
+    ],
+    [
+      "carol's comment on it while it is archived",
+      COMMENT_ON_ARCHIVED,
+      [hidden, 'ok', hidden, hidden, 'ok'],
+    ],
     ['a comment that carol archived', ARCHIVED_COMMENT, [hidden, hidden, 'ok', hidden, hidden]],
   ])('%s of bob', (_, read, outcomes) => {
-    expect(READERS.map((reader) => outcomeOf(() => requireReadable(read, reader, 'memos/x')))).toEqual(outcomes)
-    if (read) expect(READERS.map((reader) => isReadable(read, reader))).toEqual(outcomes.map((one) => one === 'ok'))
+    expect(
+      READERS.map((reader) => outcomeOf(() => requireReadable(read, reader, 'memos/x'))),
+    ).toEqual(outcomes)
+    if (read)
+      expect(READERS.map((reader) => isReadable(read, reader))).toEqual(
+        outcomes.map((one) => one === 'ok'),
+      )
   })
 })
 
@@ -83,18 +100,33 @@ describe('changing', () => {
     tokenCaller(ada, 'write:memo'),
     tokenCaller(bob, 'write:memo', 'public-only'),
   ]
-  const [hidden, forbidden, restricted] = ['MEMO_NOT_FOUND', 'PERMISSION_DENIED', 'PUBLIC_ONLY_TOKEN']
+  const [hidden, forbidden, restricted] = [
+    'MEMO_NOT_FOUND',
+    'PERMISSION_DENIED',
+    'PUBLIC_ONLY_TOKEN',
+  ]
 
-  // bob, carol, ada the administrator, ada by a token without that scope, bob by a token for public data
+  // bob, carol, ada the administrator, ada by a token without that scope, bob by a token for public
+  // data
   it.each([
     ['no memo', undefined, [hidden, hidden, hidden, hidden, hidden]],
     ['a public memo', PUBLIC, ['ok', forbidden, 'ok', forbidden, 'ok']],
     ['a private memo', PRIVATE, ['ok', forbidden, 'ok', forbidden, restricted]],
     ['an archived memo', ARCHIVED, ['ok', hidden, 'ok', hidden, 'ok']],
     // Whoever wrote a comment may take it back, whatever became of the memo.
-    ["carol's comment on it while it is private", COMMENT_ON_PRIVATE, [forbidden, 'ok', 'ok', forbidden, restricted]],
-    ["carol's comment on it while it is archived", COMMENT_ON_ARCHIVED, [forbidden, 'ok', 'ok', hidden, forbidden]],
+    [
+      "carol's comment on it while it is private",
+      COMMENT_ON_PRIVATE,
+      [forbidden, 'ok', 'ok', forbidden, restricted],
+    ],
+    [
+      "carol's comment on it while it is archived",
+      COMMENT_ON_ARCHIVED,
+      [forbidden, 'ok', 'ok', hidden, forbidden],
+    ],
   ])('%s of bob', (_, written, outcomes) => {
-    expect(CALLERS.map((one) => outcomeOf(() => requireWritable(written, one, 'memos/x')))).toEqual(outcomes)
+    expect(CALLERS.map((one) => outcomeOf(() => requireWritable(written, one, 'memos/x')))).toEqual(
+      outcomes,
+    )
   })
 })

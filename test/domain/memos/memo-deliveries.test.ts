@@ -7,7 +7,11 @@ import {
   testWebhook,
 } from '../../../src/domain/memos/memo-deliveries.ts'
 import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
-import { createUserWebhook, deleteUserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
+import {
+  createUserWebhook,
+  deleteUserWebhook,
+  updateUserWebhook,
+} from '../../../src/domain/webhooks/user-webhooks.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
@@ -27,19 +31,32 @@ beforeEach(async () => {
 afterEach(() => app.db.destroy())
 
 const addWebhook = (owner: User) =>
-  createUserWebhook(app, owner, { url: 'http://127.0.0.1:9/', display_name: '', signing_secret: '' })
+  createUserWebhook(app, owner, {
+    url: 'http://127.0.0.1:9/',
+    display_name: '',
+    signing_secret: '',
+  })
 
 type Told = Pick<MemoEvent, 'type' | 'view'> & Partial<MemoEvent>
 
 /** Tells webhooks of a change, in a transaction. */
 const tell = (event: Told) =>
   transaction(app.db, (tx) =>
-    queueDeliveries(app, tx, { previousContent: undefined, commentedOn: undefined, timeMs: app.clock.now(), ...event }),
+    queueDeliveries(app, tx, {
+      previousContent: undefined,
+      commentedOn: undefined,
+      timeMs: app.clock.now(),
+      ...event,
+    }),
   )
 
 /** Types of the events that wait to be sent to the webhooks of an account, by webhook. */
 async function queuedFor(owner: User): Promise<string[][]> {
-  const webhooks = await app.db.selectFrom('user_webhooks').selectAll().where('user_id', '=', owner.id).execute()
+  const webhooks = await app.db
+    .selectFrom('user_webhooks')
+    .selectAll()
+    .where('user_id', '=', owner.id)
+    .execute()
   return Promise.all(
     webhooks.map(async (webhook) => {
       const { deliveries } = await listWebhookDeliveries(app, webhook, undefined, 1000)
@@ -54,7 +71,9 @@ describe('queueDeliveries', () => {
     const view = await storeMemo(app, bob, { uid: 'm1', content: 'new' })
     await tell({ type: 'memo.updated', view, timeMs: app.clock.now() - 1500 })
     const deliveries = await Promise.all(
-      [first, second].map(async (webhook) => (await listWebhookDeliveries(app, webhook, undefined, 9)).deliveries),
+      [first, second].map(
+        async (webhook) => (await listWebhookDeliveries(app, webhook, undefined, 9)).deliveries,
+      ),
     )
     expect(deliveries.flat()).toHaveLength(2)
     for (const { uid, body, ...rest } of deliveries.flat()) {
@@ -66,7 +85,11 @@ describe('queueDeliveries', () => {
         creator: 'users/bob-1',
         memo: JSON.parse(app.payloads.memo(view)),
       })
-      expect(rest).toMatchObject({ state: 'PENDING', event_type: 'memo.updated', next_attempt_time: app.clock.now() })
+      expect(rest).toMatchObject({
+        state: 'PENDING',
+        event_type: 'memo.updated',
+        next_attempt_time: app.clock.now(),
+      })
     }
     expect(new Set(deliveries.flat().map(({ uid }) => uid)).size).toBe(2)
   })
@@ -88,17 +111,30 @@ describe('queueDeliveries', () => {
     await addWebhook(ada)
     await addWebhook(bob)
     const memo = await storeMemo(app, ada)
-    await tell({ type: 'memo.created', view: await storeMemo(app, bob, {}, memo), commentedOn: memo })
-    expect([await queuedFor(ada), await queuedFor(bob)]).toEqual([[['memo.comment.created']], [['memo.created']]])
+    await tell({
+      type: 'memo.created',
+      view: await storeMemo(app, bob, {}, memo),
+      commentedOn: memo,
+    })
+    expect([await queuedFor(ada), await queuedFor(bob)]).toEqual([
+      [['memo.comment.created']],
+      [['memo.created']],
+    ])
     const own = await storeMemo(app, ada, {}, memo)
     await tell({ type: 'memo.created', view: own, commentedOn: memo })
-    expect(await queuedFor(ada)).toEqual([['memo.comment.created', 'memo.created', 'memo.comment.created']])
+    expect(await queuedFor(ada)).toEqual([
+      ['memo.comment.created', 'memo.created', 'memo.comment.created'],
+    ])
   })
 
   it('names the creator of a comment, and its activity', async () => {
     const webhook = await addWebhook(ada)
     const memo = await storeMemo(app, ada)
-    await tell({ type: 'memo.created', view: await storeMemo(app, bob, {}, memo), commentedOn: memo })
+    await tell({
+      type: 'memo.created',
+      view: await storeMemo(app, bob, {}, memo),
+      commentedOn: memo,
+    })
     const { deliveries } = await listWebhookDeliveries(app, webhook, undefined, 1)
     expect(JSON.parse(deliveries[0]?.body ?? '')).toMatchObject({
       activityType: 'memos.memo.comment.created',
@@ -109,7 +145,11 @@ describe('queueDeliveries', () => {
   it('tells of comments that change nobody but their creator', async () => {
     await addWebhook(ada)
     const memo = await storeMemo(app, ada)
-    await tell({ type: 'memo.deleted', view: await storeMemo(app, bob, {}, memo), commentedOn: memo })
+    await tell({
+      type: 'memo.deleted',
+      view: await storeMemo(app, bob, {}, memo),
+      commentedOn: memo,
+    })
     expect(await queuedFor(ada)).toEqual([[]])
   })
 
@@ -117,7 +157,11 @@ describe('queueDeliveries', () => {
     await addWebhook(bob)
     const root = await storeMemo(app, ada, { visibility: 'PRIVATE' })
     const comment = await storeMemo(app, bob, {}, root)
-    await tell({ type: 'memo.created', view: await storeMemo(app, ada, {}, comment), commentedOn: comment })
+    await tell({
+      type: 'memo.created',
+      view: await storeMemo(app, ada, {}, comment),
+      commentedOn: comment,
+    })
     expect(await queuedFor(bob)).toEqual([[]])
   })
 
@@ -127,7 +171,11 @@ describe('queueDeliveries', () => {
     const { id, url } = await addWebhook(ada)
     await transaction(app.db, (tx) => disableUserWebhook(tx, id, url))
     const memo = await storeMemo(app, carol)
-    await tell({ type: 'memo.created', view: await storeMemo(app, ada, {}, memo), commentedOn: memo })
+    await tell({
+      type: 'memo.created',
+      view: await storeMemo(app, ada, {}, memo),
+      commentedOn: memo,
+    })
     expect([await queuedFor(carol), await queuedFor(ada)]).toEqual([[[]], [[]]])
     expect(await app.db.selectFrom('webhook_messages').select('id').execute()).toEqual([])
   })
@@ -136,13 +184,21 @@ describe('queueDeliveries', () => {
     await addWebhook(ada)
     const view = await storeMemo(app, ada)
     const change = transaction(app.db, async (tx) => {
-      const event = { type: 'memo.updated', view, previousContent: '', commentedOn: undefined, timeMs: 0 } as const
+      const event = {
+        type: 'memo.updated',
+        view,
+        previousContent: '',
+        commentedOn: undefined,
+        timeMs: 0,
+      } as const
       await queueDeliveries(app, tx, event)
       throw new Error('no')
     })
     await expect(change).rejects.toThrow('no')
     expect(await queuedFor(ada)).toEqual([[]])
-    expect((await app.db.selectFrom('user_webhooks').selectAll().executeTakeFirst())?.next_attempt_time).toBeNull()
+    expect(
+      (await app.db.selectFrom('user_webhooks').selectAll().executeTakeFirst())?.next_attempt_time,
+    ).toBeNull()
   })
 })
 
@@ -194,7 +250,9 @@ describe('a webhook that is deleted just then', () => {
     await deleteUserWebhook(app, ada, webhook.uid)
     const gone = { reason: 'WEBHOOK_NOT_FOUND', metadata: { name: NAMES.webhook } }
     await expect(testWebhook(app, ada, webhook, NAMES.webhook)).rejects.toMatchObject(gone)
-    await expect(redeliver(app, webhook, uid, NAMES)).rejects.toMatchObject({ reason: 'WEBHOOK_DELIVERY_NOT_FOUND' })
+    await expect(redeliver(app, webhook, uid, NAMES)).rejects.toMatchObject({
+      reason: 'WEBHOOK_DELIVERY_NOT_FOUND',
+    })
   })
 })
 

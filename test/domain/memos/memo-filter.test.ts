@@ -22,7 +22,10 @@ describe('readMemoFilter', () => {
   it.each([
     ['content.contains("a b")', { kind: 'content', part: 'a b' }],
     ['visibility == "PUBLIC"', { kind: 'visibility', among: ['PUBLIC'] }],
-    ['visibility in ["PRIVATE", "PROTECTED"]', { kind: 'visibility', among: ['PRIVATE', 'PROTECTED'] }],
+    [
+      'visibility in ["PRIVATE", "PROTECTED"]',
+      { kind: 'visibility', among: ['PRIVATE', 'PROTECTED'] },
+    ],
     ['"x" in tags', { kind: 'tags', among: ['x'] }],
     ['tag in ["x", "y"]', { kind: 'tags', among: ['x', 'y'] }],
     ['created_ts >= 5', { kind: 'time', column: 'create_time', operator: '>=', seconds: 5 }],
@@ -37,12 +40,18 @@ describe('readMemoFilter', () => {
     ['has_incomplete_tasks', { kind: 'flag', column: 'has_incomplete_tasks' }],
   ])('reads %s', async (filter, term) => {
     expect(await readMemoFilter(app, filter)).toEqual({ kind: 'term', term })
-    expect(await readMemoFilter(app, `!(${filter})`)).toEqual({ kind: 'not', condition: { kind: 'term', term } })
+    expect(await readMemoFilter(app, `!(${filter})`)).toEqual({
+      kind: 'not',
+      condition: { kind: 'term', term },
+    })
   })
 
   it('reads now by the clock', async () => {
     const term = { kind: 'time', column: 'create_time', operator: '>', seconds: now - 3600 }
-    expect(await readMemoFilter(app, 'created_ts > now - duration("1h")')).toEqual({ kind: 'term', term })
+    expect(await readMemoFilter(app, 'created_ts > now - duration("1h")')).toEqual({
+      kind: 'term',
+      term,
+    })
   })
 
   it.each([

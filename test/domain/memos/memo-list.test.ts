@@ -62,7 +62,13 @@ describe('a walk through a list', () => {
     }
   })
 
-  async function walk(who: MemoReader, state: 'NORMAL' | 'ARCHIVED', orderBy: string, limit: number, filter = '') {
+  async function walk(
+    who: MemoReader,
+    state: 'NORMAL' | 'ARCHIVED',
+    orderBy: string,
+    limit: number,
+    filter = '',
+  ) {
     const order = readMemoOrder(orderBy)
     const uids: string[] = []
     let after: MemoPosition | undefined
@@ -76,11 +82,23 @@ describe('a walk through a list', () => {
   }
 
   /** The same by the rules alone. */
-  async function expected(who: MemoReader, state: 'NORMAL' | 'ARCHIVED', orderBy: string): Promise<string[]> {
-    const all = await app.db.selectFrom('memos').selectAll().where('parent_id', 'is', null).execute()
+  async function expected(
+    who: MemoReader,
+    state: 'NORMAL' | 'ARCHIVED',
+    orderBy: string,
+  ): Promise<string[]> {
+    const all = await app.db
+      .selectFrom('memos')
+      .selectAll()
+      .where('parent_id', 'is', null)
+      .execute()
     return all
-      .filter((memo) => memo.state === state && (state === 'NORMAL' || memo.creator_id === who.userId))
-      .filter((memo) => isReadable({ ...memo, root_creator_id: memo.creator_id, root_state: memo.state }, who))
+      .filter(
+        (memo) => memo.state === state && (state === 'NORMAL' || memo.creator_id === who.userId),
+      )
+      .filter((memo) =>
+        isReadable({ ...memo, root_creator_id: memo.creator_id, root_state: memo.state }, who),
+      )
       .sort((a, b) => {
         for (const { column, direction } of readMemoOrder(orderBy)) {
           const sign = direction === 'asc' ? 1 : -1
@@ -102,10 +120,16 @@ describe('a walk through a list', () => {
     'create_time, update_time asc',
     'update_time asc, name',
   ])('meets everything that can be read once, ordered by %j', async (orderBy) => {
-    for (const who of [ANONYMOUS, reader(bob), reader(carol), { ...reader(bob), publicOnly: true }]) {
+    for (const who of [
+      ANONYMOUS,
+      reader(bob),
+      reader(carol),
+      { ...reader(bob), publicOnly: true },
+    ]) {
       for (const state of ['NORMAL', 'ARCHIVED'] as const) {
         const uids = await expected(who, state, orderBy)
-        for (const limit of [1, 7, uids.length || 1]) expect(await walk(who, state, orderBy, limit)).toEqual(uids)
+        for (const limit of [1, 7, uids.length || 1])
+          expect(await walk(who, state, orderBy, limit)).toEqual(uids)
       }
     }
     expect((await expected(reader(bob), 'ARCHIVED', orderBy)).length).toBeGreaterThan(5)
@@ -114,9 +138,9 @@ describe('a walk through a list', () => {
   it('is narrowed by a filter, and never widened', async () => {
     const all = await walk(ANONYMOUS, 'NORMAL', '', 50)
     expect(await walk(ANONYMOUS, 'NORMAL', '', 7, 'pinned || !pinned')).toEqual(all)
-    expect(await walk(ANONYMOUS, 'NORMAL', '', 7, 'visibility == "PRIVATE" || creator == "users/bob"')).toEqual(
-      await walk(ANONYMOUS, 'NORMAL', '', 50, 'creator == "users/bob"'),
-    )
+    expect(
+      await walk(ANONYMOUS, 'NORMAL', '', 7, 'visibility == "PRIVATE" || creator == "users/bob"'),
+    ).toEqual(await walk(ANONYMOUS, 'NORMAL', '', 50, 'creator == "users/bob"'))
     expect(await walk(ANONYMOUS, 'NORMAL', '', 7, 'visibility == "PRIVATE"')).toEqual([])
     expect(await walk(ANONYMOUS, 'ARCHIVED', '', 7)).toEqual([])
   })
@@ -128,11 +152,18 @@ describe('a walk through a list', () => {
     const gone: string[] = []
     let after: MemoPosition | undefined
     do {
-      const { memos, next } = await listMemos(app, reader(bob), 'NORMAL', '', { order, after, limit: 5 })
+      const { memos, next } = await listMemos(app, reader(bob), 'NORMAL', '', {
+        order,
+        after,
+        limit: 5,
+      })
       seen.push(...memos.map(({ memo }) => memo.uid))
       after = next
       // One that was seen, the last one even, one that was not, and a new one at the front.
-      gone.push(seen.at(-1) ?? '', before.filter((uid) => !seen.includes(uid) && !gone.includes(uid)).at(-1) ?? '')
+      gone.push(
+        seen.at(-1) ?? '',
+        before.filter((uid) => !seen.includes(uid) && !gone.includes(uid)).at(-1) ?? '',
+      )
       await app.db.deleteFrom('memos').where('root_id', 'is not', null).execute()
       await app.db.deleteFrom('memos').where('uid', 'in', gone).execute()
       await storeMemo(app, bob, { create_time: 9 })
@@ -156,13 +187,23 @@ describe('a search in contents', () => {
     const { id, ...row } = await app.db.selectFrom('memos').selectAll().executeTakeFirstOrThrow()
     for (let i = 1; i < COUNT; i += 500) {
       const many = Array.from({ length: 500 }, (_, j) => i + j).filter((n) => n < COUNT)
-      const memos = many.map((n) => ({ ...row, creator_id: ada.id, uid: `m${n}`, create_time: n, content: `x ${n}` }))
+      const memos = many.map((n) => ({
+        ...row,
+        creator_id: ada.id,
+        uid: `m${n}`,
+        create_time: n,
+        content: `x ${n}`,
+      }))
       await app.db.insertInto('memos').values(memos).execute()
     }
   })
 
   function search(filter: string, after?: MemoPosition) {
-    return listMemos(app, reader(bob), 'NORMAL', filter, { order: readMemoOrder(''), after, limit: 10 })
+    return listMemos(app, reader(bob), 'NORMAL', filter, {
+      order: readMemoOrder(''),
+      after,
+      limit: 10,
+    })
   }
 
   it('goes through so many for a page, and goes on from there on the next', async () => {
@@ -189,13 +230,19 @@ describe('a search in contents', () => {
       uids.push(...memos.map(({ memo }) => memo.uid))
       after = next
     } while (after)
-    const found = Array.from({ length: COUNT }, (_, n) => n).filter((n) => String(n).startsWith('49'))
+    const found = Array.from({ length: COUNT }, (_, n) => n).filter((n) =>
+      String(n).startsWith('49'),
+    )
     expect(uids).toEqual(found.reverse().map((n) => `m${n}`))
   })
 
   it('leaves out what becomes unreadable while it goes on', async () => {
     const hide = (visibility: 'PRIVATE' | 'PUBLIC') =>
-      app.db.updateTable('memos').set({ content: 'needle', visibility }).where('uid', '=', 'm1').execute()
+      app.db
+        .updateTable('memos')
+        .set({ content: 'needle', visibility })
+        .where('uid', '=', 'm1')
+        .execute()
     await hide('PUBLIC')
     expect((await search('content.contains("needle")')).memos).toHaveLength(1)
     const searching = search('content.contains("needle")')

@@ -26,16 +26,34 @@ const make = (fields: Partial<MemoDraft> = {}) =>
   createMemo(app, caller(bob), draft('', { visibility: 'PUBLIC', ...fields }))
 const update = (view: MemoView, fields: MemoField[], values: Partial<MemoDraft>, all = false) =>
   updateMemo(app, caller(bob), view.memo.uid, draft('', values), new Set(fields), all)
-const ALL_FIELDS: MemoField[] = ['content', 'visibility', 'pinned', 'state', 'create_time', 'update_time']
+const ALL_FIELDS: MemoField[] = [
+  'content',
+  'visibility',
+  'pinned',
+  'state',
+  'create_time',
+  'update_time',
+]
 
 const eventsOf = async (user: User) =>
-  (await app.db.selectFrom('user_events').selectAll().where('user_id', '=', user.id).orderBy('id').execute()).map(
-    ({ type, resource }) => `${type} ${resource}`,
-  )
+  (
+    await app.db
+      .selectFrom('user_events')
+      .selectAll()
+      .where('user_id', '=', user.id)
+      .orderBy('id')
+      .execute()
+  ).map(({ type, resource }) => `${type} ${resource}`)
 
 describe('a new memo', () => {
   it('holds what was asked for, and what its content says', async () => {
-    const view = await make({ uid: 'First-1', content: '#a `b`', pinned: true, create_time: 5, update_time: 7 })
+    const view = await make({
+      uid: 'First-1',
+      content: '#a `b`',
+      pinned: true,
+      create_time: 5,
+      update_time: 7,
+    })
     expect(await getMemo(app.db, ANONYMOUS, 'First-1')).toEqual(view)
     expect(view).toMatchObject({
       memo: {
@@ -59,14 +77,20 @@ describe('a new memo', () => {
     expect([memo.create_time, memo.update_time]).toEqual([now, now])
   })
 
-  it.each(['-a', 'a-', 'a_b', 'a b', 'ä', 'a/b', 'a'.repeat(37)])('may not be called %s', async (uid) => {
-    await expect(make({ uid })).rejects.toMatchObject({ reason: 'INVALID_MEMO_ID' })
-  })
+  it.each(['-a', 'a-', 'a_b', 'a b', 'ä', 'a/b', 'a'.repeat(37)])(
+    'may not be called %s',
+    async (uid) => {
+      await expect(make({ uid })).rejects.toMatchObject({ reason: 'INVALID_MEMO_ID' })
+    },
+  )
 
   it('shares its id with no other, whose case counts', async () => {
     await make({ uid: 'x' })
     await make({ uid: 'X' })
-    await expect(make({ uid: 'x' })).rejects.toMatchObject({ reason: 'MEMO_ID_TAKEN', metadata: { memo_id: 'x' } })
+    await expect(make({ uid: 'x' })).rejects.toMatchObject({
+      reason: 'MEMO_ID_TAKEN',
+      metadata: { memo_id: 'x' },
+    })
   })
 
   it('may be as long as the instance allows, in bytes', async () => {
@@ -79,7 +103,12 @@ describe('a new memo', () => {
 
   it('is PRIVATE unless its creator prefers otherwise', async () => {
     expect((await make({ visibility: undefined })).memo.visibility).toBe('PRIVATE')
-    const values = { user_id: bob.id, locale: 'en', memo_visibility: 'PROTECTED', theme: '' } as const
+    const values = {
+      user_id: bob.id,
+      locale: 'en',
+      memo_visibility: 'PROTECTED',
+      theme: '',
+    } as const
     await app.db.insertInto('user_settings').values(values).execute()
     expect((await make({ visibility: undefined })).memo.visibility).toBe('PROTECTED')
     expect((await make({ visibility: 'PUBLIC' })).memo.visibility).toBe('PUBLIC')
@@ -115,7 +144,12 @@ describe('an update', () => {
     ['no pin, which is none of its business', ['pinned'], { pinned: true }, () => now],
     ['no time of creation', ['create_time'], { create_time: 9 }, () => now],
     ['no content that is what it was', ['content'], { content: '' }, () => now],
-    ['content, to where it is told to', ['content', 'update_time'], { content: 'new', update_time: 9 }, () => 9],
+    [
+      'content, to where it is told to',
+      ['content', 'update_time'],
+      { content: 'new', update_time: 9 },
+      () => 9,
+    ],
   ])('moves the time of update with %s', async (_, fields, values, expected) => {
     const view = await make()
     app.clock.advance(60)
@@ -131,24 +165,37 @@ describe('an update', () => {
     expect(await eventsOf(bob)).toEqual(['MEMO_CREATED x', 'MEMO_UPDATED x'])
   })
 
-  it.each<MemoField>(['visibility', 'create_time', 'update_time'])('needs a value of %s to name it', async (field) => {
-    const view = await make({ content: 'old' })
-    await expect(update(view, [field, 'content'], { content: 'new' })).rejects.toMatchObject({
-      reason: 'INVALID_FIELD',
-      metadata: { field: `memo.${field}` },
-    })
-    expect((await getMemo(app.db, ANONYMOUS, view.memo.uid)).memo.content).toBe('old')
-  })
+  it.each<MemoField>(['visibility', 'create_time', 'update_time'])(
+    'needs a value of %s to name it',
+    async (field) => {
+      const view = await make({ content: 'old' })
+      await expect(update(view, [field, 'content'], { content: 'new' })).rejects.toMatchObject({
+        reason: 'INVALID_FIELD',
+        metadata: { field: `memo.${field}` },
+      })
+      expect((await getMemo(app.db, ANONYMOUS, view.memo.uid)).memo.content).toBe('old')
+    },
+  )
 
   it('of everything passes over what the request leaves out', async () => {
     const view = await make({ content: 'old', create_time: 5 })
     const { memo } = await update(view, ALL_FIELDS, { content: 'new' }, true)
-    expect(memo).toMatchObject({ content: 'new', visibility: 'PUBLIC', create_time: 5, update_time: now })
+    expect(memo).toMatchObject({
+      content: 'new',
+      visibility: 'PUBLIC',
+      create_time: 5,
+      update_time: now,
+    })
   })
 
   it('takes all comments below along when it changes who may read the memo, and comments cannot do that', async () => {
     const view = await make()
-    const comment = await createComment(app, caller(carol), view.memo.uid, draft('', { visibility: 'PRIVATE' }))
+    const comment = await createComment(
+      app,
+      caller(carol),
+      view.memo.uid,
+      draft('', { visibility: 'PRIVATE' }),
+    )
     const reply = await createComment(app, caller(bob), comment.memo.uid, draft(''))
     const visibilities = async () =>
       (await app.db.selectFrom('memos').select('visibility').orderBy('id').execute()).map(
@@ -221,13 +268,17 @@ describe('deleting', () => {
     })
     await deleteUser(app, bob, true)
     expect(await remaining()).toEqual(['hers', 'her-comment'])
-    await expect(deleteUser(app, carol, false)).rejects.toMatchObject({ reason: 'HAS_ASSOCIATED_DATA' })
+    await expect(deleteUser(app, carol, false)).rejects.toMatchObject({
+      reason: 'HAS_ASSOCIATED_DATA',
+    })
   })
 
   it('an account needs no force once it has nothing', async () => {
     await make({ uid: 'x' })
     await deleteMemo(app, caller(bob), 'x')
     await deleteUser(app, bob, false)
-    await expect(getMemo(app.db, reader(carol), 'x')).rejects.toMatchObject({ reason: 'MEMO_NOT_FOUND' })
+    await expect(getMemo(app.db, reader(carol), 'x')).rejects.toMatchObject({
+      reason: 'MEMO_NOT_FOUND',
+    })
   })
 })

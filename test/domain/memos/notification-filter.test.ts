@@ -21,7 +21,10 @@ describe('readNotificationFilter', () => {
     ['type == "MEMO_COMMENT"', [{ kind: 'type', among: ['MEMO_COMMENT'] }]],
     ['type != "MEMO_COMMENT"', [{ kind: 'type', among: ['MEMO_MENTION'] }]],
     ['sender == "users/nobody"', [{ kind: 'sender', ids: [] }]],
-    ['create_time >= timestamp("1970-01-01T00:01:00Z")', [{ kind: 'create_time', operator: '>=', seconds: 60 }]],
+    [
+      'create_time >= timestamp("1970-01-01T00:01:00Z")',
+      [{ kind: 'create_time', operator: '>=', seconds: 60 }],
+    ],
     ['create_time != 60', [{ kind: 'create_time', operator: '!=', seconds: 60 }]],
     [
       'status == "UNREAD" && (type == "MEMO_MENTION" && create_time < 60)',
@@ -36,7 +39,9 @@ describe('readNotificationFilter', () => {
   })
 
   it('looks up the sender', async () => {
-    expect(await readNotificationFilter(app, 'sender == "users/Ada"')).toEqual([{ kind: 'sender', ids: [adaId] }])
+    expect(await readNotificationFilter(app, 'sender == "users/Ada"')).toEqual([
+      { kind: 'sender', ids: [adaId] },
+    ])
   })
 
   it('reads now by the clock', async () => {

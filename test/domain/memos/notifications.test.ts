@@ -42,7 +42,12 @@ async function tell(event: Partial<MemoEvent> & Pick<MemoEvent, 'view'>): Promis
 }
 
 /** Stores a memo, and a comment when it has a parent, and tells of it. */
-async function post(creator: User, content: string, fields: Partial<Memo> = {}, parent?: MemoView): Promise<MemoView> {
+async function post(
+  creator: User,
+  content: string,
+  fields: Partial<Memo> = {},
+  parent?: MemoView,
+): Promise<MemoView> {
   const view = await storeMemo(app, creator, { content, ...fields }, parent)
   await tell({ view, commentedOn: parent })
   return view
@@ -55,13 +60,16 @@ async function edit(view: MemoView, content: string): Promise<MemoView> {
   return edited
 }
 
-const inbox = async (user: User) => (await listNotifications(app, user, [], undefined, 1000)).notifications
+const inbox = async (user: User) =>
+  (await listNotifications(app, user, [], undefined, 1000)).notifications
 
 /** Who was told what by whom, for example `bob: MEMO_MENTION by Ada`. */
 async function told(): Promise<string[]> {
   const inboxes = await Promise.all(
     everyone.map(async (user) =>
-      (await inbox(user)).map((view) => `${user.username}: ${view.notification.type} by ${view.sender.username}`),
+      (await inbox(user)).map(
+        (view) => `${user.username}: ${view.notification.type} by ${view.sender.username}`,
+      ),
     ),
   )
   return inboxes.flat()
@@ -72,9 +80,16 @@ describe('a comment', () => {
     const memo = await post(ada, 'memo')
     const comment = await post(bob, 'comment', {}, memo)
     const [view] = await inbox(ada)
-    expect(view?.notification).toMatchObject({ type: 'MEMO_COMMENT', status: 'UNREAD', memo_id: comment.memo.id })
+    expect(view?.notification).toMatchObject({
+      type: 'MEMO_COMMENT',
+      status: 'UNREAD',
+      memo_id: comment.memo.id,
+    })
     expect(view?.sender.id).toBe(bob.id)
-    expect(view?.payload).toMatchObject({ memo: { snippet: 'comment' }, relatedMemo: { snippet: 'memo' } })
+    expect(view?.payload).toMatchObject({
+      memo: { snippet: 'comment' },
+      relatedMemo: { snippet: 'memo' },
+    })
     expect(await told()).toEqual(['Ada: MEMO_COMMENT by bob'])
   })
 
@@ -162,10 +177,19 @@ describe('a mention', () => {
   })
 
   it('in an edited comment notifies only who can read the memo commented on', async () => {
-    const comment = await post(carol, 'hm', {}, await storeMemo(app, ada, { visibility: 'PROTECTED' }))
+    const comment = await post(
+      carol,
+      'hm',
+      {},
+      await storeMemo(app, ada, { visibility: 'PROTECTED' }),
+    )
     const edited = await edit(comment, '@bob')
     expect(await told()).toEqual(['Ada: MEMO_COMMENT by carol', 'bob: MEMO_MENTION by carol'])
-    await app.db.updateTable('memos').set({ state: 'ARCHIVED' }).where('id', '=', comment.memo.parent_id).execute()
+    await app.db
+      .updateTable('memos')
+      .set({ state: 'ARCHIVED' })
+      .where('id', '=', comment.memo.parent_id)
+      .execute()
     const dora = await addUser(app, 'dora')
     await edit(edited, '@bob @dora')
     expect(await inbox(dora)).toEqual([])
@@ -216,16 +240,24 @@ describe('what a notification shows', () => {
   it('of a mention in a comment is the memo commented on as well', async () => {
     const memo = await storeMemo(app, ada, { content: 'memo' })
     await post(carol, 'hello @bob', {}, memo)
-    expect((await inbox(bob))[0]?.payload?.relatedMemo).toMatchObject({ uid: memo.memo.uid, snippet: 'memo' })
+    expect((await inbox(bob))[0]?.payload?.relatedMemo).toMatchObject({
+      uid: memo.memo.uid,
+      snippet: 'memo',
+    })
   })
 
   it.each([
     ['deleted', (id: number) => app.db.deleteFrom('memos').where('id', '=', id).execute()],
     [
       'private',
-      (id: number) => app.db.updateTable('memos').set({ visibility: 'PRIVATE' }).where('id', '=', id).execute(),
+      (id: number) =>
+        app.db.updateTable('memos').set({ visibility: 'PRIVATE' }).where('id', '=', id).execute(),
     ],
-    ['archived', (id: number) => app.db.updateTable('memos').set({ state: 'ARCHIVED' }).where('id', '=', id).execute()],
+    [
+      'archived',
+      (id: number) =>
+        app.db.updateTable('memos').set({ state: 'ARCHIVED' }).where('id', '=', id).execute(),
+    ],
   ])('is nothing once the memo is %s; the notification stays', async (_, change) => {
     const { memo } = await post(ada, '@bob')
     await change(memo.id)
@@ -237,10 +269,21 @@ describe('what a notification shows', () => {
   it('of a comment is nothing once the receiver cannot read one of the two memos', async () => {
     const comment = await storeMemo(app, bob, {}, await storeMemo(app, ada))
     const reply = await post(carol, '@ada', {}, comment)
-    await app.db.updateTable('memos').set({ state: 'ARCHIVED' }).where('id', '=', comment.memo.id).execute()
+    await app.db
+      .updateTable('memos')
+      .set({ state: 'ARCHIVED' })
+      .where('id', '=', comment.memo.id)
+      .execute()
     // Of a mention only the memo commented on is left out.
-    expect((await inbox(ada))[0]?.payload).toMatchObject({ memo: { uid: reply.memo.uid }, relatedMemo: undefined })
-    await app.db.updateTable('memos').set({ state: 'ARCHIVED' }).where('id', '=', reply.memo.id).execute()
+    expect((await inbox(ada))[0]?.payload).toMatchObject({
+      memo: { uid: reply.memo.uid },
+      relatedMemo: undefined,
+    })
+    await app.db
+      .updateTable('memos')
+      .set({ state: 'ARCHIVED' })
+      .where('id', '=', reply.memo.id)
+      .execute()
     expect((await inbox(bob))[0]?.payload).toBeUndefined()
   })
 
@@ -260,7 +303,13 @@ describe('what a notification shows', () => {
         },
         transformResult: async ({ result }) => result,
       })
-      const { notifications } = await listNotifications({ ...app, db: counting }, bob, [], undefined, limit)
+      const { notifications } = await listNotifications(
+        { ...app, db: counting },
+        bob,
+        [],
+        undefined,
+        limit,
+      )
       expect(notifications).toHaveLength(limit)
       return queries
     }
@@ -271,7 +320,10 @@ describe('what a notification shows', () => {
 })
 
 describe('listNotifications', () => {
-  async function pages(size: number, between: () => Promise<unknown> = async () => {}): Promise<number[][]> {
+  async function pages(
+    size: number,
+    between: () => Promise<unknown> = async () => {},
+  ): Promise<number[][]> {
     const all: number[][] = []
     let after: Parameters<typeof listNotifications>[3]
     do {
@@ -308,21 +360,37 @@ describe('listNotifications', () => {
 
 describe('a change of a notification', () => {
   const events = (user: User) =>
-    app.db.selectFrom('user_events').select(['type', 'resource']).where('user_id', '=', user.id).orderBy('id').execute()
+    app.db
+      .selectFrom('user_events')
+      .select(['type', 'resource'])
+      .where('user_id', '=', user.id)
+      .orderBy('id')
+      .execute()
 
   it('is told to those who watch, and so are the first and the last', async () => {
     await post(ada, '@bob')
     const [view] = await inbox(bob)
     const id = view?.notification.id ?? 0
-    expect((await setNotificationStatus(app, bob, id, 'ARCHIVED'))?.notification.status).toBe('ARCHIVED')
+    expect((await setNotificationStatus(app, bob, id, 'ARCHIVED'))?.notification.status).toBe(
+      'ARCHIVED',
+    )
     // No change, no event.
-    expect((await setNotificationStatus(app, bob, id, 'ARCHIVED'))?.notification.status).toBe('ARCHIVED')
-    expect((await setNotificationStatus(app, bob, id, 'UNREAD'))?.notification.status).toBe('UNREAD')
+    expect((await setNotificationStatus(app, bob, id, 'ARCHIVED'))?.notification.status).toBe(
+      'ARCHIVED',
+    )
+    expect((await setNotificationStatus(app, bob, id, 'UNREAD'))?.notification.status).toBe(
+      'UNREAD',
+    )
     const before = app.signals.events.count
     expect(await deleteNotification(app, bob, id)).toBe(true)
     expect(app.signals.events.count).toBeGreaterThan(before)
     expect(await events(bob)).toEqual(
-      ['NOTIFICATION_CREATED', 'NOTIFICATION_UPDATED', 'NOTIFICATION_UPDATED', 'NOTIFICATION_DELETED'].map((type) => ({
+      [
+        'NOTIFICATION_CREATED',
+        'NOTIFICATION_UPDATED',
+        'NOTIFICATION_UPDATED',
+        'NOTIFICATION_DELETED',
+      ].map((type) => ({
         type,
         resource: String(id),
       })),

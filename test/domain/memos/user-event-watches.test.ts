@@ -92,7 +92,9 @@ describe('the number of streams', () => {
   it('is limited for each account, and a place is free as soon as its stream ends', async () => {
     const until = new AbortController()
     const first = await open(ada, until.signal)
-    const others = await Promise.all(Array.from({ length: MAX_STREAMS_PER_ACCOUNT - 1 }, () => open(ada)))
+    const others = await Promise.all(
+      Array.from({ length: MAX_STREAMS_PER_ACCOUNT - 1 }, () => open(ada)),
+    )
     const refused = expect.objectContaining({
       reason: 'TOO_MANY_STREAMS',
       metadata: { limit: String(MAX_STREAMS_PER_ACCOUNT), scope: 'account' },

@@ -42,7 +42,10 @@ async function storeMany(user: User, count: number): Promise<void> {
       .values(rows.map((row) => ({ ...row, type: 'MEMO_CREATED' as const })))
       .execute()
   }
-  await app.db.insertInto('user_event_logs').values({ user_id: user.id, newest: count, floor: 0, count }).execute()
+  await app.db
+    .insertInto('user_event_logs')
+    .values({ user_id: user.id, newest: count, floor: 0, count })
+    .execute()
 }
 
 describe('the events of an account', () => {
@@ -51,7 +54,11 @@ describe('the events of an account', () => {
     await makeEvents(app, ada.id, ['a', 'b'])
     await makeEvents(app, bob.id, ['c'])
     expect(await startOfUserEvents(app, ada, undefined)).toBe(2)
-    expect(await readUserEvents(app, ada, 2, undefined)).toEqual({ events: [], next: 2, more: false })
+    expect(await readUserEvents(app, ada, 2, undefined)).toEqual({
+      events: [],
+      next: 2,
+      more: false,
+    })
   })
 
   it('are read in pages, each from where the last one ended', async () => {
@@ -80,13 +87,20 @@ describe('the events of an account', () => {
     const comment = await storeMemo(app, bob, {}, memo)
     const record = (event: Pick<MemoEvent, 'type' | 'view' | 'commentedOn'>) =>
       transaction(app.db, (tx) =>
-        recordMemoEvents(app, tx, { ...event, previousContent: undefined, timeMs: app.clock.now() }),
+        recordMemoEvents(app, tx, {
+          ...event,
+          previousContent: undefined,
+          timeMs: app.clock.now(),
+        }),
       )
     await record({ type: 'memo.created', view: comment, commentedOn: memo })
     await record({ type: 'memo.updated', view: comment, commentedOn: undefined })
     await record({ type: 'memo.deleted', view: memo, commentedOn: undefined })
     const seenBy = async (user: User) =>
-      (await readUserEvents(app, user, 0, undefined)).events.map(({ type, resource }) => [type, resource])
+      (await readUserEvents(app, user, 0, undefined)).events.map(({ type, resource }) => [
+        type,
+        resource,
+      ])
     expect(await seenBy(bob)).toEqual([
       ['MEMO_CREATED', comment.memo.uid],
       ['MEMO_UPDATED', comment.memo.uid],
@@ -113,7 +127,9 @@ describe('what is forgotten', () => {
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: 1, floor: 2, newest: 4 })
     await expect(startOfUserEvents(app, ada, 1)).rejects.toEqual(CURSOR_EXPIRED)
     await expect(readUserEvents(app, ada, 1, undefined)).rejects.toEqual(CURSOR_EXPIRED)
-    expect((await readUserEvents(app, ada, 2, undefined)).events).toMatchObject([{ resource: 'young' }])
+    expect((await readUserEvents(app, ada, 2, undefined)).events).toMatchObject([
+      { resource: 'young' },
+    ])
     // Who had seen the last one missed nothing, although nothing is left.
     expect(await startOfUserEvents(app, bob, 3)).toBe(3)
     expect(await startOfUserEvents(app, bob, undefined)).toBe(3)
@@ -130,7 +146,10 @@ describe('what is forgotten', () => {
     await storeMany(ada, MAX_EVENTS)
     await makeEvents(app, ada.id, numbered(499))
     await app.background.settled()
-    expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: MAX_EVENTS + 499, floor: 0 })
+    expect(await findUserEventLog(app.db, ada.id)).toMatchObject({
+      count: MAX_EVENTS + 499,
+      floor: 0,
+    })
     await makeEvents(app, ada.id, ['one more'])
     await app.background.settled()
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: MAX_EVENTS, floor: 500 })

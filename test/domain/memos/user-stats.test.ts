@@ -6,7 +6,11 @@ import { analyzeMemo } from '../../../src/domain/memos/content.ts'
 import { isReadable, type MemoReader } from '../../../src/domain/memos/memo-access.ts'
 import type { MemoField } from '../../../src/domain/memos/memo-values.ts'
 import { createMemo, deleteMemo, updateMemo } from '../../../src/domain/memos/memos.ts'
-import { getUserStats, listAllUserStats, type UserStats } from '../../../src/domain/memos/user-stats.ts'
+import {
+  getUserStats,
+  listAllUserStats,
+  type UserStats,
+} from '../../../src/domain/memos/user-stats.ts'
 import { MAX_LISTED_MEMOS, MAX_LISTED_OF_ALL } from '../../../src/storage/memos/user-stats.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
@@ -45,7 +49,8 @@ describe('statistics', () => {
     for (const visibility of ['PRIVATE', 'PROTECTED', 'PUBLIC'] as const) {
       await createMemo(app, caller(bob), draft(`#${visibility} #all`, { visibility }))
     }
-    const tagsFor = async (who: MemoReader) => Object.fromEntries((await getUserStats(app, who, bob)).tagCounts)
+    const tagsFor = async (who: MemoReader) =>
+      Object.fromEntries((await getUserStats(app, who, bob)).tagCounts)
     expect(await tagsFor(reader(bob))).toEqual({ all: 3, PRIVATE: 1, PROTECTED: 1, PUBLIC: 1 })
     expect(await tagsFor({ ...reader(bob), publicOnly: true })).toEqual({ all: 1, PUBLIC: 1 })
     expect(await tagsFor(reader(ada))).toEqual({ all: 2, PROTECTED: 1, PUBLIC: 1 })
@@ -87,11 +92,21 @@ describe('statistics', () => {
   it('name the newest thousand memos of all visibilities together', async () => {
     const count = MAX_LISTED_MEMOS + 2
     for (let i = 0; i < count; i++) {
-      await storeMemo(app, bob, { visibility: i % 2 ? 'PUBLIC' : 'PRIVATE', create_time: i, pinned: 1, uid: `m${i}` })
+      await storeMemo(app, bob, {
+        visibility: i % 2 ? 'PUBLIC' : 'PRIVATE',
+        create_time: i,
+        pinned: 1,
+        uid: `m${i}`,
+      })
     }
-    for (const stats of [await getUserStats(app, reader(bob), bob), ...(await listAllUserStats(app, reader(bob)))]) {
+    for (const stats of [
+      await getUserStats(app, reader(bob), bob),
+      ...(await listAllUserStats(app, reader(bob))),
+    ]) {
       expect(stats.memoCount).toBe(count)
-      expect(stats.displayTimes).toEqual(Array.from({ length: MAX_LISTED_MEMOS }, (_, i) => count - 1 - i))
+      expect(stats.displayTimes).toEqual(
+        Array.from({ length: MAX_LISTED_MEMOS }, (_, i) => count - 1 - i),
+      )
       expect(stats.pinnedUids).toEqual(stats.displayTimes.map((time) => `m${time}`))
     }
   })
@@ -99,8 +114,11 @@ describe('statistics', () => {
   it('of all accounts name no more than an equal share of each', async () => {
     const share = MAX_LISTED_OF_ALL / 100
     for (let i = 1; i < 100; i++) await storeMemo(app, await addUser(app, `u${i}`))
-    for (let i = 0; i <= share; i++) await storeMemo(app, bob, { create_time: i, pinned: 1, uid: `m${i}` })
-    const stats = (await listAllUserStats(app, ANONYMOUS)).find(({ owner }) => owner.username === 'bob')
+    for (let i = 0; i <= share; i++)
+      await storeMemo(app, bob, { create_time: i, pinned: 1, uid: `m${i}` })
+    const stats = (await listAllUserStats(app, ANONYMOUS)).find(
+      ({ owner }) => owner.username === 'bob',
+    )
     expect(stats?.memoCount).toBe(share + 1)
     expect(stats?.displayTimes).toEqual(Array.from({ length: share }, (_, i) => share - i))
     expect(stats?.pinnedUids).toHaveLength(share)
@@ -113,7 +131,8 @@ describe('statistics', () => {
     await createMemo(app, caller(bob), draft('', { visibility: 'PUBLIC' }))
     await createMemo(app, caller(zoe), draft('', { visibility: 'PROTECTED' }))
     await createMemo(app, caller(carol), draft('', { visibility: 'PRIVATE' }))
-    const namesFor = async (who: MemoReader) => (await listAllUserStats(app, who)).map(({ owner }) => owner.username)
+    const namesFor = async (who: MemoReader) =>
+      (await listAllUserStats(app, who)).map(({ owner }) => owner.username)
     expect(await namesFor(ANONYMOUS)).toEqual(['bob'])
     expect(await namesFor(reader(ada))).toEqual(['zoe', 'bob'])
     expect(await namesFor(reader(carol))).toEqual(['zoe', 'bob', 'carol'])
@@ -162,7 +181,14 @@ async function act(random: Random, users: readonly User[]): Promise<void> {
   })
   const somebody = caller(users[random.below(users.length)] ?? ada)
   const memo = memos[random.below(memos.length)]
-  const field = random.pick<MemoField>(['content', 'visibility', 'pinned', 'state', 'create_time', 'update_time'])
+  const field = random.pick<MemoField>([
+    'content',
+    'visibility',
+    'pinned',
+    'state',
+    'create_time',
+    'update_time',
+  ])
   const all = random.below(3) === 0
   switch (memo ? random.below(6) : 0) {
     case 0:
@@ -191,21 +217,29 @@ async function expectStatsToBeTrue(users: readonly User[]): Promise<void> {
     for (const user of users) {
       const stats = await recount(user, who)
       expect(await getUserStats(app, who, user)).toEqual(stats)
-      if (stats.memoCount > 0) recounted.push({ ...stats, owner: expect.objectContaining({ id: user.id }) })
+      if (stats.memoCount > 0)
+        recounted.push({ ...stats, owner: expect.objectContaining({ id: user.id }) })
     }
     expect(await listAllUserStats(app, who)).toEqual(recounted)
   }
 }
 
 async function recount(owner: User, who: MemoReader): Promise<UserStats> {
-  const memos = await app.db.selectFrom('memos').selectAll().where('creator_id', '=', owner.id).execute()
+  const memos = await app.db
+    .selectFrom('memos')
+    .selectAll()
+    .where('creator_id', '=', owner.id)
+    .execute()
   const counted = memos
     .filter((memo) => memo.parent_id === null && memo.state === 'NORMAL')
-    .filter((memo) => isReadable({ ...memo, root_creator_id: memo.creator_id, root_state: memo.state }, who))
+    .filter((memo) =>
+      isReadable({ ...memo, root_creator_id: memo.creator_id, root_state: memo.state }, who),
+    )
     .map((memo) => ({ memo, found: analyzeMemo(memo.content) }))
     .sort((a, b) => b.memo.create_time - a.memo.create_time || b.memo.id - a.memo.id)
   const tagCounts = new Map<string, number>()
-  for (const tag of counted.flatMap(({ found }) => found.tags)) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + 1)
+  for (const tag of counted.flatMap(({ found }) => found.tags))
+    tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + 1)
   const having = (flag: 'hasLink' | 'hasCode' | 'hasTaskList' | 'hasIncompleteTasks') =>
     counted.filter(({ found }) => found[flag]).length
   return {

@@ -38,7 +38,10 @@ describe('the rights of a new team', () => {
     ],
     [
       'a level for each unit, of which the lowest stands for all',
-      { permission: 'write', unitsMap: { 'repo.code': 'read', 'repo.issues': 'write', 'repo.wiki': 'none' } },
+      {
+        permission: 'write',
+        unitsMap: { 'repo.code': 'read', 'repo.issues': 'write', 'repo.wiki': 'none' },
+      },
       rights('read', { 'repo.code': 'read', 'repo.issues': 'write', 'repo.wiki': 'none' }),
     ],
     [
@@ -76,7 +79,10 @@ describe('the rights of a new team', () => {
     [{ permission: 'owner', units: ['repo.code'] }, 'INVALID_FIELD', { field: 'permission' }],
     [{ permission: 'some', units: ['repo.code'] }, 'INVALID_FIELD', { field: 'permission' }],
   ])('are not made of %j', (request, reason, metadata) => {
-    expect(refusal(() => readRights({ ...nothing, ...request }))).toMatchObject({ reason, metadata })
+    expect(refusal(() => readRights({ ...nothing, ...request }))).toMatchObject({
+      reason,
+      metadata,
+    })
   })
 })
 
@@ -86,7 +92,12 @@ describe('the rights of a team that is edited', () => {
 
   it.each<[string, TeamRights, Partial<RightsRequest>, TeamRights]>([
     ['stay when nothing is said', readers, {}, readers],
-    ['rise for the open units', readers, { permission: 'write' }, rights('write', { 'repo.code': 'write' })],
+    [
+      'rise for the open units',
+      readers,
+      { permission: 'write' },
+      rights('write', { 'repo.code': 'write' }),
+    ],
     [
       'go to other units at the same level',
       readers,
@@ -117,7 +128,11 @@ describe('the rights of a team that is edited', () => {
   })
 
   it('can be said to owners as they are', () => {
-    const said = { permission: 'owner', units: openUnits(OWNER_RIGHTS), unitsMap: unitLevels(OWNER_RIGHTS) }
+    const said = {
+      permission: 'owner',
+      units: openUnits(OWNER_RIGHTS),
+      unitsMap: unitLevels(OWNER_RIGHTS),
+    }
     expect(readChangedRights(said, OWNER_RIGHTS)).toEqual(OWNER_RIGHTS)
   })
 })

@@ -10,18 +10,28 @@ describe('parseAllowedHosts', () => {
   })
 
   it('takes names, addresses and ranges', () => {
-    const hosts = parseAllowedHosts(' hooks.internal, 10.0.0.7,[fd00::7], 192.168.4.0/24 ,fd12::/16,,')
+    const hosts = parseAllowedHosts(
+      ' hooks.internal, 10.0.0.7,[fd00::7], 192.168.4.0/24 ,fd12::/16,,',
+    )
     expect(hosts.includesName('hooks.internal')).toBe(true)
     expect(hosts.includesName('internal')).toBe(false)
     expect(hosts.includesName('x.hooks.internal')).toBe(false)
     const addresses = ['10.0.0.7', 'fd00::7', '192.168.4.0', '192.168.4.255', 'fd12:ffff::1']
     expect(addresses.filter((address) => !hosts.includesAddress(address))).toEqual([])
-    expect(['10.0.0.8', 'fd00::8', '192.168.5.0', 'fd13::1'].filter(hosts.includesAddress)).toEqual([])
+    expect(['10.0.0.8', 'fd00::8', '192.168.5.0', 'fd13::1'].filter(hosts.includesAddress)).toEqual(
+      [],
+    )
   })
 
   it('compares names in any case, in any script, with or without the dot at the end', () => {
     const hosts = parseAllowedHosts('Hooks.Internal.,bücher.internal,my_host')
-    for (const name of ['hooks.internal', 'HOOKS.INTERNAL.', 'xn--bcher-kva.internal', 'BÜCHER.internal', 'my_host']) {
+    for (const name of [
+      'hooks.internal',
+      'HOOKS.INTERNAL.',
+      'xn--bcher-kva.internal',
+      'BÜCHER.internal',
+      'my_host',
+    ]) {
       expect(hosts.includesName(name)).toBe(true)
     }
   })

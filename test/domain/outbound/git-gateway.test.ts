@@ -2,7 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import type { Resolve } from '../../../src/domain/outbound/destinations.ts'
-import { type GatewayOptions, type GitGateway, openGitGateway } from '../../../src/domain/outbound/git-gateway.ts'
+import {
+  type GatewayOptions,
+  type GitGateway,
+  openGitGateway,
+} from '../../../src/domain/outbound/git-gateway.ts'
 import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
 
@@ -25,7 +29,13 @@ interface Setting extends Partial<GatewayOptions> {
   readonly resolve?: Resolve
 }
 
-async function open({ url, authorization, allowedHosts, resolve, ...options }: Setting = {}): Promise<GitGateway> {
+async function open({
+  url,
+  authorization,
+  allowedHosts,
+  resolve,
+  ...options
+}: Setting = {}): Promise<GitGateway> {
   const outbound = createOutbound({
     allowedHosts: parseAllowedHosts(allowedHosts ?? '127.0.0.1'),
     ownAddresses: () => [],
@@ -41,9 +51,14 @@ async function open({ url, authorization, allowedHosts, resolve, ...options }: S
 }
 
 /** What git would ask first. */
-async function ask(gateway: GitGateway, headers: Record<string, string> = {}): Promise<number | 'cut off'> {
+async function ask(
+  gateway: GitGateway,
+  headers: Record<string, string> = {},
+): Promise<number | 'cut off'> {
   const [name = '', value = ''] = gateway.header.split(': ')
-  const response = await fetch(gateway.url + ADVERTISEMENT, { headers: { [name]: value, ...headers } })
+  const response = await fetch(gateway.url + ADVERTISEMENT, {
+    headers: { [name]: value, ...headers },
+  })
   return response.text().then(
     () => response.status,
     () => 'cut off' as const,
@@ -94,9 +109,24 @@ describe('the gateway', () => {
     ['a private address', (port) => `http://127.0.0.1:${port}/a.git`, '', 'BLOCKED_ADDRESS'],
     ['a name of one', (port) => `http://localhost:${port}/a.git`, '', 'BLOCKED_ADDRESS'],
     ['a metadata service', () => 'http://169.254.169.254/a.git', '127.0.0.1', 'BLOCKED_ADDRESS'],
-    ['a name that nobody has', () => 'http://nobody.invalid/a.git', '127.0.0.1', 'UNRESOLVABLE_HOST'],
-    ['a port where nobody listens', () => 'http://127.0.0.1:1/a.git', '127.0.0.1', 'CONNECTION_FAILED'],
-    ['plain HTTP in place of TLS', (port) => `https://127.0.0.1:${port}/a.git`, '127.0.0.1', 'CONNECTION_FAILED'],
+    [
+      'a name that nobody has',
+      () => 'http://nobody.invalid/a.git',
+      '127.0.0.1',
+      'UNRESOLVABLE_HOST',
+    ],
+    [
+      'a port where nobody listens',
+      () => 'http://127.0.0.1:1/a.git',
+      '127.0.0.1',
+      'CONNECTION_FAILED',
+    ],
+    [
+      'plain HTTP in place of TLS',
+      (port) => `https://127.0.0.1:${port}/a.git`,
+      '127.0.0.1',
+      'CONNECTION_FAILED',
+    ],
   ])('reaches nobody at %s', async (_, urlAt, allowedHosts, failure) => {
     const resolve: Resolve = async (name) => (name === 'localhost' ? ['127.0.0.1'] : [])
     const gateway = await open({ url: urlAt(new URL(upstream.url).port), allowedHosts, resolve })
@@ -108,7 +138,10 @@ describe('the gateway', () => {
   it('connects to the addresses that were judged, and judges anew for each request', async () => {
     const answers = [['127.0.0.1'], ['127.0.0.1', '10.0.0.1']]
     const port = new URL(upstream.url).port
-    const gateway = await open({ url: `http://git.example:${port}/x`, resolve: async () => answers.shift() ?? [] })
+    const gateway = await open({
+      url: `http://git.example:${port}/x`,
+      resolve: async () => answers.shift() ?? [],
+    })
     expect(await ask(gateway)).toBe(200)
     expect(await ask(gateway)).toBe(502)
     expect(gateway.failure()).toBe('BLOCKED_ADDRESS')
@@ -132,7 +165,10 @@ describe('the gateway', () => {
       if (!request.url?.startsWith('/old')) return false
       return redirect(`/uma/engine.git${ADVERTISEMENT}`)(request, response)
     }
-    const gateway = await open({ url: new URL('/old', upstream.url).href, authorization: 'Basic eA==' })
+    const gateway = await open({
+      url: new URL('/old', upstream.url).href,
+      authorization: 'Basic eA==',
+    })
     expect(await ask(gateway)).toBe(200)
     await ask(gateway)
     const moved = `GET /uma/engine.git${ADVERTISEMENT} Basic eA==`

@@ -1,11 +1,19 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+} from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { boundAddresses, resolveBySystem } from '../../../src/domain/outbound/destinations.ts'
-import { createOutbound, type OutboundRequest, type SendOptions } from '../../../src/domain/outbound/outbound.ts'
+import {
+  createOutbound,
+  type OutboundRequest,
+  type SendOptions,
+} from '../../../src/domain/outbound/outbound.ts'
 
 const LIMITS: SendOptions = { timeoutMs: 10_000, maxResponseBytes: 1024 }
 
@@ -27,8 +35,17 @@ async function listening<S extends Server | TcpServer>(server: S): Promise<numbe
 /** A server on loopback. @returns its port. */
 const serve = (listener: RequestListener) => listening(createServer(listener))
 
-/** Outbound with a name server of its own: each lookup gets the next of the answers, then the last one again. */
-function outbound({ allowed = '', answers = [['127.0.0.1']] }: { allowed?: string; answers?: string[][] } = {}) {
+/**
+ * Outbound with a name server of its own: each lookup gets the next of the answers, then the last
+ * one again.
+ */
+function outbound({
+  allowed = '',
+  answers = [['127.0.0.1']],
+}: {
+  allowed?: string
+  answers?: string[][]
+} = {}) {
   const lookups: string[] = []
   const made = createOutbound({
     allowedHosts: parseAllowedHosts(allowed),
@@ -38,8 +55,15 @@ function outbound({ allowed = '', answers = [['127.0.0.1']] }: { allowed?: strin
       return answers[Math.min(lookups.length, answers.length) - 1] ?? []
     },
   })
-  const send = (url: string, options: Partial<SendOptions> = {}, request: Partial<OutboundRequest> = {}) =>
-    made.send({ method: 'POST', headers: {}, body: '', ...request, url: new URL(url) }, { ...LIMITS, ...options })
+  const send = (
+    url: string,
+    options: Partial<SendOptions> = {},
+    request: Partial<OutboundRequest> = {},
+  ) =>
+    made.send(
+      { method: 'POST', headers: {}, body: '', ...request, url: new URL(url) },
+      { ...LIMITS, ...options },
+    )
   return { check: (url: string) => made.checkDestination(new URL(url)), send, lookups }
 }
 
@@ -121,8 +145,12 @@ describe('checkDestination', () => {
     )
     const real = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] })
     // .invalid never exists (RFC 6761 section 6.4).
-    await expect(real.checkDestination(new URL('http://hooks.invalid/'))).rejects.toEqual(failed('UNRESOLVABLE_HOST'))
-    await expect(real.checkDestination(new URL('http://localhost/'))).rejects.toEqual(failed('BLOCKED_ADDRESS'))
+    await expect(real.checkDestination(new URL('http://hooks.invalid/'))).rejects.toEqual(
+      failed('UNRESOLVABLE_HOST'),
+    )
+    await expect(real.checkDestination(new URL('http://localhost/'))).rejects.toEqual(
+      failed('BLOCKED_ADDRESS'),
+    )
   })
 })
 
@@ -132,9 +160,11 @@ describe('checks at once', () => {
     const made = createOutbound({
       allowedHosts: parseAllowedHosts(''),
       ownAddresses: () => [],
-      resolve: () => new Promise((_, reject) => ends.push(() => reject(new Error('no name server')))),
+      resolve: () =>
+        new Promise((_, reject) => ends.push(() => reject(new Error('no name server')))),
     })
-    const check = () => made.checkDestination(new URL('http://hooks.example/')).then(() => '', String)
+    const check = () =>
+      made.checkDestination(new URL('http://hooks.example/')).then(() => '', String)
     const checks = Array.from({ length: 64 + 256 }, check)
     expect(await check()).toContain('TIMEOUT')
     expect(ends).toHaveLength(64)
@@ -157,12 +187,17 @@ describe('send', () => {
     const { send } = outbound({ allowed: '127.0.0.1' })
     const url = `http://hooks.example:${port}/in?x=%20y`
     const answer = await send(url, {}, { headers: { 'x-a': '1' }, body: 'text' })
-    expect([answer.status, answer.headers.get('x-b'), answer.body.toString(), answer.isTruncated]).toEqual([
-      ...[201, '2', 'done', false],
-    ])
+    expect([
+      answer.status,
+      answer.headers.get('x-b'),
+      answer.body.toString(),
+      answer.isTruncated,
+    ]).toEqual([...[201, '2', 'done', false]])
     await send(url, {}, { headers: { 'x-a': '1' } })
     // No cookie came back with the second.
-    expect(seen).toEqual(Array(2).fill(['POST', '/in?x=%20y', `hooks.example:${port}`, '1', undefined]))
+    expect(seen).toEqual(
+      Array(2).fill(['POST', '/in?x=%20y', `hooks.example:${port}`, '1', undefined]),
+    )
   })
 
   it('connects to the address that it judged, though the next lookup would answer another', async () => {
@@ -171,8 +206,12 @@ describe('send', () => {
       reached++
       response.end()
     })
-    // Judged: an address that nobody answers on. A second lookup would lead to the server on loopback.
-    const { send, lookups } = outbound({ allowed: '127.0.0.2', answers: [['127.0.0.2'], ['127.0.0.1']] })
+    // Judged: an address that nobody answers on. A second lookup would lead to the server on
+    // loopback.
+    const { send, lookups } = outbound({
+      allowed: '127.0.0.2',
+      answers: [['127.0.0.2'], ['127.0.0.1']],
+    })
     await expect(send(`http://hooks.example:${port}/`)).rejects.toEqual(failed('CONNECTION_FAILED'))
     expect([lookups, reached]).toEqual([['hooks.example'], 0])
   })
@@ -195,7 +234,9 @@ describe('send', () => {
       paths.push(request.url)
       response.writeHead(307, { location: '/inside' }).end()
     })
-    const answer = await outbound({ allowed: '127.0.0.1' }).send(`http://hooks.example:${port}/outside`)
+    const answer = await outbound({ allowed: '127.0.0.1' }).send(
+      `http://hooks.example:${port}/outside`,
+    )
     expect([answer.status, answer.headers.get('location')]).toEqual([307, '/inside'])
     expect(paths).toEqual(['/outside'])
   })
@@ -209,7 +250,8 @@ describe('send', () => {
     const port = await serve((_, response) => response.end('direct'))
     const names = ['http_proxy', 'HTTP_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']
     const before = names.map((name) => process.env[name])
-    for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy}`
+    for (const name of names)
+      process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy}`
     try {
       const answer = await outbound({ allowed: '127.0.0.1' }).send(`http://hooks.example:${port}/`)
       expect([answer.body.toString(), proxied]).toEqual(['direct', 0])
@@ -236,11 +278,19 @@ describe('send', () => {
 
   it.each([
     ['before the headers', () => {}],
-    ['within the headers', (socket: import('node:net').Socket) => socket.write('HTTP/1.1 200 OK\r\nx-a:')],
-    ['within the body', (socket: import('node:net').Socket) => socket.write('HTTP/1.1 200 OK\r\n\r\npart')],
+    [
+      'within the headers',
+      (socket: import('node:net').Socket) => socket.write('HTTP/1.1 200 OK\r\nx-a:'),
+    ],
+    [
+      'within the body',
+      (socket: import('node:net').Socket) => socket.write('HTTP/1.1 200 OK\r\n\r\npart'),
+    ],
   ])('gives up when the time is over: a server that stops %s', async (_, answer) => {
     const port = await listening(createTcpServer(answer))
-    const sent = outbound({ allowed: '127.0.0.1' }).send(`http://hooks.example:${port}/`, { timeoutMs: 50 })
+    const sent = outbound({ allowed: '127.0.0.1' }).send(`http://hooks.example:${port}/`, {
+      timeoutMs: 50,
+    })
     await expect(sent).rejects.toEqual(failed('TIMEOUT'))
   })
 
@@ -265,9 +315,13 @@ describe('send', () => {
     const port = await listening(server)
     const { send } = outbound({ allowed: '127.0.0.1' })
     const { signal } = controller
-    await expect(send(`http://hooks.example:${port}/`, { signal })).rejects.toEqual(failed('CANCELLED'))
+    await expect(send(`http://hooks.example:${port}/`, { signal })).rejects.toEqual(
+      failed('CANCELLED'),
+    )
     await closed
-    await expect(send(`http://hooks.example:${port}/`, { signal })).rejects.toEqual(failed('CANCELLED'))
+    await expect(send(`http://hooks.example:${port}/`, { signal })).rejects.toEqual(
+      failed('CANCELLED'),
+    )
   })
 
   it('says nothing of the network but that it failed', async () => {
@@ -287,8 +341,12 @@ describe('send', () => {
   it('judges no address of a URL that an administrator set', async () => {
     const port = await serve((_, response) => response.end('inside'))
     const { send } = outbound()
-    expect((await send(`http://127.0.0.1:${port}/`, { isTrusted: true })).body.toString()).toBe('inside')
-    expect((await send(`http://hooks.example:${port}/`, { isTrusted: true })).body.toString()).toBe('inside')
+    expect((await send(`http://127.0.0.1:${port}/`, { isTrusted: true })).body.toString()).toBe(
+      'inside',
+    )
+    expect((await send(`http://hooks.example:${port}/`, { isTrusted: true })).body.toString()).toBe(
+      'inside',
+    )
   })
 })
 
@@ -296,9 +354,12 @@ describe('resolveBySystem', () => {
   const { signal } = new AbortController()
 
   // Name servers know no localhost: a stranger's one is found in the hosts file.
-  it.each([true, false])('knows this machine by name, be the name trusted or not: %s', async (isTrusted) => {
-    expect(await resolveBySystem('localhost', { isTrusted, signal })).toContain('127.0.0.1')
-  })
+  it.each([true, false])(
+    'knows this machine by name, be the name trusted or not: %s',
+    async (isTrusted) => {
+      expect(await resolveBySystem('localhost', { isTrusted, signal })).toContain('127.0.0.1')
+    },
+  )
 
   it('asks nobody when nobody waits', async () => {
     const options = { isTrusted: false, signal: AbortSignal.abort(new Error('gone')) }

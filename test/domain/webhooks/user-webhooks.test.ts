@@ -41,7 +41,12 @@ beforeEach(async () => {
 })
 
 const add = (values: Partial<UserWebhookValues> = {}, owner = ada) =>
-  createUserWebhook(app, owner, { url: 'https://a.example/', display_name: '', signing_secret: '', ...values })
+  createUserWebhook(app, owner, {
+    url: 'https://a.example/',
+    display_name: '',
+    signing_secret: '',
+    ...values,
+  })
 
 const refused = (reason: string) => expect.objectContaining({ reason })
 
@@ -49,9 +54,15 @@ describe('createUserWebhook', () => {
   it('makes one with an id, times and a secret of its own', async () => {
     app.clock.advance(0.5)
     const webhook = await add({ url: ' https://a.example:8443/in?key=1 ', display_name: 'CI' })
-    expect(webhook).toMatchObject({ url: 'https://a.example:8443/in?key=1', display_name: 'CI', disabled: 0 })
+    expect(webhook).toMatchObject({
+      url: 'https://a.example:8443/in?key=1',
+      display_name: 'CI',
+      disabled: 0,
+    })
     expect(webhook.uid).toMatch(/^[0-9a-f]{16}$/)
-    expect([webhook.create_time, webhook.update_time]).toEqual(Array(2).fill(Date.UTC(2026, 4, 1, 10) / 1000))
+    expect([webhook.create_time, webhook.update_time]).toEqual(
+      Array(2).fill(Date.UTC(2026, 4, 1, 10) / 1000),
+    )
     expect(signingSecretOf(app, webhook)).toMatch(/^whsec_/)
     expect(signingSecretOf(app, await add())).not.toBe(signingSecretOf(app, webhook))
   })
@@ -76,7 +87,11 @@ describe('createUserWebhook', () => {
     ['no host', { url: 'https://' }, 'INVALID_WEBHOOK_URL'],
     ['a relative URL', { url: 'https:a.example' }, 'INVALID_WEBHOOK_URL'],
     ['backslashes', { url: 'https:\\\\a.example\\' }, 'INVALID_WEBHOOK_URL'],
-    ['a backslash that ends the host', { url: 'https://a.example\\@b.example/' }, 'INVALID_WEBHOOK_URL'],
+    [
+      'a backslash that ends the host',
+      { url: 'https://a.example\\@b.example/' },
+      'INVALID_WEBHOOK_URL',
+    ],
     ['a user name', { url: 'https://ada@a.example/' }, 'INVALID_WEBHOOK_URL'],
     ['a password', { url: 'https://ada:secret@a.example/' }, 'INVALID_WEBHOOK_URL'],
     ['empty user information', { url: 'https://@a.example/' }, 'INVALID_WEBHOOK_URL'],
@@ -104,7 +119,9 @@ describe('createUserWebhook', () => {
   })
 
   it('names the host that is blocked as it was understood, and no more of the URL', async () => {
-    await expect(add({ url: 'http://0x7f.1/?key=secret' })).rejects.toMatchObject({ metadata: { host: '127.0.0.1' } })
+    await expect(add({ url: 'http://0x7f.1/?key=secret' })).rejects.toMatchObject({
+      metadata: { host: '127.0.0.1' },
+    })
   })
 
   it('makes none for an account that is deleted while the host is looked up', async () => {
@@ -115,11 +132,16 @@ describe('createUserWebhook', () => {
   it('makes 100 for an account, however many are asked for at once', async () => {
     const asked = await Promise.allSettled(Array.from({ length: 110 }, () => add()))
     const refusals = asked.filter(({ status }) => status === 'rejected')
-    expect(refusals).toEqual(Array(10).fill({ status: 'rejected', reason: refused('TOO_MANY_WEBHOOKS') }))
+    expect(refusals).toEqual(
+      Array(10).fill({ status: 'rejected', reason: refused('TOO_MANY_WEBHOOKS') }),
+    )
     expect(await listUserWebhooks(app, ada)).toHaveLength(100)
     await expect(add({}, await addUser(app, 'bob'))).resolves.toBeDefined()
     lookups = 0
-    await expect(add()).rejects.toMatchObject({ reason: 'TOO_MANY_WEBHOOKS', metadata: { limit: '100' } })
+    await expect(add()).rejects.toMatchObject({
+      reason: 'TOO_MANY_WEBHOOKS',
+      metadata: { limit: '100' },
+    })
     expect(lookups).toBe(0)
   })
 })
@@ -129,7 +151,11 @@ describe('updateUserWebhook', () => {
     const webhook = await add({ display_name: 'old' })
     app.clock.advance(60)
     const updated = await updateUserWebhook(app, webhook, { display_name: 'new' }, NAME)
-    expect(updated).toEqual({ ...webhook, display_name: 'new', update_time: webhook.update_time + 60 })
+    expect(updated).toEqual({
+      ...webhook,
+      display_name: 'new',
+      update_time: webhook.update_time + 60,
+    })
     expect(lookups).toBe(1)
   })
 
@@ -177,7 +203,9 @@ describe('updateUserWebhook', () => {
   it('finds nothing to change once the webhook is gone', async () => {
     const webhook = await add()
     await deleteUserWebhook(app, ada, webhook.uid)
-    await expect(updateUserWebhook(app, webhook, { display_name: 'x' }, NAME)).rejects.toMatchObject({
+    await expect(
+      updateUserWebhook(app, webhook, { display_name: 'x' }, NAME),
+    ).rejects.toMatchObject({
       reason: 'WEBHOOK_NOT_FOUND',
       metadata: { name: NAME },
     })
@@ -190,7 +218,9 @@ describe('webhooks', () => {
     const made = [await add(), await add(), await add()]
     const other = await add({}, bob)
     expect(await listUserWebhooks(app, ada)).toEqual(made)
-    await expect(getUserWebhook(app, ada, other.uid, NAME)).rejects.toMatchObject({ metadata: { name: NAME } })
+    await expect(getUserWebhook(app, ada, other.uid, NAME)).rejects.toMatchObject({
+      metadata: { name: NAME },
+    })
     expect(await deleteUserWebhook(app, ada, other.uid)).toBe(false)
     expect(await getUserWebhook(app, bob, other.uid, NAME)).toEqual(other)
   })

@@ -1,6 +1,10 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { checkSigningSecret, newSigningSecret, signatureOf } from '../../../src/domain/webhooks/webhook-signing.ts'
+import {
+  checkSigningSecret,
+  newSigningSecret,
+  signatureOf,
+} from '../../../src/domain/webhooks/webhook-signing.ts'
 
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 const CONTENT = { id: 'msg_01', timestamp: 1_700_000_000, body: '{"type":"memo.created"}' }
@@ -72,6 +76,8 @@ describe('checkSigningSecret', () => {
     ['a line break', 'two\nlines'],
     ['a text that is too long', 'x'.repeat(257)],
   ])('refuses %s', (_, secret) => {
-    expect(() => checkSigningSecret(secret)).toThrow(expect.objectContaining({ reason: 'INVALID_SIGNING_SECRET' }))
+    expect(() => checkSigningSecret(secret)).toThrow(
+      expect.objectContaining({ reason: 'INVALID_SIGNING_SECRET' }),
+    )
   })
 })

@@ -27,18 +27,29 @@ function brief({ kind, path, oldPath, additions, deletions, isBinary }: ChangedF
   return `${kind} ${oldPath === undefined ? '' : `${oldPath} -> `}${path} ${isBinary ? 'binary' : `+${additions} -${deletions}`}`
 }
 
-async function briefDiff(from: string, to: string, options: Partial<DiffOptions> = {}): Promise<string[]> {
+async function briefDiff(
+  from: string,
+  to: string,
+  options: Partial<DiffOptions> = {},
+): Promise<string[]> {
   return (await diffTrees(repositories, 1, from, to, { ...ALL, ...options })).files.map(brief)
 }
 
-const lines = (count: number, word = 'line') => Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('')
+const lines = (count: number, word = 'line') =>
+  Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('')
 
 describe('the difference of two trees', () => {
   it('says how each file differs, and by how many lines', async () => {
     writeHistory(repositories, 1, [
       {
         message: 'one',
-        files: { kept: 'k', changed: lines(3), gone: 'a\nb\n', old: lines(30), picture: Buffer.from([0, 1]) },
+        files: {
+          kept: 'k',
+          changed: lines(3),
+          gone: 'a\nb\n',
+          old: lines(30),
+          picture: Buffer.from([0, 1]),
+        },
       },
       {
         message: 'two',
@@ -66,7 +77,11 @@ describe('the difference of two trees', () => {
       { message: 'one', files: { source: lines(30) } },
       {
         message: 'two',
-        files: { source: `${lines(30)}x\n`, copy: `${lines(20)}${lines(8, 'other')}`, fresh: lines(30, 'b') },
+        files: {
+          source: `${lines(30)}x\n`,
+          copy: `${lines(20)}${lines(8, 'other')}`,
+          fresh: lines(30, 'b'),
+        },
       },
     ])
     expect(await briefDiff('main~1', 'main')).toEqual([
@@ -83,11 +98,19 @@ describe('the difference of two trees', () => {
       { message: 'one', files: { ...many('one'), source: lines(30), old: lines(30, 'old') } },
       {
         message: 'two',
-        files: { ...many('two'), source: `${lines(30)}x\n`, copy: lines(30), old: null, new: `${lines(30, 'old')}x\n` },
+        files: {
+          ...many('two'),
+          source: `${lines(30)}x\n`,
+          copy: lines(30),
+          old: null,
+          new: `${lines(30, 'old')}x\n`,
+        },
       },
     ])
     expect(
-      (await briefDiff('main~1', 'main', { window: { offset: 0, limit: 2000 } })).filter((text) => !/many/.test(text)),
+      (await briefDiff('main~1', 'main', { window: { offset: 0, limit: 2000 } })).filter(
+        (text) => !/many/.test(text),
+      ),
     ).toEqual(['added copy +30 -0', 'renamed old -> new +1 -0', 'modified source +1 -0'])
   })
 
@@ -117,7 +140,9 @@ describe('the difference of two trees', () => {
     const files = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((path) => [path, 'x\n']))
     writeHistory(repositories, 1, [{ message: 'many', files }])
     const diff = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), { ...ALL, window })
-    expect(diff.files.map(({ path, additions }) => [path, additions])).toEqual(expected.map((path) => [path, 1]))
+    expect(diff.files.map(({ path, additions }) => [path, additions])).toEqual(
+      expected.map((path) => [path, 1]),
+    )
     expect(diff).toMatchObject({ totalFiles: 5, additions: 5, deletions: 0 })
   })
 
@@ -132,7 +157,9 @@ describe('the difference of two trees', () => {
 
   it('takes paths for what they are, whatever is in them', async () => {
     const odd = [':100644 100644', '1\t2\tx', 'a\nb', '-', ' ', 'ü']
-    writeHistory(repositories, 1, [{ message: 'odd', files: Object.fromEntries(odd.map((path) => [path, 'x\n'])) }])
+    writeHistory(repositories, 1, [
+      { message: 'odd', files: Object.fromEntries(odd.map((path) => [path, 'x\n'])) },
+    ])
     const { files } = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), ALL)
     expect(files.map(({ path }) => path).sort()).toEqual([...odd].sort())
   })
@@ -142,7 +169,10 @@ describe('how much two trees differ', () => {
   it('is counted, moved files once', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { old: lines(30), gone: 'a\nb\n', picture: Buffer.from([0]) } },
-      { message: 'two', files: { old: null, new: `${lines(30)}x\n`, gone: null, picture: Buffer.from([0, 1]) } },
+      {
+        message: 'two',
+        files: { old: null, new: `${lines(30)}x\n`, gone: null, picture: Buffer.from([0, 1]) },
+      },
     ])
     const count = () => countChanges(repositories, 1, idOf('main~1'), idOf('main'))
     expect(await count()).toEqual({ totalFiles: 3, additions: 1, deletions: 2 })

@@ -30,7 +30,8 @@ beforeEach(async () => {
 async function hunkOf(path: string, place: LinePlace): Promise<string | undefined> {
   const [from, to] = ['main~1', 'main'].map((name) => git(repositories, 1, 'rev-parse', name))
   const window = { from: path, offset: 0, limit: 1 }
-  const [file] = (await diffTrees(repositories, 1, from ?? '', to ?? '', { lines: false, window })).files
+  const [file] = (await diffTrees(repositories, 1, from ?? '', to ?? '', { lines: false, window }))
+    .files
   return file && findHunk(repositories, 1, file, place, 10)
 }
 

@@ -14,14 +14,22 @@ beforeEach(async () => {
 const textOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
 /** Where the lines of files are after a change, by path. */
-async function follow(before: Record<string, string[]>, after: Record<string, string[] | null>, wanted: number[]) {
+async function follow(
+  before: Record<string, string[]>,
+  after: Record<string, string[] | null>,
+  wanted: number[],
+) {
   const files = (version: Record<string, string[] | null>) =>
-    Object.fromEntries(Object.entries(version).map(([path, lines]) => [path, lines && textOf(lines)]))
+    Object.fromEntries(
+      Object.entries(version).map(([path, lines]) => [path, lines && textOf(lines)]),
+    )
   writeHistory(repositories, 1, [
     { message: 'before', files: files(before) },
     { message: 'after', files: files(after) },
   ])
-  const [from = '', to = ''] = ['main~1', 'main'].map((name) => git(repositories, 1, 'rev-parse', name))
+  const [from = '', to = ''] = ['main~1', 'main'].map((name) =>
+    git(repositories, 1, 'rev-parse', name),
+  )
   const options = { lines: false, window: { offset: 0, limit: 1_000 } }
   const { files: pairs } = await diffTrees(repositories, 1, from, to, options)
   const followed = await followLines(
@@ -40,13 +48,21 @@ describe('lines that are followed', () => {
       { one: ['new', ...before], two: ['a', 'B', 'c', 'e', 'more', 'f', 'end'], three: null },
       [6, 1, 2, 3, 4, 5],
     )
-    expect(Object.fromEntries(places.get('one') ?? [])).toEqual({ 1: 2, 2: 3, 3: 4, 4: 5, 5: 6, 6: 7 })
+    expect(Object.fromEntries(places.get('one') ?? [])).toEqual({
+      1: 2,
+      2: 3,
+      3: 4,
+      4: 5,
+      5: 6,
+      6: 7,
+    })
     expect(Object.fromEntries(places.get('two') ?? [])).toEqual({ 1: 1, 3: 3, 5: 4, 6: 6 })
     expect(places.get('three')?.size).toBe(0)
   })
 
   it('are where their text is, whatever the change', async () => {
-    // A generator of its own, so that a failure repeats itself (Numerical Recipes, "An even quicker generator").
+    // A generator of its own, so that a failure repeats itself (Numerical Recipes, "An even quicker
+    // generator").
     let seed = 1
     const random = (below: number) => {
       seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
@@ -60,7 +76,9 @@ describe('lines that are followed', () => {
       before[path] = old
       after[path] = [
         `new ${file}`,
-        ...old.flatMap((line) => (random(10) === 0 ? [] : random(10) === 0 ? [line, `more ${random(100)}`] : [line])),
+        ...old.flatMap((line) =>
+          random(10) === 0 ? [] : random(10) === 0 ? [line, `more ${random(100)}`] : [line],
+        ),
       ]
     }
     const wanted = Array.from({ length: 60 }, (_, i) => i + 1)

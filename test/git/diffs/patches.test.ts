@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { streamDiff, streamPatch } from '../../../src/git/diffs/patches.ts'
-import { createRepository, type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import {
+  createRepository,
+  type Repositories,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'
 
@@ -28,11 +32,15 @@ async function cloneAt(commit: string): Promise<(...args: string[]) => string> {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-apply-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const run = (...args: string[]) =>
-    execFileSync('git', ['-C', folder, '-c', 'user.name=Ada', '-c', 'user.email=a@example.org', ...args], {
-      encoding: 'utf8',
-      stdio: 'pipe',
-      env: { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1' },
-    }).trim()
+    execFileSync(
+      'git',
+      ['-C', folder, '-c', 'user.name=Ada', '-c', 'user.email=a@example.org', ...args],
+      {
+        encoding: 'utf8',
+        stdio: 'pipe',
+        env: { PATH: process.env.PATH, HOME: folder, GIT_CONFIG_NOSYSTEM: '1' },
+      },
+    ).trim()
   run('clone', '-q', '--no-checkout', repositoryPath(repositories, 1), '.')
   run('checkout', '-q', '--detach', commit)
   return run
@@ -87,7 +95,9 @@ describe('a difference as text', () => {
       { message: 'one', files: { '.gitattributes': '* -diff\n*.x diff=x\n', 'a.x': 'a\n' } },
       { message: 'two', files: { 'a.x': 'b\n' } },
     ])
-    const diff = await bytesOf(streamDiff(repositories, 1, idOf('main~1'), idOf('main'), { binary: false }))
+    const diff = await bytesOf(
+      streamDiff(repositories, 1, idOf('main~1'), idOf('main'), { binary: false }),
+    )
     expect(String(diff)).toContain('-a\n+b\n')
   })
 
@@ -99,15 +109,23 @@ describe('a difference as text', () => {
       { message: 'two', files: { b: half } },
     ])
     const again = { mode: '100644', id: idOf('main:b') }
-    writeHistory(repositories, 1, [{ message: 'three', parents: [idOf('main')], files: { c: again } }])
+    writeHistory(repositories, 1, [
+      { message: 'three', parents: [idOf('main')], files: { c: again } },
+    ])
     const [base, head] = [idOf('main~2'), idOf('main')]
     const first = (chunks: AsyncGenerator<Buffer>) => chunks.next()
-    await expect(first(streamDiff(repositories, 1, base, head, { binary: true }))).rejects.toMatchObject({
+    await expect(
+      first(streamDiff(repositories, 1, base, head, { binary: true })),
+    ).rejects.toMatchObject({
       kind: 'TOO_LARGE',
     })
-    await expect(first(streamPatch(repositories, 1, base, head))).rejects.toMatchObject({ kind: 'TOO_LARGE' })
+    await expect(first(streamPatch(repositories, 1, base, head))).rejects.toMatchObject({
+      kind: 'TOO_LARGE',
+    })
     // Nothing of them is in a text that leaves them out.
-    expect(String(await bytesOf(streamDiff(repositories, 1, base, head, { binary: false })))).toContain('Binary files')
+    expect(
+      String(await bytesOf(streamDiff(repositories, 1, base, head, { binary: false }))),
+    ).toContain('Binary files')
   })
 })
 
@@ -139,8 +157,20 @@ describe('mails', () => {
     const topic = 'refs/heads/topic'
     writeHistory(repositories, 1, [
       { message: 'base', files: { a: 'a\n' }, time: 1_770_000_000 },
-      { on: topic, message: 'root', parents: ['refs/heads/main'], files: { b: 'b\n' }, time: 1_770_000_200 },
-      { on: 'refs/heads/side', message: 'late', parents: [topic], files: { b: 'bb\n' }, time: 1_770_000_100 },
+      {
+        on: topic,
+        message: 'root',
+        parents: ['refs/heads/main'],
+        files: { b: 'b\n' },
+        time: 1_770_000_200,
+      },
+      {
+        on: 'refs/heads/side',
+        message: 'late',
+        parents: [topic],
+        files: { b: 'bb\n' },
+        time: 1_770_000_100,
+      },
       { on: topic, message: 'early', files: { c: 'c\n' }, time: 1_770_000_300 },
       {
         on: topic,

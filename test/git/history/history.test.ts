@@ -30,7 +30,12 @@ describe('a history', () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { 'a/x': '1', b: '1' } },
       { message: 'two', files: { b: '2' } },
-      { on: 'refs/heads/side', message: 'side', files: { 'a/y': '1' }, parents: ['refs/heads/main'] },
+      {
+        on: 'refs/heads/side',
+        message: 'side',
+        files: { 'a/y': '1' },
+        parents: ['refs/heads/main'],
+      },
       { message: 'three', files: { 'a/x': '3' } },
       { message: 'merge', parents: ['refs/heads/main', 'refs/heads/side'], files: { 'a/y': '1' } },
     ])
@@ -53,7 +58,10 @@ describe('a history', () => {
 
   it('is listed without what leads to another commit, in pages', async () => {
     const history = { from: idOf('main'), without: idOf('side') }
-    expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual(['merge', 'three'])
+    expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual([
+      'merge',
+      'three',
+    ])
     expect(await messages(await listHistory(repositories, 1, history, 1, 1))).toEqual(['three'])
     expect(await listHistory(repositories, 1, history, 2 ** 40, 1)).toEqual([])
   })
@@ -80,18 +88,29 @@ describe('the merge base of two commits', () => {
       ['main', 'main'],
     ]) {
       const expected = git(repositories, 1, 'merge-base', one ?? '', other ?? '')
-      expect(await findMergeBase(repositories, 1, idOf(one ?? ''), idOf(other ?? ''))).toBe(expected)
+      expect(await findMergeBase(repositories, 1, idOf(one ?? ''), idOf(other ?? ''))).toBe(
+        expected,
+      )
     }
     expect(await findMergeBase(repositories, 1, idOf('main'), idOf('alone'))).toBeUndefined()
-    await expect(async () => findMergeBase(repositories, 1, 'main', '--all')).rejects.toThrow('no ids of commits')
+    await expect(async () => findMergeBase(repositories, 1, 'main', '--all')).rejects.toThrow(
+      'no ids of commits',
+    )
   })
 })
 
 describe('commits', () => {
   it('are read by their ids, and what is none is left out', async () => {
-    writeHistory(repositories, 1, [{ message: 'one\n\nmore', files: { a: '1' }, author: 'Grüß <g@example.org>' }])
+    writeHistory(repositories, 1, [
+      { message: 'one\n\nmore', files: { a: '1' }, author: 'Grüß <g@example.org>' },
+    ])
     const id = idOf('main')
-    const commits = await readCommits(repositories, 1, [id, '0'.repeat(40), idOf('main^{tree}'), idOf('main:a')])
+    const commits = await readCommits(repositories, 1, [
+      id,
+      '0'.repeat(40),
+      idOf('main^{tree}'),
+      idOf('main:a'),
+    ])
     expect([...commits.values()]).toEqual([
       {
         id,
@@ -125,7 +144,9 @@ describe('commits', () => {
     expect([...commits.keys()]).toEqual([...names, 'refs/heads/main'])
     expect(new Set([...commits.values()].map(({ id }) => id))).toEqual(new Set([idOf('main')]))
     expect(await readRefCommits(repositories, 1, [])).toEqual(new Map())
-    await expect(readRefCommits(repositories, 1, ['refs/heads/main\nmain'])).rejects.toThrow('no object id or ref')
+    await expect(readRefCommits(repositories, 1, ['refs/heads/main\nmain'])).rejects.toThrow(
+      'no object id or ref',
+    )
     await expect(readRefCommits(repositories, 1, ['main'])).rejects.toThrow('no object id or ref')
   })
 })
@@ -141,7 +162,9 @@ describe('the last change of each entry', () => {
     }))
     const changes = await lastChanges(repositories, 1, commit, directory, full)
     const commits = await readCommits(repositories, 1, [...changes.values()])
-    return Object.fromEntries(full.map(({ path }) => [path, commits.get(changes.get(path) ?? '')?.message]))
+    return Object.fromEntries(
+      full.map(({ path }) => [path, commits.get(changes.get(path) ?? '')?.message]),
+    )
   }
 
   it('is found for files and directories, by one walk', async () => {
@@ -167,8 +190,17 @@ describe('the last change of each entry', () => {
       },
       { message: 'main', files: { mine: '2', both: '3' } },
       // `lost` stays as it was before the branch.
-      { message: 'merge', parents: ['refs/heads/main', 'refs/heads/side'], files: { theirs: '2', both: '4' } },
+      {
+        message: 'merge',
+        parents: ['refs/heads/main', 'refs/heads/side'],
+        files: { theirs: '2', both: '4' },
+      },
     ])
-    expect(await lastMessages('')).toEqual({ mine: 'main', theirs: 'side', both: 'merge', lost: 'one' })
+    expect(await lastMessages('')).toEqual({
+      mine: 'main',
+      theirs: 'side',
+      both: 'merge',
+      lost: 'one',
+    })
   })
 })

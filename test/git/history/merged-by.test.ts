@@ -15,7 +15,10 @@ async function repositoryWith(commits: readonly ScriptedCommit[]) {
 
 const made = (name: string) => `refs/made/${name}`
 
-/** `old` is where the branch was; `side` comes to it by `one`, `late` and `later` together by `two`, and `own` is its own. */
+/**
+ * `old` is where the branch was; `side` comes to it by `one`, `late` and `later` together by `two`,
+ * and `own` is its own.
+ */
 const HISTORY: readonly ScriptedCommit[] = [
   { on: made('old'), message: 'old' },
   { on: made('side'), message: 'side', parents: [made('old')] },
@@ -35,14 +38,18 @@ describe('what a commit came to a branch by', () => {
     const merges = await firstParentMerges(repositories, 1, idOf(made('old')), idOf(made('tip')))
     const by = (name: string) => merges.get(idOf(made(name)))
     expect(by('side')).toBe(idOf(made('one')))
-    for (const name of ['late', 'later', 'inner']) expect([name, by(name)]).toEqual([name, idOf(made('two'))])
-    for (const name of ['one', 'own', 'two', 'tip']) expect([name, by(name)]).toEqual([name, idOf(made(name))])
+    for (const name of ['late', 'later', 'inner'])
+      expect([name, by(name)]).toEqual([name, idOf(made('two'))])
+    for (const name of ['one', 'own', 'two', 'tip'])
+      expect([name, by(name)]).toEqual([name, idOf(made(name))])
     for (const name of ['old', 'else']) expect([name, by(name)]).toEqual([name, undefined])
   })
 
   it('is none where nothing is new', async () => {
     const { repositories, idOf } = await repositoryWith(HISTORY)
-    expect((await firstParentMerges(repositories, 1, idOf(made('tip')), idOf(made('old')))).size).toBe(0)
+    expect(
+      (await firstParentMerges(repositories, 1, idOf(made('tip')), idOf(made('old')))).size,
+    ).toBe(0)
   })
 })
 
@@ -61,13 +68,20 @@ describe('authors of commits', () => {
       { on: made('other'), message: 'b', parents: [made('base')], author: finn },
       {
         on: made('head'),
-        message: 'c\n\nco-authored-BY: I. <IVO@example.org>\nCo-authored-by: Finn <finn@example.org>',
+        message:
+          'c\n\nco-authored-BY: I. <IVO@example.org>\nCo-authored-by: Finn <finn@example.org>',
         author: 'D. <DORA@example.org>',
       },
-      { on: made('head'), message: 'd', parents: [made('head'), made('other')], author: 'Gus <gus@example.org>' },
+      {
+        on: made('head'),
+        message: 'd',
+        parents: [made('head'), made('other')],
+        author: 'Gus <gus@example.org>',
+      },
       { on: made('head'), message: 'e', author: 'Hal <>' },
     ])
-    const list = (max: number) => listAuthors(repositories, 1, idOf(made('head')), idOf(made('base')), max)
+    const list = (max: number) =>
+      listAuthors(repositories, 1, idOf(made('head')), idOf(made('base')), max)
     const [ivo, seenFinn] = [
       { name: 'Ivo', email: 'ivo@example.org' },
       { name: 'Finn', email: 'finn@example.org' },
@@ -76,7 +90,10 @@ describe('authors of commits', () => {
       authors: [{ name: 'Dora', email: 'dora@example.org' }, seenFinn, { name: 'Hal', email: '' }],
       coAuthors: [ivo, seenFinn],
     })
-    expect(await list(1)).toEqual({ authors: [{ name: 'Dora', email: 'dora@example.org' }], coAuthors: [ivo] })
+    expect(await list(1)).toEqual({
+      authors: [{ name: 'Dora', email: 'dora@example.org' }],
+      coAuthors: [ivo],
+    })
     expect(await listAuthors(repositories, 1, idOf(made('base')), idOf(made('head')), 10)).toEqual({
       authors: [],
       coAuthors: [],

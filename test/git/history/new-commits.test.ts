@@ -1,8 +1,16 @@
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listChangedPaths, listNewCommits, losesCommits } from '../../../src/git/history/new-commits.ts'
-import { createRepository, type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import {
+  listChangedPaths,
+  listNewCommits,
+  losesCommits,
+} from '../../../src/git/history/new-commits.ts'
+import {
+  createRepository,
+  type Repositories,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../../support/histories.ts'
 import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
 import { git, scratchFolder, testRepositories, writeHistory } from '../fixture.ts'
@@ -48,8 +56,13 @@ describe('a move of a branch', () => {
       { on: SIDE, message: 'side', parents: ['refs/heads/main'] },
       { message: 'two' },
     ])
-    const [one, two, side] = [idOf(repositories, 'main~1'), idOf(repositories, 'main'), idOf(repositories, 'side')]
-    const loses = (from: string | undefined, to: string) => losesCommits(repositories, 1, { from, to }, {})
+    const [one, two, side] = [
+      idOf(repositories, 'main~1'),
+      idOf(repositories, 'main'),
+      idOf(repositories, 'side'),
+    ]
+    const loses = (from: string | undefined, to: string) =>
+      losesCommits(repositories, 1, { from, to }, {})
     expect(await loses(one, two)).toBe(false)
     expect(await loses(two, one)).toBe(true)
     expect(await loses(two, side)).toBe(true)
@@ -58,12 +71,21 @@ describe('a move of a branch', () => {
   })
 
   it('loses none by commits that are dated before those that they follow', async () => {
-    const backdated = Array.from({ length: 20 }, (_, n) => ({ message: `old ${n}`, time: HISTORY_START - 100_000 + n }))
-    const repositories = await repositoryWith([{ message: 'base' }, { message: 'tip' }, ...backdated])
+    const backdated = Array.from({ length: 20 }, (_, n) => ({
+      message: `old ${n}`,
+      time: HISTORY_START - 100_000 + n,
+    }))
+    const repositories = await repositoryWith([
+      { message: 'base' },
+      { message: 'tip' },
+      ...backdated,
+    ])
     const move = { from: idOf(repositories, 'main~20'), to: idOf(repositories, 'main') }
     expect(await losesCommits(repositories, 1, move, {})).toBe(false)
     const brought = await all(listNewCommits(repositories, 1, move, {}))
-    expect(brought).toEqual(git(repositories, 1, 'rev-parse', ...backdated.map((_, n) => `main~${n}`)).split('\n'))
+    expect(brought).toEqual(
+      git(repositories, 1, 'rev-parse', ...backdated.map((_, n) => `main~${n}`)).split('\n'),
+    )
   })
 
   it.each([1, 2, 3, 4])('is seen for what it is in a history whose dates lie: %i', async (seed) => {
@@ -73,13 +95,18 @@ describe('a move of a branch', () => {
     const ids = git(repositories, 1, 'rev-parse', ...history.map(({ on }) => on)).split('\n')
     const reached = new Map<string, ReadonlySet<string>>()
     for (const [n, { on, parents }] of history.entries()) {
-      reached.set(on, new Set([ids[n] ?? '', ...parents.flatMap((parent) => [...(reached.get(parent) ?? [])])]))
+      reached.set(
+        on,
+        new Set([ids[n] ?? '', ...parents.flatMap((parent) => [...(reached.get(parent) ?? [])])]),
+      )
     }
     for (let i = 0; i < 25; i++) {
       const [a, b] = [random.below(ids.length), random.below(ids.length)]
       const [from = '', to = ''] = [ids[a], ids[b]]
       const [had, has] = [reached.get(madeRef(a)), reached.get(madeRef(b))]
-      expect(await losesCommits(repositories, 1, { from, to }, {}), `${a} to ${b}`).toBe(!has?.has(from))
+      expect(await losesCommits(repositories, 1, { from, to }, {}), `${a} to ${b}`).toBe(
+        !has?.has(from),
+      )
       const brought = await all(listNewCommits(repositories, 1, { from, to }, {}))
       const overlooked = [...(has ?? [])].filter((id) => !had?.has(id) && !brought.includes(id))
       expect(overlooked, `${a} to ${b}`).toEqual([])
@@ -94,7 +121,8 @@ describe('a move of a branch', () => {
     ])
     const [one, two] = [idOf(repositories, 'main~1'), idOf(repositories, 'main')]
     const three = idOf(repositories, 'refs/elsewhere')
-    const brings = (from: string | undefined, to: string) => all(listNewCommits(repositories, 1, { from, to }, {}))
+    const brings = (from: string | undefined, to: string) =>
+      all(listNewCommits(repositories, 1, { from, to }, {}))
     expect(await brings(one, three)).toEqual([three, two])
     expect(await brings(undefined, three)).toEqual([three])
     expect(await brings(undefined, two)).toEqual([])
@@ -107,7 +135,10 @@ describe('a move of a branch', () => {
       { message: 'one', files: { a: '1', moved: 'a text\nof some\nlines\n' } },
       { on: SIDE, message: 'side', parents: ['refs/heads/main'], files: { side: '1' } },
       { message: 'two', files: { [odd]: '1', a: '2' } },
-      { message: 'three', files: { [odd]: null, moved: null, 'to/there': 'a text\nof some\nlines\n' } },
+      {
+        message: 'three',
+        files: { [odd]: null, moved: null, 'to/there': 'a text\nof some\nlines\n' },
+      },
       { message: 'merge', parents: ['refs/heads/main', SIDE], files: { side: '1', evil: '1' } },
     ])
     const [first, last] = [idOf(repositories, 'main~3'), idOf(repositories, 'main')]
@@ -128,7 +159,9 @@ describe('a move of a branch', () => {
     const objects = join(repositoryPath(repositories, 1), 'objects')
     const kept = join(await scratchFolder(), 'kept')
     await cp(objects, kept, { recursive: true })
-    writeHistory(repositories, 1, [{ message: 'two', files: { b: '1' }, parents: ['refs/heads/main^0'] }])
+    writeHistory(repositories, 1, [
+      { message: 'two', files: { b: '1' }, parents: ['refs/heads/main^0'] },
+    ])
     const to = idOf(repositories, 'main')
     git(repositories, 1, 'update-ref', 'refs/heads/main', from)
     // A colon would end a path in a list of them.
@@ -140,7 +173,9 @@ describe('a move of a branch', () => {
     const move = { from, to }
     expect(await losesCommits(repositories, 1, move, { quarantine })).toBe(false)
     expect(await all(listNewCommits(repositories, 1, move, { quarantine }))).toEqual([to])
-    expect(new Set(await all(listChangedPaths(repositories, 1, move, { quarantine })))).toEqual(new Set(['b']))
+    expect(new Set(await all(listChangedPaths(repositories, 1, move, { quarantine })))).toEqual(
+      new Set(['b']),
+    )
     await expect(losesCommits(repositories, 1, move, {})).rejects.toThrow('merge-base')
   })
 })

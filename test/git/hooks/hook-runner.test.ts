@@ -10,7 +10,10 @@ import { HookRunner } from '../../../src/git/hooks/hook-runner.ts'
 import type { HookResult, HookRun } from '../../../src/git/hooks/hook-supervision.ts'
 import { scratchFolder } from '../fixture.ts'
 
-/** Whether scripts can be run in a way on this machine; the reason why not, for the name of what is skipped. */
+/**
+ * Whether scripts can be run in a way on this machine; the reason why not, for the name of what is
+ * skipped.
+ */
 async function whyNot(kind: HookLauncher['kind']): Promise<string> {
   const folder = execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim()
   const failure = await new HookRunner(folder).prepare([kind]).then(
@@ -45,7 +48,12 @@ async function machine(kind: HookLauncher['kind']): Promise<Machine> {
     timeoutMs: 20_000,
     signal: undefined,
   }
-  return { folder, repository, runner, run: (script, more) => runner.run({ ...order, script, ...more }) }
+  return {
+    folder,
+    repository,
+    runner,
+    run: (script, more) => runner.run({ ...order, script, ...more }),
+  }
 }
 
 describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
@@ -59,12 +67,21 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     const script =
       '#!/bin/sh\necho "$(basename $0) $#: $2"\ncat /dev/stdin\necho two >/dev/stderr\necho three >&2\necho four\nexit 3\n'
     const result = await run(script, { args: ['a', 'b c'], input: 'one\n' })
-    expect(result).toEqual({ ending: 'failed', output: 'pre-receive 2: b c\none\ntwo\nthree\nfour\n', stderr: '' })
+    expect(result).toEqual({
+      ending: 'failed',
+      output: 'pre-receive 2: b c\none\ntwo\nthree\nfour\n',
+      stderr: '',
+    })
   })
 
   test.each([
     ['the shell, unless it says otherwise', 'exit 0', 'passed', ''],
-    ['what its first line names', '#!/usr/bin/env -S awk -f\nBEGIN { print "awk"; exit 0 }\n', 'passed', 'awk\n'],
+    [
+      'what its first line names',
+      '#!/usr/bin/env -S awk -f\nBEGIN { print "awk"; exit 0 }\n',
+      'passed',
+      'awk\n',
+    ],
     ['nothing that is not there', '#!/no/such/program\n', 'failed', '/hook/pre-receive: not found'],
   ])('is run by %s', async (_, script, ending, output) => {
     const { run } = await machine(kind)
@@ -78,11 +95,15 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     delete process.env.BRANCHLINE_TEST_SECRET
     expect(output).toContain('GITEA_REPO_ID=7\n')
     expect(output).not.toContain('hidden')
-    const open = [...output.matchAll(/ (\d+) -> (.*)/g)].flatMap(([, fd, target]) => (Number(fd) > 2 ? target : []))
-    // The shell has the script open, and `ls` what it lists.
-    expect(open.filter((target) => !/^(\/dev\/null|\/hook\/pre-receive|\/proc\/\d+\/fd)$/.test(target ?? ''))).toEqual(
-      [],
+    const open = [...output.matchAll(/ (\d+) -> (.*)/g)].flatMap(([, fd, target]) =>
+      Number(fd) > 2 ? target : [],
     )
+    // The shell has the script open, and `ls` what it lists.
+    expect(
+      open.filter(
+        (target) => !/^(\/dev\/null|\/hook\/pre-receive|\/proc\/\d+\/fd)$/.test(target ?? ''),
+      ),
+    ).toEqual([])
     expect(output).toMatch(/ 2 -> /)
   })
 
@@ -123,7 +144,10 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   test('is stopped when it takes too long, whatever waits for what', async () => {
     const { run } = await machine(kind)
     const sleeper = 'trap "" TERM INT HUP; sleep 1000 & echo started; read line; wait'
-    expect(await run(sleeper, { timeoutMs: 300 })).toMatchObject({ ending: 'timeout', output: 'started\n' })
+    expect(await run(sleeper, { timeoutMs: 300 })).toMatchObject({
+      ending: 'timeout',
+      output: 'started\n',
+    })
   })
 
   test('is stopped when nobody waits for it any more', async () => {
@@ -136,9 +160,19 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   })
 
   test.each([
-    ['is cut', 'yes | head -c 100000; echo end', 'passed', 65_536 + '\n(the rest is left out)\n'.length],
+    [
+      'is cut',
+      'yes | head -c 100000; echo end',
+      'passed',
+      65_536 + '\n(the rest is left out)\n'.length,
+    ],
     ['that never ends ends it', 'yes', 'output', 65_536 + '\n(the rest is left out)\n'.length],
-    ['of a gibibyte ends it', 'head -c 1073741824 /dev/zero', 'output', 65_536 + '\n(the rest is left out)\n'.length],
+    [
+      'of a gibibyte ends it',
+      'head -c 1073741824 /dev/zero',
+      'output',
+      65_536 + '\n(the rest is left out)\n'.length,
+    ],
   ])('prints what people read: output that is long %s', async (_, script, ending, length) => {
     const { run } = await machine(kind)
     const result = await run(script)
@@ -147,12 +181,15 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
 
   test('leaves no processes', async () => {
     const { run } = await machine(kind)
-    // One in the background, one that has left its session, one that has left and holds the output open.
+    // One in the background, one that has left its session, one that has left and holds the output
+    // open.
     const script = 'sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & (setsid sleep 1000 &)'
     const mark = randomUUID()
     expect((await run(script, { env: { HOOK_TEST: mark } })).ending).toBe('passed')
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-    const environments = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')))
+    const environments = await Promise.all(
+      pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')),
+    )
     expect(environments.filter((text) => text.includes(mark))).toEqual([])
   })
 
@@ -177,7 +214,15 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   testSandbox('writes nowhere but to its own memory', async () => {
     const { run, folder, repository } = await machine(kind)
     await writeFile(join(folder, 'secret'), 'hidden')
-    const places = ['/x', '/usr/x', '/etc/x', '/dev/x', '/hook/x', '/repository.git/x', '/repository.git/config']
+    const places = [
+      '/x',
+      '/usr/x',
+      '/etc/x',
+      '/dev/x',
+      '/hook/x',
+      '/repository.git/x',
+      '/repository.git/config',
+    ]
     const script = `${places.map((place) => `(echo x >>${place}) 2>/dev/null && echo ${place};`).join(' ')}
       ls ${folder} /root /home /var /proc/1/root/var 2>/dev/null; cat ${join(folder, 'secret')} 2>/dev/null
       git update-ref refs/heads/x HEAD 2>/dev/null; git config core.fsmonitor x 2>/dev/null
@@ -189,7 +234,9 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
 
   testSandbox('has no network and sees no processes of others', async () => {
     const { run } = await machine(kind)
-    const { output } = await run('tail -n +3 /proc/net/dev | grep -v "^ *lo:"; ls /proc | grep -c "^[0-9]"')
+    const { output } = await run(
+      'tail -n +3 /proc/net/dev | grep -v "^ *lo:"; ls /proc | grep -c "^[0-9]"',
+    )
     expect(Number(output.trim())).toBeLessThan(10)
   })
 

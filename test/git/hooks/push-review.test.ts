@@ -1,7 +1,11 @@
 import { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { answerHooks, createReviewPlaces, type PushQuestion } from '../../../src/git/hooks/push-review.ts'
+import {
+  answerHooks,
+  createReviewPlaces,
+  type PushQuestion,
+} from '../../../src/git/hooks/push-review.ts'
 
 const MIB = 2 ** 20
 const ID = '1'.repeat(40)
@@ -50,7 +54,12 @@ describe('long questions of pushes', () => {
       push.ask(text.slice(0, MIB / 2))
       return { ...push, finish: () => push.ask(text.slice(MIB / 2)) }
     }
-    const pushes = [begin('one of ada', 1), begin('two of ada', 1), begin('one of bob', 2), begin('one of carol', 3)]
+    const pushes = [
+      begin('one of ada', 1),
+      begin('two of ada', 1),
+      begin('one of bob', 2),
+      begin('one of carol', 3),
+    ]
     await settled()
     for (const { finish } of pushes) finish()
     await settled()

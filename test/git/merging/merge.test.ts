@@ -25,7 +25,8 @@ async function repositoryWith(commits: readonly ScriptedCommit[]): Promise<Repos
   return repositories
 }
 
-const heads = (repositories: Repositories) => git(repositories, 1, 'rev-parse', OURS, THEIRS).split('\n')
+const heads = (repositories: Repositories) =>
+  git(repositories, 1, 'rev-parse', OURS, THEIRS).split('\n')
 
 function merge(repositories: Repositories) {
   const [ours = '', theirs = ''] = heads(repositories)
@@ -36,7 +37,11 @@ const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
 describe('the independent ones among commits', () => {
   it('are those that no other leads to, whatever their dates say', async () => {
-    const old = Array.from({ length: 20 }, (_, n) => ({ on: THEIRS, message: `old ${n}`, time: 1_000_000 + n }))
+    const old = Array.from({ length: 20 }, (_, n) => ({
+      on: THEIRS,
+      message: `old ${n}`,
+      time: 1_000_000 + n,
+    }))
     const repositories = await repositoryWith([
       { on: OURS, message: 'base' },
       { on: THEIRS, message: 'begin', parents: [OURS], time: 1_000_000 },
@@ -47,21 +52,31 @@ describe('the independent ones among commits', () => {
     expect([...(await independentCommits(repositories, 1, [base, base]))]).toEqual([base])
     writeHistory(repositories, 1, [{ on: OURS, message: 'ours', parents: [OURS] }])
     const [ours = ''] = heads(repositories)
-    expect(await independentCommits(repositories, 1, [theirs, base, ours])).toEqual(new Set([theirs, ours]))
+    expect(await independentCommits(repositories, 1, [theirs, base, ours])).toEqual(
+      new Set([theirs, ours]),
+    )
   })
 })
 
 describe('a merge of two commits', () => {
   it('says what does not go together, and nothing about what does', async () => {
     const repositories = await repositoryWith([
-      { on: OURS, message: 'base', files: { a: 'a\n', 'b\n"ö': 'b\n', c: text(['1', '2', '3', '4', '5']) } },
+      {
+        on: OURS,
+        message: 'base',
+        files: { a: 'a\n', 'b\n"ö': 'b\n', c: text(['1', '2', '3', '4', '5']) },
+      },
       {
         on: THEIRS,
         message: 'theirs',
         parents: [OURS],
         files: { a: null, 'b\n"ö': 'x\n', c: text(['x', '2', '3', '4', '5']) },
       },
-      { on: OURS, message: 'ours', files: { a: 'x\n', 'b\n"ö': 'y\n', c: text(['1', '2', '3', '4', 'y']) } },
+      {
+        on: OURS,
+        message: 'ours',
+        files: { a: 'x\n', 'b\n"ö': 'y\n', c: text(['1', '2', '3', '4', 'y']) },
+      },
     ])
     expect(await merge(repositories)).toEqual({
       outcome: 'conflict',
@@ -95,7 +110,9 @@ describe('a merge of two commits', () => {
   it('fails for what are no commits', async () => {
     const repositories = await repositoryWith([{ on: OURS, message: 'one', files: { a: 'a\n' } }])
     await expect(mergeCommits(repositories, 1, '--help', 'x')).rejects.toThrow('no ids of commits')
-    await expect(mergeCommits(repositories, 1, '1'.repeat(40), '2'.repeat(40))).rejects.toThrow('there is no commit')
+    await expect(mergeCommits(repositories, 1, '1'.repeat(40), '2'.repeat(40))).rejects.toThrow(
+      'there is no commit',
+    )
   })
 })
 
@@ -115,11 +132,17 @@ describe('merges that follow each other in a repository', () => {
     ])
   }
 
-  const at = (repositories: Repositories, revision: string) => git(repositories, 1, 'rev-parse', revision)
+  const at = (repositories: Repositories, revision: string) =>
+    git(repositories, 1, 'rev-parse', revision)
 
   /** Merges a branch, and makes sure that it has become what git makes of it. */
   async function expectMerged(repositories: Repositories, branch: string) {
-    const merged = await mergeCommits(repositories, 1, at(repositories, OURS), at(repositories, branch))
+    const merged = await mergeCommits(
+      repositories,
+      1,
+      at(repositories, OURS),
+      at(repositories, branch),
+    )
     if (merged.outcome !== 'clean') throw new Error(merged.outcome)
     expect(merged.treeId).toBe(git(repositories, 1, 'merge-tree', '--write-tree', OURS, branch))
     return merged.treeId
@@ -159,11 +182,28 @@ describe('merges that follow each other in a repository', () => {
     await expectMerged(repositories, 'b0')
     const first = kept(repositories)
     writeHistory(repositories, 1, [
-      { on: 'refs/heads/packed', message: 'packed', parents: [OURS], files: { 'new/file': 'new\n' } },
+      {
+        on: 'refs/heads/packed',
+        message: 'packed',
+        parents: [OURS],
+        files: { 'new/file': 'new\n' },
+      },
     ])
     await expectMerged(repositories, 'packed')
     const treeId = await expectMerged(repositories, 'b1')
-    const commit = git(repositories, 1, ...AUTHOR, 'commit-tree', treeId, '-p', OURS, '-p', 'b1', '-m', 'merge')
+    const commit = git(
+      repositories,
+      1,
+      ...AUTHOR,
+      'commit-tree',
+      treeId,
+      '-p',
+      OURS,
+      '-p',
+      'b1',
+      '-m',
+      'merge',
+    )
     git(repositories, 1, 'update-ref', OURS, commit)
     await expectMerged(repositories, 'b2')
     git(repositories, 1, 'repack', '-adq')
@@ -187,26 +227,38 @@ describe('merges that follow each other in a repository', () => {
     await mergeCommits(repositories, 1, at(repositories, 'b0'), at(repositories, OURS))
     expect(kept(repositories)).toBeDefined()
     writeHistory(repositories, 1, [
-      { on: OURS, message: 'attributes', parents: [`${OURS}^0`], files: { '.gitattributes': 'file merge=union\n' } },
+      {
+        on: OURS,
+        message: 'attributes',
+        parents: [`${OURS}^0`],
+        files: { '.gitattributes': 'file merge=union\n' },
+      },
     ])
     const merged = await merge(repositories)
     if (merged.outcome !== 'clean') throw new Error(merged.outcome)
-    expect(git(repositories, 1, 'cat-file', '-p', `${merged.treeId}:file`)).toBe('first\nours\ntheirs\nlast')
+    expect(git(repositories, 1, 'cat-file', '-p', `${merged.treeId}:file`)).toBe(
+      'first\nours\ntheirs\nlast',
+    )
     await mergeCommits(repositories, 1, at(repositories, `${OURS}~1`), at(repositories, 'b0'))
-    expect(await mergeCommits(repositories, 1, at(repositories, `${OURS}~1`), at(repositories, THEIRS))).toMatchObject({
+    expect(
+      await mergeCommits(repositories, 1, at(repositories, `${OURS}~1`), at(repositories, THEIRS)),
+    ).toMatchObject({
       outcome: 'conflict',
     })
   })
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('go on when the process has ended by %s while it waited', async (signal) => {
-    const repositories = await withBranches(2)
-    await expectMerged(repositories, 'b0')
-    const processes = processesIn(repositories)
-    expect(processes.length).toBe(1)
-    for (const pid of processes) process.kill(pid, signal)
-    await vi.waitFor(() => expect(processesIn(repositories)).toEqual([]))
-    await expectMerged(repositories, 'b1')
-  })
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'go on when the process has ended by %s while it waited',
+    async (signal) => {
+      const repositories = await withBranches(2)
+      await expectMerged(repositories, 'b0')
+      const processes = processesIn(repositories)
+      expect(processes.length).toBe(1)
+      for (const pid of processes) process.kill(pid, signal)
+      await vi.waitFor(() => expect(processesIn(repositories)).toEqual([]))
+      await expectMerged(repositories, 'b1')
+    },
+  )
 
   it('are made at once, too, and leave one process', async () => {
     const repositories = await withBranches(4)
@@ -228,7 +280,9 @@ describe('merges that follow each other in a repository', () => {
   it('take no place among those who read while none is under way', async () => {
     const repositories = await withBranches(1)
     await expectMerged(repositories, 'b0')
-    const leave = await Promise.all(Array.from({ length: MAX_READERS }, () => repositories.readers.enter()))
+    const leave = await Promise.all(
+      Array.from({ length: MAX_READERS }, () => repositories.readers.enter()),
+    )
     expect(leave.length).toBe(MAX_READERS)
   })
 })

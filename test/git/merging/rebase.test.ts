@@ -4,7 +4,11 @@ import { describe, expect, it, vi } from 'vitest'
 import { mergeCommits } from '../../../src/git/merging/merge.ts'
 import { MAX_REBASED_COMMITS, type Rebase, rebaseCommits } from '../../../src/git/merging/rebase.ts'
 import { storeCommit } from '../../../src/git/objects/object-writes.ts'
-import { createRepository, type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import {
+  createRepository,
+  type Repositories,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
 import type { ScriptedCommit } from '../../support/histories.ts'
 import { mergeHistory } from '../../support/merge-histories.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
@@ -26,7 +30,10 @@ async function store(commits: readonly ScriptedCommit[]): Promise<{
   return { repositories, at: (ref) => ids.get(ref) ?? '' }
 }
 
-async function mergeOurselves(repositories: Repositories, [base, head]: Pair): Promise<MergedByGit> {
+async function mergeOurselves(
+  repositories: Repositories,
+  [base, head]: Pair,
+): Promise<MergedByGit> {
   const join = async (message: string, parentIds: string[]): Promise<Outcome> => {
     const merge = await mergeCommits(repositories, 1, base, head)
     if (merge.outcome === 'unrelated') return { conflicts: [] }
@@ -48,7 +55,10 @@ async function rebaseOurselves(repositories: Repositories, [onto, head]: Pair): 
   return { conflicts: sorted(rebase.paths), stoppedAt: rebase.commitId }
 }
 
-/** Files make room for others under names with a label, for which `git rebase` takes an abbreviated id and the message. */
+/**
+ * Files make room for others under names with a label, for which `git rebase` takes an abbreviated
+ * id and the message.
+ */
 function sorted(paths: readonly string[]): string[] {
   return paths.map((path) => path.replace(/~[0-9a-f]{7,40}(?: \(.*\))?$/, '~theirs')).sort()
 }
@@ -78,20 +88,28 @@ describe('a rebase', () => {
     signal?: AbortSignal,
   ) => rebaseCommits(repositories, 1, { committer: MERGER, ...order }, { signal })
 
-  const log = (repositories: Repositories, ...args: string[]) => git(repositories, 1, 'log', ...args)
+  const log = (repositories: Repositories, ...args: string[]) =>
+    git(repositories, 1, 'log', ...args)
 
   it('keeps who wrote what and when, and drops what is there already or comes to nothing', async () => {
     const { repositories, at } = await store(
       branches(
         { message: 'first', author: 'Bob <bob@example.org>', files: { file: withLine(1, 'one') } },
         { message: 'empty from the beginning' },
-        { message: 'as on the base', files: { file: text(...LINES.with(0, 'one').with(7, 'eight')) } },
+        {
+          message: 'as on the base',
+          files: { file: text(...LINES.with(0, 'one').with(7, 'eight')) },
+        },
         { message: 'last', files: { other: 'x\n' } },
       ),
     )
     const rebased = await rebase(repositories, { onto: at(MAIN), head: at(WORK) })
     if (rebased.outcome !== 'clean') throw new Error(rebased.outcome)
-    const lines = log(repositories, '--format=%s|%an|%cn|%ct', `${at(MAIN)}..${rebased.commitId}`).split('\n')
+    const lines = log(
+      repositories,
+      '--format=%s|%an|%cn|%ct',
+      `${at(MAIN)}..${rebased.commitId}`,
+    ).split('\n')
     const committed = `${MERGER.name}|${MERGER.time}`
     expect(lines).toEqual([
       `last|Ada|${committed}`,
@@ -128,12 +146,22 @@ describe('a rebase', () => {
     const { repositories, at } = await store(
       branches(
         { message: 'base', files: { other: 'x\n' } },
-        ...encodings.map((encoding, i) => ({ message: messages[i] ?? '', encoding, files: { other: `${i}` } })),
+        ...encodings.map((encoding, i) => ({
+          message: messages[i] ?? '',
+          encoding,
+          files: { other: `${i}` },
+        })),
       ),
     )
     const rebased = await rebase(repositories, { onto: at(MAIN), head: at(WORK) })
     if (rebased.outcome !== 'clean') throw new Error(rebased.outcome)
-    const lines = log(repositories, '--reverse', '--format=%s|%an <%ae>', '-4', rebased.commitId).split('\n')
+    const lines = log(
+      repositories,
+      '--reverse',
+      '--format=%s|%an <%ae>',
+      '-4',
+      rebased.commitId,
+    ).split('\n')
     expect(lines).toEqual(messages.map((message) => `${message}|Ada <ada@example.org>`))
     git(repositories, 1, 'fsck', '--full', '--strict')
   })
@@ -158,7 +186,9 @@ describe('a rebase', () => {
   it('is refused beyond a number of commits', async () => {
     const many = Array.from({ length: MAX_REBASED_COMMITS + 1 }, (_, n) => ({ message: `${n}` }))
     const { repositories, at } = await store(branches(...many))
-    expect(await rebase(repositories, { onto: at(MAIN), head: at(WORK) })).toEqual({ outcome: 'too-many' })
+    expect(await rebase(repositories, { onto: at(MAIN), head: at(WORK) })).toEqual({
+      outcome: 'too-many',
+    })
   })
 
   it('takes three processes, however many commits there are', async () => {
@@ -171,14 +201,20 @@ describe('a rebase', () => {
     const rebased = await rebase(repositories, { onto: at(MAIN), head: at(WORK) })
     if (rebased.outcome !== 'clean') throw new Error(rebased.outcome)
     expect(enter).toHaveBeenCalledTimes(3)
-    expect(log(repositories, '--format=%s', `${at(MAIN)}..${rebased.commitId}`).split('\n').length).toBe(100)
+    expect(
+      log(repositories, '--format=%s', `${at(MAIN)}..${rebased.commitId}`).split('\n').length,
+    ).toBe(100)
     git(repositories, 1, 'fsck', '--full', '--strict')
   })
 
   it('ends with its signal', async () => {
-    const { repositories, at } = await store(branches({ message: 'first', files: { other: 'x\n' } }))
+    const { repositories, at } = await store(
+      branches({ message: 'first', files: { other: 'x\n' } }),
+    )
     const stopped = AbortSignal.abort(new Error('the server stops'))
-    await expect(rebase(repositories, { onto: at(MAIN), head: at(WORK) }, stopped)).rejects.toThrow('the server stops')
+    await expect(rebase(repositories, { onto: at(MAIN), head: at(WORK) }, stopped)).rejects.toThrow(
+      'the server stops',
+    )
   })
 })
 
@@ -210,7 +246,11 @@ describe('attributes of files', () => {
       {
         on: MAIN,
         message: 'ours',
-        files: { 'folder/file': text('1', 'ours', '3'), apart: text('a', 'b', 'c', 'd', 'E'), [path]: attributes },
+        files: {
+          'folder/file': text('1', 'ours', '3'),
+          apart: text('a', 'b', 'c', 'd', 'E'),
+          [path]: attributes,
+        },
       },
     ])
     const pair = [at(MAIN), at(WORK)] as const
@@ -226,7 +266,9 @@ describe('merges, squashes and rebases of histories by chance', () => {
     'are to the last byte what git makes of them in a work tree (seed %i)',
     async (seed) => {
       const random = seededRandom(seed)
-      const histories = Array.from({ length: HISTORIES }, (_, n) => mergeHistory(random, `history-${n}`))
+      const histories = Array.from({ length: HISTORIES }, (_, n) =>
+        mergeHistory(random, `history-${n}`),
+      )
       const { repositories, at } = await store(histories.flatMap(({ commits }) => commits))
       const pairs = histories.map(({ base, head }) => [at(base), at(head)] as const)
       const byGit = await mergeByGit(repositoryPath(repositories, 1), pairs, 2)
@@ -237,7 +279,9 @@ describe('merges, squashes and rebases of histories by chance', () => {
           const expected = byGit[i]?.[style] ?? { conflicts: [] }
           // Nothing is left to merge: it is for the caller to know.
           if (style === 'merge' && 'commitId' in expected && expected.commitId === pair[0]) continue
-          expect(ours[style], `history ${i}, ${style}, ${pair.join(' ')}`).toEqual(withLabels(expected))
+          expect(ours[style], `history ${i}, ${style}, ${pair.join(' ')}`).toEqual(
+            withLabels(expected),
+          )
           seen['commitId' in expected ? 'clean' : 'conflict'] += 1
         }
       }

@@ -13,7 +13,8 @@ beforeEach(async () => {
 
 type Files = Readonly<Record<string, ScriptedFile>>
 
-const lines = (count: number, word = 'line') => Array.from({ length: count }, (_, i) => `${word} ${i}\n`)
+const lines = (count: number, word = 'line') =>
+  Array.from({ length: count }, (_, i) => `${word} ${i}\n`)
 const text = (changes: Readonly<Record<number, string>> = {}) =>
   lines(40)
     .map((line, i) => changes[i] ?? line)
@@ -37,7 +38,13 @@ const bytes = (...values: number[]) => Buffer.from([0, ...values])
 
 describe('two ranges change', () => {
   it.each<[string, Files, Files, Files, Files]>([
-    ['the same in other files', { a: text() }, { a: text({ 3: 'x\n' }) }, { b: 'b\n' }, { a: text({ 3: 'x\n' }) }],
+    [
+      'the same in other files',
+      { a: text() },
+      { a: text({ 3: 'x\n' }) },
+      { b: 'b\n' },
+      { a: text({ 3: 'x\n' }) },
+    ],
     [
       'the same in a file that has moved on elsewhere',
       { a: text() },
@@ -87,13 +94,37 @@ describe('two ranges change', () => {
       { a: text({ 3: 'y\n' }) },
       { a: `${text({ 3: 'y\n' })}x\n` },
     ],
-    ['one more line', { a: text() }, { a: text({ 3: 'x\n' }) }, { b: '' }, { a: text({ 3: 'x\n', 30: 'y\n' }) }],
-    ['another file', { a: text() }, { a: text({ 3: 'x\n' }) }, { b: '' }, { a: text({ 3: 'x\n' }), c: '' }],
+    [
+      'one more line',
+      { a: text() },
+      { a: text({ 3: 'x\n' }) },
+      { b: '' },
+      { a: text({ 3: 'x\n', 30: 'y\n' }) },
+    ],
+    [
+      'another file',
+      { a: text() },
+      { a: text({ 3: 'x\n' }) },
+      { b: '' },
+      { a: text({ 3: 'x\n' }), c: '' },
+    ],
     ['a file of another name', { a: 'a\n' }, { b: 'b\n' }, { z: '' }, { c: 'b\n' }],
     ['a mode', { a: 'a\n' }, { a: 'b\n' }, { z: '' }, { a: { mode: '100755', content: 'b\n' } }],
     ['a binary file', { a: bytes(1) }, { a: bytes(2) }, { z: '' }, { a: bytes(3) }],
-    ['a binary file that others have changed', { a: bytes(1) }, { a: bytes(2) }, { a: bytes(3) }, { a: bytes(4) }],
-    ['a binary file to the same, from another one', { a: bytes(1) }, { a: bytes(2) }, { a: bytes(3) }, { a: bytes(2) }],
+    [
+      'a binary file that others have changed',
+      { a: bytes(1) },
+      { a: bytes(2) },
+      { a: bytes(3) },
+      { a: bytes(4) },
+    ],
+    [
+      'a binary file to the same, from another one',
+      { a: bytes(1) },
+      { a: bytes(2) },
+      { a: bytes(3) },
+      { a: bytes(2) },
+    ],
     [
       'a submodule',
       {},
@@ -106,7 +137,9 @@ describe('two ranges change', () => {
       { a: lines(8, 'same').join('').repeat(5) },
       { a: `${lines(8, 'same').join('')}evil()\n${lines(8, 'same').join('').repeat(4)}` },
       { a: `first\n${lines(8, 'same').join('').repeat(5)}` },
-      { a: `first\n${lines(8, 'same').join('').repeat(3)}evil()\n${lines(8, 'same').join('').repeat(2)}` },
+      {
+        a: `first\n${lines(8, 'same').join('').repeat(3)}evil()\n${lines(8, 'same').join('').repeat(2)}`,
+      },
     ],
   ])('not the same: %s', async (_, base, old, moved, now) => {
     expect(await compare(base, old, moved, now)).toBe(false)

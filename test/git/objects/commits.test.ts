@@ -58,6 +58,8 @@ describe('reading a commit', () => {
   it('refuses what is no full id', async () => {
     const repositories = await testRepositories()
     await createRepository(repositories, 1, 'main')
-    await expect(readCommit(repositories, 1, 'main')).rejects.toMatchObject({ kind: 'INVALID_NAME' })
+    await expect(readCommit(repositories, 1, 'main')).rejects.toMatchObject({
+      kind: 'INVALID_NAME',
+    })
   })
 })

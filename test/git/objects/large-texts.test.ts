@@ -22,7 +22,10 @@ const IDENTITY = 'Bob <bob@example.org> 1700000000 +0000'
 
 describe('a large text', () => {
   it.each([
-    ['commit', (commit: string) => `parent ${commit}\nauthor ${IDENTITY}\ncommitter ${IDENTITY}\n\n`],
+    [
+      'commit',
+      (commit: string) => `parent ${commit}\nauthor ${IDENTITY}\ncommitter ${IDENTITY}\n\n`,
+    ],
     ['tag', (commit: string) => `object ${commit}\ntype commit\ntag v1\ntagger ${IDENTITY}\n\n`],
   ])('is found in a %s', async (type, headerOf) => {
     const { commit, store, find } = await repository()

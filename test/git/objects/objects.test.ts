@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { GitError } from '../../../src/git/core/errors.ts'
-import { inspectObject, inspectObjects, readObject, streamBlob } from '../../../src/git/objects/objects.ts'
+import {
+  inspectObject,
+  inspectObjects,
+  readObject,
+  streamBlob,
+} from '../../../src/git/objects/objects.ts'
 import { Gate } from '../../../src/git/processes/process-limits.ts'
 import { readGit, splitAtZeros, textOf } from '../../../src/git/repositories/reading.ts'
 import { Recent } from '../../../src/git/repositories/recent.ts'
@@ -39,7 +44,9 @@ describe('objects', () => {
 
 describe('a git that reads', () => {
   it('is ended when it takes too long', async () => {
-    const reading = textOf(readGit(repositories, 1, ['-c', 'alias.wait=!sleep 60', 'wait'], { timeoutMs: 20 }))
+    const reading = textOf(
+      readGit(repositories, 1, ['-c', 'alias.wait=!sleep 60', 'wait'], { timeoutMs: 20 }),
+    )
     await expect(reading).rejects.toMatchObject({ kind: 'TIMEOUT' })
   })
 
@@ -49,7 +56,9 @@ describe('a git that reads', () => {
       await expect(inspectObject(crowded, 1, NOTHING)).rejects.toMatchObject({ kind: 'BUSY' })
       break
     }
-    await expect(textOf(readGit(crowded, 1, ['cat-file', 'blob', NOTHING]))).rejects.toThrow('cat-file')
+    await expect(textOf(readGit(crowded, 1, ['cat-file', 'blob', NOTHING]))).rejects.toThrow(
+      'cat-file',
+    )
     expect(await inspectObject(crowded, 1, NOTHING)).toBeUndefined()
   })
 })

@@ -25,11 +25,20 @@ gpgsig is only a word here
 describe('a commit', () => {
   it('gives its signature, and what was signed, to the byte', () => {
     const { signature, message, parentIds, author } = parseCommit(ID, Buffer.from(signed))
-    expect(signature?.signature).toBe('-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----')
-    expect(signature?.payload.toString()).toBe(signed.replace(/gpgsig -[\s\S]*?END PGP SIGNATURE-----\n/, ''))
+    expect(signature?.signature).toBe(
+      '-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----',
+    )
+    expect(signature?.payload.toString()).toBe(
+      signed.replace(/gpgsig -[\s\S]*?END PGP SIGNATURE-----\n/, ''),
+    )
     expect(message).toBe('message\n\ngpgsig is only a word here\n')
     expect(parentIds).toEqual([PARENT])
-    expect(author).toEqual({ name: 'Ada Lovelace', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: -90 })
+    expect(author).toEqual({
+      name: 'Ada Lovelace',
+      email: 'ada@example.org',
+      time: 1_770_000_000,
+      offsetMinutes: -90,
+    })
   })
 
   it('signs no signature, be it one for another hash function of Git or a second one', () => {
@@ -37,7 +46,9 @@ describe('a commit', () => {
       .replace('mergetag', 'gpgsig-sha256 x\n y\nmergetag')
       .replace('\n\nmessage', '\ngpgsig z\n\nmessage')
     const { signature } = parseCommit(ID, Buffer.from(two))
-    expect(signature?.signature).toBe('-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----\nz')
+    expect(signature?.signature).toBe(
+      '-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----\nz',
+    )
     expect(signature?.payload).toEqual(parseCommit(ID, Buffer.from(signed)).signature?.payload)
     const other = Buffer.from(signed.replace('gpgsig', 'gpgsig-sha256'))
     expect(parseCommit(ID, other).signature).toBeUndefined()
@@ -61,14 +72,19 @@ describe('a commit', () => {
   })
 
   it('is read in the encoding that it names, if there is one of that name', () => {
-    const bytes = (encoding: string) => Buffer.from(`author \xe9 <> 1 +0000\nencoding ${encoding}\n\n\xe9`, 'latin1')
-    expect(parseCommit(ID, bytes('ISO-8859-1'))).toMatchObject({ message: 'é', author: { name: 'é' } })
+    const bytes = (encoding: string) =>
+      Buffer.from(`author \xe9 <> 1 +0000\nencoding ${encoding}\n\n\xe9`, 'latin1')
+    expect(parseCommit(ID, bytes('ISO-8859-1'))).toMatchObject({
+      message: 'é',
+      author: { name: 'é' },
+    })
     expect(parseCommit(ID, bytes('nonsense'))).toMatchObject({ message: '\ufffd' })
   })
 
   it('may be cut off anywhere', () => {
     const whole = Buffer.from(signed)
-    for (let end = 0; end <= whole.length; end++) expect(parseCommit(ID, whole.subarray(0, end)).id).toBe(ID)
+    for (let end = 0; end <= whole.length; end++)
+      expect(parseCommit(ID, whole.subarray(0, end)).id).toBe(ID)
   })
 })
 
@@ -80,12 +96,20 @@ describe('a tag', () => {
       id: ID,
       name: 'v1',
       target: { id: PARENT, type: 'commit' },
-      tagger: { name: 'Ada Lovelace', email: 'ada@example.org', time: 1_770_000_000, offsetMinutes: -90 },
+      tagger: {
+        name: 'Ada Lovelace',
+        email: 'ada@example.org',
+        time: 1_770_000_000,
+        offsetMinutes: -90,
+      },
       message: 'first\n',
       signature: { signature, payload: Buffer.from(text) },
     })
     const quoted = `${text}${signature}`
-    expect(parseTag(ID, Buffer.from(quoted + signature)).signature).toEqual({ signature, payload: Buffer.from(quoted) })
+    expect(parseTag(ID, Buffer.from(quoted + signature)).signature).toEqual({
+      signature,
+      payload: Buffer.from(quoted),
+    })
     expect(parseTag(ID, Buffer.from(text)).signature).toBeUndefined()
   })
 })

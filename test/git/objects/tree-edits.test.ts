@@ -2,7 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { storeBlob, storeCommit } from '../../../src/git/objects/object-writes.ts'
 import { editTree, type TreeEdit } from '../../../src/git/objects/tree-edits.ts'
-import { createRepository, type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import {
+  createRepository,
+  type Repositories,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
 import { ADA, git, testRepositories } from '../fixture.ts'
 
 const MODE = 0o100644
@@ -22,13 +26,31 @@ const pathsOf = (repositories: Repositories, tree: string) =>
   git(repositories, 1, 'ls-tree', '-r', '--name-only', tree).split('\n').join(' ')
 
 describe('a tree', () => {
-  it.each<[what: string, edits: (make: Awaited<ReturnType<typeof filled>>) => TreeEdit[], paths: string]>([
+  it.each<
+    [what: string, edits: (make: Awaited<ReturnType<typeof filled>>) => TreeEdit[], paths: string]
+  >([
     ['is what it was without edits', () => [], 'a/b/c a/d e'],
-    ['gets new files at any depth', ({ put }) => [put('x/y/z'), put('a/b/f')], 'a/b/c a/b/f a/d e x/y/z'],
+    [
+      'gets new files at any depth',
+      ({ put }) => [put('x/y/z'), put('a/b/f')],
+      'a/b/c a/b/f a/d e x/y/z',
+    ],
     ['loses folders that have nothing left', ({ remove }) => [remove('a/b/c'), remove('e')], 'a/d'],
-    ['may have a folder instead of a file', ({ put, remove }) => [remove('e'), put('e/f')], 'a/b/c a/d e/f'],
-    ['may have a file instead of a folder', ({ put, remove }) => [remove('a/b/c'), put('a/b')], 'a/b a/d e'],
-    ['does not mind what is not there', ({ remove }) => [remove('x'), remove('a/x/y')], 'a/b/c a/d e'],
+    [
+      'may have a folder instead of a file',
+      ({ put, remove }) => [remove('e'), put('e/f')],
+      'a/b/c a/d e/f',
+    ],
+    [
+      'may have a file instead of a folder',
+      ({ put, remove }) => [remove('a/b/c'), put('a/b')],
+      'a/b a/d e',
+    ],
+    [
+      'does not mind what is not there',
+      ({ remove }) => [remove('x'), remove('a/x/y')],
+      'a/b/c a/d e',
+    ],
     ['may lose everything', ({ remove }) => ['a/b/c', 'a/d', 'e'].map(remove), ''],
   ])('%s', async (_, edits, paths) => {
     const made = await filled()

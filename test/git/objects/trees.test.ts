@@ -1,7 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { findEntries, findEntry, listTree, sizesOf, treePath } from '../../../src/git/objects/trees.ts'
-import { createRepository, type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import {
+  findEntries,
+  findEntry,
+  listTree,
+  sizesOf,
+  treePath,
+} from '../../../src/git/objects/trees.ts'
+import {
+  createRepository,
+  type Repositories,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 let repositories: Repositories
@@ -18,7 +28,16 @@ function storeTree(entries: Buffer): string {
   const options = { input: entries, encoding: 'utf8' as const }
   return execFileSync(
     'git',
-    ['-C', repositoryPath(repositories, 1), 'hash-object', '-t', 'tree', '-w', '--literally', '--stdin'],
+    [
+      '-C',
+      repositoryPath(repositories, 1),
+      'hash-object',
+      '-t',
+      'tree',
+      '-w',
+      '--literally',
+      '--stdin',
+    ],
     options,
   ).trim()
 }
@@ -61,7 +80,12 @@ describe('a tree', () => {
     writeHistory(repositories, 1, [{ message: 'one', files: { 'a/b': '12' } }])
     const tree = idOf('main^{tree}')
     const find = (path: string) => findEntry(repositories, 1, tree, path)
-    expect(await find('a/b')).toEqual({ path: 'a/b', mode: 0o100644, kind: 'file', id: idOf('main:a/b') })
+    expect(await find('a/b')).toEqual({
+      path: 'a/b',
+      mode: 0o100644,
+      kind: 'file',
+      id: idOf('main:a/b'),
+    })
     expect(await find('a')).toMatchObject({ kind: 'dir', id: idOf('main:a') })
     expect([await find('b'), await find('a/c'), await find('a/b/c'), await find('a:b')]).toEqual(
       Array(4).fill(undefined),
@@ -69,9 +93,19 @@ describe('a tree', () => {
   })
 
   it('says what is at many paths and at the folders above them', async () => {
-    writeHistory(repositories, 1, [{ message: 'one', files: { 'a/b/c': '12', 'a/b/d': '3', 'a/e': '4', f: '5' } }])
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { 'a/b/c': '12', 'a/b/d': '3', 'a/e': '4', f: '5' } },
+    ])
     const tree = idOf('main^{tree}')
-    const entries = await findEntries(repositories, 1, tree, ['f', 'f/x', 'a/b/d', 'a/b/d', 'a/b', 'a/x/y', 'z'])
+    const entries = await findEntries(repositories, 1, tree, [
+      'f',
+      'f/x',
+      'a/b/d',
+      'a/b/d',
+      'a/b',
+      'a/x/y',
+      'z',
+    ])
     for (const path of ['f', 'a', 'a/b', 'a/b/d']) {
       expect(entries.get(path)).toEqual(await findEntry(repositories, 1, tree, path))
     }
@@ -97,6 +131,8 @@ describe('a tree', () => {
     }
     const page = await listTree(repositories, 1, tree, { recursive: true, offset: 300, limit: 10 })
     expect(page.entries.map(({ path }) => path.length)).toEqual([601])
-    expect(await findEntry(repositories, 1, tree, `${'d/'.repeat(300)}a`)).toMatchObject({ id: blob })
+    expect(await findEntry(repositories, 1, tree, `${'d/'.repeat(300)}a`)).toMatchObject({
+      id: blob,
+    })
   })
 })

@@ -24,8 +24,17 @@ const MAX_COPY = 0xffffff
 function deltaOf(blob: Buffer, times: number): Buffer {
   const id = createHash('sha1').update(`blob ${blob.length}\0`).update(blob).digest()
   const copy = Buffer.from([0b11110000, 0xff, 0xff, 0xff])
-  const delta = Buffer.concat([...[blob.length, blob.length * times].map(size7), ...Array<Buffer>(times).fill(copy)])
-  const objects = [entryHeader(3, blob.length), deflateSync(blob), entryHeader(7, delta.length), id, deflateSync(delta)]
+  const delta = Buffer.concat([
+    ...[blob.length, blob.length * times].map(size7),
+    ...Array<Buffer>(times).fill(copy),
+  ])
+  const objects = [
+    entryHeader(3, blob.length),
+    deflateSync(blob),
+    entryHeader(7, delta.length),
+    id,
+    deflateSync(delta),
+  ]
   const pack = Buffer.concat([Buffer.from('PACK\0\0\0\x02\0\0\0\x02', 'latin1'), ...objects])
   return Buffer.concat([pack, createHash('sha1').update(pack).digest()])
 }
@@ -33,13 +42,17 @@ function deltaOf(blob: Buffer, times: number): Buffer {
 /** A number in groups of seven bits, the lowest first. */
 function size7(size: number): Buffer {
   const bytes = [size % 128]
-  for (let rest = Math.floor(size / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.push(rest % 128)
+  for (let rest = Math.floor(size / 128); rest > 0; rest = Math.floor(rest / 128))
+    bytes.push(rest % 128)
   return Buffer.from(bytes.map((byte, i) => (i < bytes.length - 1 ? byte | 128 : byte)))
 }
 
 /** Type and size of an object; the first byte has four bits of the size. */
 function entryHeader(type: number, size: number): Buffer {
-  return Buffer.concat([Buffer.from([128 | (type << 4) | (size % 16)]), size7(Math.floor(size / 16))])
+  return Buffer.concat([
+    Buffer.from([128 | (type << 4) | (size % 16)]),
+    size7(Math.floor(size / 16)),
+  ])
 }
 
 /** Stores a pack as a push does. */
@@ -75,14 +88,22 @@ describe.each([
   it('takes input and says how it ended', async () => {
     const repository = await emptyRepository()
     const good = await runGit(['hash-object', '--stdin'], { repository }, 'hello\n')
-    expect(good).toEqual({ code: 0, stdout: 'ce013625030ba8dba906f756967f9e9ca394464a\n', stderr: '' })
+    expect(good).toEqual({
+      code: 0,
+      stdout: 'ce013625030ba8dba906f756967f9e9ca394464a\n',
+      stderr: '',
+    })
     const bad = await runGit(['cat-file', '-t', 'nothing'], { repository })
     expect(bad).toMatchObject({ code: 128, stdout: '', stderr: expect.stringContaining('nothing') })
   })
 
   it('may end before it has read its input', async () => {
     const repository = await emptyRepository()
-    const { code } = await runGit(['rev-parse', '--is-bare-repository'], { repository }, 'x'.repeat(1_000_000))
+    const { code } = await runGit(
+      ['rev-parse', '--is-bare-repository'],
+      { repository },
+      'x'.repeat(1_000_000),
+    )
     expect(code).toBe(0)
   })
 
@@ -111,7 +132,10 @@ describe.each([
 
   it('talks to the server over descriptor 3 where hooks are to', async () => {
     const repository = await emptyRepository()
-    const git = spawnGit(shell('read -r question <&3; echo "no $question" >&3'), { repository, hooks: true })
+    const git = spawnGit(shell('read -r question <&3; echo "no $question" >&3'), {
+      repository,
+      hooks: true,
+    })
     git.hooks?.write('way\n')
     expect(String((await once(git.hooks ?? git.stdout, 'data'))[0])).toBe('no way\n')
     git.stdout.resume()
@@ -130,12 +154,18 @@ describe.each([
   it('has a limit of its memory, and a deadline', async () => {
     const repository = await emptyRepository()
     const limit = 64 * 1024 ** 2
-    expect((await runGit(shell('ulimit -d'), { repository, maxMemoryBytes: limit })).stdout).toBe(`${limit / 1024}\n`)
-    await expect(runGit(shell('sleep 1000'), { repository, timeoutMs: 50 })).rejects.toMatchObject({ kind: 'TIMEOUT' })
+    expect((await runGit(shell('ulimit -d'), { repository, maxMemoryBytes: limit })).stdout).toBe(
+      `${limit / 1024}\n`,
+    )
+    await expect(runGit(shell('sleep 1000'), { repository, timeoutMs: 50 })).rejects.toMatchObject({
+      kind: 'TIMEOUT',
+    })
   })
 
   it('does not start in a folder that is not there', async () => {
     const repository = `${await scratchFolder()}/nothing`
-    await expect(runGit(['version'], { repository })).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
+    await expect(runGit(['version'], { repository })).rejects.toMatchObject({
+      kind: 'NO_REPOSITORY',
+    })
   })
 })

@@ -79,7 +79,10 @@ describe('a process that starts gits', () => {
   it('lets a git wait whose output nobody reads', async () => {
     const repository = await emptyRepository()
     await testGitStarter()
-    const git = spawnGit(shell('dd if=/dev/zero bs=1M count=64 2>/dev/null; echo end >&3'), { repository, hooks: true })
+    const git = spawnGit(shell('dd if=/dev/zero bs=1M count=64 2>/dev/null; echo end >&3'), {
+      repository,
+      hooks: true,
+    })
     git.stdin.end()
     let isWritten = false
     git.hooks?.on('data', () => {
@@ -136,7 +139,10 @@ describe('when the process that starts gits is killed', () => {
     expect(await git.exited).toMatchObject({ code: null })
     expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('SIGKILL'))
     expect(await parentOfGit(repository)).toBe(process.pid)
-    await vi.waitFor(async () => expect([process.pid, pid]).not.toContain(await parentOfGit(repository)), 20_000)
+    await vi.waitFor(
+      async () => expect([process.pid, pid]).not.toContain(await parentOfGit(repository)),
+      20_000,
+    )
   })
 
   it('gits under way can still be stopped', async () => {
@@ -160,7 +166,10 @@ it('another process takes over from one that nobody can connect to any more', as
   await once(git.stdout, 'data')
   git.stdout.resume()
   await rm(join(socketOf(pid), '..'), { recursive: true })
-  await vi.waitFor(async () => expect([process.pid, pid]).not.toContain(await parentOfGit(repository)), 20_000)
+  await vi.waitFor(
+    async () => expect([process.pid, pid]).not.toContain(await parentOfGit(repository)),
+    20_000,
+  )
   expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('no way to connect'))
   // The old one has a git to look after.
   expect(isAlive(pid)).toBe(true)

@@ -7,7 +7,16 @@ import { ADA, createFilledRepository, git, testRepositories } from '../fixture.t
 
 /** Stores an object as it is given, however odd. */
 function store(repositories: Repositories, type: string, input: string): string {
-  const args = ['-C', repositoryPath(repositories, 1), 'hash-object', '-w', '--literally', '-t', type, '--stdin']
+  const args = [
+    '-C',
+    repositoryPath(repositories, 1),
+    'hash-object',
+    '-w',
+    '--literally',
+    '-t',
+    type,
+    '--stdin',
+  ]
   return execFileSync('git', args, { input, encoding: 'utf8' }).trim()
 }
 
@@ -21,29 +30,57 @@ async function filled() {
 describe('what a ref leads to', () => {
   it('is a commit with its time and message', async () => {
     const { commit, target } = await filled()
-    expect(await target(commit)).toEqual({ isAnnotated: false, commitId: commit, time: ADA.time, message: 'first' })
+    expect(await target(commit)).toEqual({
+      isAnnotated: false,
+      commitId: commit,
+      time: ADA.time,
+      message: 'first',
+    })
   })
 
   it('is, behind a tag object or several, the commit in the end', async () => {
     const { repositories, commit, target } = await filled()
     const tagger = { ...ADA, time: ADA.time + 5 }
-    const tag = await storeTag(repositories, 1, { name: 'v1', commitId: commit, tagger, message: '\none\n\ntwo\n' })
-    const nested = store(repositories, 'tag', `object ${tag}\ntype tag\ntag v2\ntagger A <a@b> 7 +0100\n\nouter\n`)
+    const tag = await storeTag(repositories, 1, {
+      name: 'v1',
+      commitId: commit,
+      tagger,
+      message: '\none\n\ntwo\n',
+    })
+    const nested = store(
+      repositories,
+      'tag',
+      `object ${tag}\ntype tag\ntag v2\ntagger A <a@b> 7 +0100\n\nouter\n`,
+    )
     expect(await target(tag)).toEqual({
       isAnnotated: true,
       commitId: commit,
       time: ADA.time + 5,
       message: 'one\n\ntwo',
     })
-    expect(await target(nested)).toEqual({ isAnnotated: true, commitId: commit, time: 7, message: 'outer' })
+    expect(await target(nested)).toEqual({
+      isAnnotated: true,
+      commitId: commit,
+      time: 7,
+      message: 'outer',
+    })
   })
 
   it('is a tag without a commit, a tagger or its signature', async () => {
     const { repositories, commit, target } = await filled()
     const blob = git(repositories, 1, 'rev-parse', `${commit}:README.md`)
     const signature = '-----BEGIN PGP SIGNATURE-----\n\nabc\n-----END PGP SIGNATURE-----\n'
-    const odd = store(repositories, 'tag', `object ${blob}\ntype blob\ntag v0\n\nmessage\n${signature}`)
-    expect(await target(odd)).toEqual({ isAnnotated: true, commitId: undefined, time: 0, message: 'message' })
+    const odd = store(
+      repositories,
+      'tag',
+      `object ${blob}\ntype blob\ntag v0\n\nmessage\n${signature}`,
+    )
+    expect(await target(odd)).toEqual({
+      isAnnotated: true,
+      commitId: undefined,
+      time: 0,
+      message: 'message',
+    })
   })
 
   it('is left out for anything else, and for nothing', async () => {

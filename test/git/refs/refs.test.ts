@@ -12,8 +12,18 @@ import {
   setDefaultBranch,
   updateRefs,
 } from '../../../src/git/refs/refs.ts'
-import { createRepository, deleteRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { createFilledRepository, git, storeCommit, testRepositories, writeHistory } from '../fixture.ts'
+import {
+  createRepository,
+  deleteRepository,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
+import {
+  createFilledRepository,
+  git,
+  storeCommit,
+  testRepositories,
+  writeHistory,
+} from '../fixture.ts'
 
 const MAIN = 'refs/heads/main'
 const NOBODY = '1'.repeat(40)
@@ -32,12 +42,19 @@ async function filled() {
 }
 
 describe('a name for a branch', () => {
-  it.each(['main', 'feature/x', 'v1.0', 'ü', 'a./b', 'a'.repeat(250), 'refs/heads/x', '{a}', 'a@b'])(
-    'may be %s',
-    (name) => {
-      expect(isRefName(name)).toBe(true)
-    },
-  )
+  it.each([
+    'main',
+    'feature/x',
+    'v1.0',
+    'ü',
+    'a./b',
+    'a'.repeat(250),
+    'refs/heads/x',
+    '{a}',
+    'a@b',
+  ])('may be %s', (name) => {
+    expect(isRefName(name)).toBe(true)
+  })
 
   it.each([
     '',
@@ -117,7 +134,9 @@ describe('changing refs', () => {
   it('lets one of two racing writers win', async () => {
     const { repositories, first, second } = await filled()
     const third = await storeCommit(repositories, 1, 'third')
-    const races = [second, third].map((to) => updateRefs(repositories, 1, [{ name: MAIN, from: first, to }]))
+    const races = [second, third].map((to) =>
+      updateRefs(repositories, 1, [{ name: MAIN, from: first, to }]),
+    )
     const outcomes = (await Promise.allSettled(races)).map(({ status }) => status).sort()
     expect(outcomes).toEqual(['fulfilled', 'rejected'])
   })
@@ -156,7 +175,9 @@ describe('changing refs', () => {
     ['refs/heads/x', 'main'],
   ])('refuses the ref %j with the value %s', async (name, to) => {
     const { repositories } = await filled()
-    await expect(updateRefs(repositories, 1, [{ name, from: undefined, to }])).rejects.toMatchObject({
+    await expect(
+      updateRefs(repositories, 1, [{ name, from: undefined, to }]),
+    ).rejects.toMatchObject({
       kind: 'INVALID_NAME',
     })
   })
@@ -190,7 +211,9 @@ describe('changing refs', () => {
     git(repositories, 1, 'pack-refs', '--all', '--prune')
     await updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
     git(repositories, 1, 'update-ref', 'refs/heads/a/b', first)
-    const below = updateRefs(repositories, 1, [{ name: 'refs/heads/a', from: undefined, to: first }])
+    const below = updateRefs(repositories, 1, [
+      { name: 'refs/heads/a', from: undefined, to: first },
+    ])
     await expect(below).rejects.toMatchObject({ kind: 'NAME_COLLISION' })
     await updateRefs(repositories, 1, [{ name: 'refs/heads/c', from: undefined, to: first }])
     git(repositories, 1, 'update-ref', '-d', 'refs/heads/a/b')
@@ -219,7 +242,9 @@ describe('changing refs', () => {
     let [moved, refused] = [0, 0]
     for (let n = 10; n < 20 && refused < 10_000; ) {
       const [from, to] = [commits[n], commits[n + 1]]
-      const outcome = await updateRefs(repositories, 1, [{ name: MAIN, from, to }]).catch((error: unknown) => error)
+      const outcome = await updateRefs(repositories, 1, [{ name: MAIN, from, to }]).catch(
+        (error: unknown) => error,
+      )
       if (outcome === undefined) {
         moved += 1
         n += 1
@@ -267,9 +292,12 @@ describe('listing refs', () => {
   it('fails where there is no repository, instead of finding none', async () => {
     const repositories = await testRepositories()
     mkdirSync(repositoryPath(repositories, 9), { recursive: true })
-    // The data folder may be inside of somebody's own repository, which is not the one that was asked for.
+    // The data folder may be inside of somebody's own repository, which is not the one that was
+    // asked for.
     execFileSync('git', ['init', '-q', repositories.folder])
-    await expect(collect(listRefs(repositories, 9, ['refs/']))).rejects.toThrow('not a git repository')
+    await expect(collect(listRefs(repositories, 9, ['refs/']))).rejects.toThrow(
+      'not a git repository',
+    )
   })
 })
 
@@ -283,14 +311,29 @@ describe('the default branch', () => {
 
   it('cannot be something else than a branch', async () => {
     const { repositories } = await filled()
-    await expect(setDefaultBranch(repositories, 1, '../../config')).rejects.toMatchObject({ kind: 'INVALID_NAME' })
+    await expect(setDefaultBranch(repositories, 1, '../../config')).rejects.toMatchObject({
+      kind: 'INVALID_NAME',
+    })
   })
 })
 
 describe('what a client calls a commit', () => {
   it('is found by branch, tag, ref, id and count of ancestors', async () => {
     const { repositories, first, second } = await filled()
-    git(repositories, 1, '-c', 'user.name=a', '-c', 'user.email=a@b', 'tag', '-a', 'v1', '-m', 'one', second)
+    git(
+      repositories,
+      1,
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@b',
+      'tag',
+      '-a',
+      'v1',
+      '-m',
+      'one',
+      second,
+    )
     const child = git(
       repositories,
       1,

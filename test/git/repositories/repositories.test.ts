@@ -27,7 +27,9 @@ describe('a new repository', () => {
   it('does not touch one that is there', async () => {
     const repositories = await testRepositories()
     const commit = await createFilledRepository(repositories, 7)
-    await expect(createRepository(repositories, 7, 'main')).rejects.toMatchObject({ kind: 'EXISTS' })
+    await expect(createRepository(repositories, 7, 'main')).rejects.toMatchObject({
+      kind: 'EXISTS',
+    })
     expect(await readRef(repositories, 7, 'refs/heads/main')).toBe(commit)
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
   })
@@ -36,7 +38,8 @@ describe('a new repository', () => {
 describe('the path of a repository', () => {
   it('is the same for the same id, and different ids share a folder only by their last byte', async () => {
     const repositories = await testRepositories()
-    const inFolder = (id: number) => repositoryPath(repositories, id).slice(repositories.folder.length)
+    const inFolder = (id: number) =>
+      repositoryPath(repositories, id).slice(repositories.folder.length)
     expect([7, 263, 256].map(inFolder)).toEqual(['/07/7.git', '/07/263.git', '/00/256.git'])
   })
 })
@@ -48,7 +51,9 @@ describe('deleting a repository', () => {
     await deleteRepository(repositories, 7)
     expect(existsSync(repositoryPath(repositories, 7))).toBe(false)
     expect(await repositoryExists(repositories, 7)).toBe(false)
-    await expect(readCommit(repositories, 7, commit)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
+    await expect(readCommit(repositories, 7, commit)).rejects.toMatchObject({
+      kind: 'NO_REPOSITORY',
+    })
   })
 
   it('twice is as good as once', async () => {
@@ -90,6 +95,8 @@ describe('the lock of a repository', () => {
 
   it('is no concern of other repositories', async () => {
     const repositories = await testRepositories()
-    await withRepositoryLock(repositories, 1, () => withRepositoryLock(repositories, 2, async () => {}))
+    await withRepositoryLock(repositories, 1, () =>
+      withRepositoryLock(repositories, 2, async () => {}),
+    )
   })
 })

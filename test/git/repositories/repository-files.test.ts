@@ -3,8 +3,15 @@ import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from '
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Repositories, repositoriesIn, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { type RepositoryFile, repositoryFiles } from '../../../src/git/repositories/repository-files.ts'
+import {
+  type Repositories,
+  repositoriesIn,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
+import {
+  type RepositoryFile,
+  repositoryFiles,
+} from '../../../src/git/repositories/repository-files.ts'
 
 let repositories: Repositories
 let root: string
@@ -22,7 +29,9 @@ async function write(path: string, content = path): Promise<void> {
 }
 
 /** Names and contents of all files, with something that happens when a file has been read. */
-async function readAll(meanwhile: (name: string) => Promise<void> = async () => {}): Promise<Map<string, string>> {
+async function readAll(
+  meanwhile: (name: string) => Promise<void> = async () => {},
+): Promise<Map<string, string>> {
   const read = new Map<string, string>()
   for await (const { path, content } of repositoryFiles(repositories, 1)) {
     const name = basename(path)

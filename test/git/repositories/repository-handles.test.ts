@@ -8,7 +8,8 @@ async function threeBehindTwo() {
   const repositories = await testRepositories()
   for (const id of [1, 2, 3]) await createRepository(repositories, id, 'main')
   const handles = new RepositoryHandles(2)
-  const open = (id: number) => handles.use(repositoryPath(repositories, id), async (repository) => repository)
+  const open = (id: number) =>
+    handles.use(repositoryPath(repositories, id), async (repository) => repository)
   return { repositories, handles, open }
 }
 

@@ -1,5 +1,13 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +21,14 @@ import {
   repositoryPath,
 } from '../../../src/git/repositories/repositories.ts'
 import { draftFork, fetchCommit } from '../../../src/git/transfer/forks.ts'
-import { createFilledRepository, git, gitAt, storeCommit, testRepositories, writeHistory } from '../fixture.ts'
+import {
+  createFilledRepository,
+  git,
+  gitAt,
+  storeCommit,
+  testRepositories,
+  writeHistory,
+} from '../fixture.ts'
 
 const PARENT = 7
 const FORK = 8
@@ -33,7 +48,9 @@ function objectFiles(repositories: Repositories, id: number): string[] {
 /** Makes loose objects of all that is in packs. */
 function loosen(repositories: Repositories, id: number): void {
   const path = repositoryPath(repositories, id)
-  for (const pack of readdirSync(join(path, 'objects/pack')).filter((name) => name.endsWith('.pack'))) {
+  for (const pack of readdirSync(join(path, 'objects/pack')).filter((name) =>
+    name.endsWith('.pack'),
+  )) {
     const outside = join(path, pack)
     renameSync(join(path, 'objects/pack', pack), outside)
     rmSync(join(path, 'objects/pack', pack.replace(/pack$/, 'idx')))
@@ -47,16 +64,38 @@ describe('a fork', () => {
     const repositories = await testRepositories()
     const commit = await createFilledRepository(repositories, PARENT)
     git(repositories, PARENT, 'update-ref', 'refs/heads/a/b', commit)
-    git(repositories, PARENT, '-c', 'user.name=A', '-c', 'user.email=a@example.org', 'tag', '-m', 'one', 'v1', commit)
+    git(
+      repositories,
+      PARENT,
+      '-c',
+      'user.name=A',
+      '-c',
+      'user.email=a@example.org',
+      'tag',
+      '-m',
+      'one',
+      'v1',
+      commit,
+    )
     git(repositories, PARENT, 'update-ref', 'refs/pull/1/head', commit)
     git(repositories, PARENT, 'update-ref', 'refs/notes/commits', commit)
     await setDefaultBranch(repositories, PARENT, 'a/b')
     await fork(repositories)
-    const refs = git(repositories, PARENT, 'for-each-ref', '--format=%(objectname) %(refname) %(*objectname)')
+    const refs = git(
+      repositories,
+      PARENT,
+      'for-each-ref',
+      '--format=%(objectname) %(refname) %(*objectname)',
+    )
     const shared = refs.split('\n').filter((line) => /refs\/(heads|tags)\//.test(line))
     expect(shared).toHaveLength(3)
     expect(
-      git(repositories, FORK, 'for-each-ref', '--format=%(objectname) %(refname) %(*objectname)').split('\n'),
+      git(
+        repositories,
+        FORK,
+        'for-each-ref',
+        '--format=%(objectname) %(refname) %(*objectname)',
+      ).split('\n'),
     ).toEqual(shared)
     expect(git(repositories, FORK, 'symbolic-ref', 'HEAD')).toBe('refs/heads/a/b')
     git(repositories, FORK, 'fsck', '--full', '--strict')

@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readCommit } from '../../../src/git/objects/commits.ts'
 import { discardDraft, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { compareRefs, draftSync, releaseObjects, tidyPacks } from '../../../src/git/transfer/mirrors.ts'
+import {
+  compareRefs,
+  draftSync,
+  releaseObjects,
+  tidyPacks,
+} from '../../../src/git/transfer/mirrors.ts'
 import { createFilledRepository, git, gitAt, storeCommit, testRepositories } from '../fixture.ts'
 
 const ID = 7
@@ -30,10 +35,12 @@ describe('the draft of a synchronisation', () => {
     await releaseObjects(repositories, ID, draft)
     await discardDraft(draft)
     expect(await readCommit(repositories, ID, second)).toMatchObject({ parentIds: [first] })
-    const packs = readdirSync(join(repositoryPath(repositories, ID), 'objects/pack')).filter((file) =>
-      /idx$/.test(file),
+    const packs = readdirSync(join(repositoryPath(repositories, ID), 'objects/pack')).filter(
+      (file) => /idx$/.test(file),
     )
-    expect(git(repositories, ID, 'verify-pack', '-v', `objects/pack/${packs[0]}`)).not.toContain(first)
+    expect(git(repositories, ID, 'verify-pack', '-v', `objects/pack/${packs[0]}`)).not.toContain(
+      first,
+    )
   })
 })
 

@@ -13,7 +13,10 @@ import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
 
-/** A method about the caller's own things, the instance, or nothing in particular, and a call that changes nothing. */
+/**
+ * A method about the caller's own things, the instance, or nothing in particular, and a call that
+ * changes nothing.
+ */
 export interface AccountRow {
   readonly method: DescMethod
   readonly needs: AccountNeeds
@@ -32,7 +35,11 @@ const readers: AccountNeeds = { ...signedIn, scopes: ['read:user'] }
 const owners: AccountNeeds = { ...readers, privateData: true }
 const writers: AccountNeeds = { ...owners, scopes: ['write:user'] }
 const visitors: AccountNeeds = { ...anybody, scopes: ['read:user'] }
-const administrators: AccountNeeds = { ...signedIn, scopes: ['write:admin'], byAdministrators: true }
+const administrators: AccountNeeds = {
+  ...signedIn,
+  scopes: ['write:admin'],
+  byAdministrators: true,
+}
 const byPassword: AccountNeeds = { ...signedIn, byPassword: true }
 const ofOrganizations: AccountNeeds = { ...anybody, scopes: ['read:organization'] }
 const ofRepositories: AccountNeeds = { ...anybody, scopes: ['read:repository'] }
@@ -79,9 +86,16 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(gpgKeys.getGpgKeyToken, owners),
   row(gpgKeys.verifyGpgKey, writers, { keyId: '0123456789ABCDEF', armoredSignature: 'none' }),
 
-  row(organizations.createOrganization, { ...signedIn, scopes: ['write:organization'] }, { username: '..' }),
+  row(
+    organizations.createOrganization,
+    { ...signedIn, scopes: ['write:organization'] },
+    { username: '..' },
+  ),
   row(organizations.listOrganizations, ofOrganizations),
-  row(organizations.listMyOrganizations, { ...signedIn, scopes: ['read:user', 'read:organization'] }),
+  row(organizations.listMyOrganizations, {
+    ...signedIn,
+    scopes: ['read:user', 'read:organization'],
+  }),
   row(
     organizations.listUserOrganizations,
     { ...anybody, scopes: ['read:user', 'read:organization'] },
@@ -89,11 +103,19 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   ),
   row(TeamService.method.listMyTeams, owners),
 
-  row(repositories.createUserRepository, { ...writers, scopes: ['write:repository', 'write:user'] }, { name: '..' }),
+  row(
+    repositories.createUserRepository,
+    { ...writers, scopes: ['write:repository', 'write:user'] },
+    { name: '..' },
+  ),
   row(repositories.searchRepositories, ofRepositories),
   row(TopicService.method.searchTopics, ofRepositories),
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
-  row(repositories.listUserRepositories, { ...anybody, scopes: ['read:repository', 'read:user'] }, { username: 'bob' }),
+  row(
+    repositories.listUserRepositories,
+    { ...anybody, scopes: ['read:repository', 'read:user'] },
+    { username: 'bob' },
+  ),
   row(
     MirrorService.method.migrateRepository,
     { ...signedIn, scopes: ['write:repository'], privateData: true },
@@ -104,6 +126,15 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ReleaseService.method.getAttachment, ofRepositories, { uuid: 'none' }),
 ]
 
-function row<M extends DescMethod>(method: M, needs: AccountNeeds, request?: MessageInitShape<M['input']>): AccountRow {
-  return { method, needs, request: create<DescMethod['input']>(method.input, request), endsToken: false }
+function row<M extends DescMethod>(
+  method: M,
+  needs: AccountNeeds,
+  request?: MessageInitShape<M['input']>,
+): AccountRow {
+  return {
+    method,
+    needs,
+    request: create<DescMethod['input']>(method.input, request),
+    endsToken: false,
+  }
 }

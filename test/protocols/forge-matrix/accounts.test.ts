@@ -16,7 +16,9 @@ beforeAll(async () => {
 afterAll(() => stage.close())
 
 function cellsOf({ needs, request, endsToken }: AccountRow): Cell[] {
-  const callers = CALLER_NAMES.filter((caller) => !endsToken || callerFacts(caller).scopes === undefined)
+  const callers = CALLER_NAMES.filter(
+    (caller) => !endsToken || callerFacts(caller).scopes === undefined,
+  )
   return callers.map((caller) => ({
     caller,
     about: 'their own behalf',

@@ -84,12 +84,20 @@ export interface RestRequest {
 /** The same call as a request over REST, by every route that the method has. */
 export function restRequestsOf(method: DescMethod, request: Message): RestRequest[] {
   return routesOf(method).map(({ verb, template, body }) => {
-    const fields = toJson(method.input, request, { useProtoFieldName: true }) as Record<string, unknown>
-    const path = template.replace(/\{(\w+)(?:=([^}]*))?\}/g, (_, name: string, pattern?: string) => {
-      const value = String(fields[name] ?? '')
-      delete fields[name]
-      return pattern === '**' ? value.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(value)
-    })
+    const fields = toJson(method.input, request, { useProtoFieldName: true }) as Record<
+      string,
+      unknown
+    >
+    const path = template.replace(
+      /\{(\w+)(?:=([^}]*))?\}/g,
+      (_, name: string, pattern?: string) => {
+        const value = String(fields[name] ?? '')
+        delete fields[name]
+        return pattern === '**'
+          ? value.split('/').map(encodeURIComponent).join('/')
+          : encodeURIComponent(value)
+      },
+    )
     if (body === '*') return { verb, path, body: JSON.stringify(fields) }
     const query = new URLSearchParams(
       Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
@@ -99,12 +107,19 @@ export function restRequestsOf(method: DescMethod, request: Message): RestReques
 }
 
 /** Sends one, and follows no redirects. */
-export function sendRest(url: string, request: RestRequest, authorization: string | undefined): Promise<Response> {
+export function sendRest(
+  url: string,
+  request: RestRequest,
+  authorization: string | undefined,
+): Promise<Response> {
   const { verb, path, body } = request
   return fetch(url + path, {
     method: verb,
     redirect: 'manual',
-    headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
+    headers: {
+      'content-type': 'application/json',
+      ...(authorization !== undefined && { authorization }),
+    },
     ...(body !== undefined && { body }),
   })
 }
@@ -129,7 +144,9 @@ interface Route {
 /** Every route of a method over REST, by its annotations. */
 export function routesOf(method: DescMethod): Route[] {
   const rule = getOption(method, http)
-  return [rule, ...rule.additionalBindings, ...getOption(method, restOption).bindings].flatMap(routeOf)
+  return [rule, ...rule.additionalBindings, ...getOption(method, restOption).bindings].flatMap(
+    routeOf,
+  )
 }
 
 function routeOf({ pattern, body }: HttpRule): Route[] {

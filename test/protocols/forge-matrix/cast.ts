@@ -28,7 +28,12 @@ export interface UserFacts {
   readonly team?: TeamFacts
 }
 
-const everything = (level: 'read' | 'write') => ({ code: level, issues: level, pulls: level, releases: level })
+const everything = (level: 'read' | 'write') => ({
+  code: level,
+  issues: level,
+  pulls: level,
+  releases: level,
+})
 
 export const USERS = {
   ada: { administers: true },
@@ -88,7 +93,10 @@ export const CALLERS = {
   'token of the owner that writes issues': { user: 'bob', scopes: ['write:issue'] },
   'token of the owner that reads organisations': { user: 'bob', scopes: ['read:organization'] },
   'token of the owner that writes organisations': { user: 'bob', scopes: ['write:organization'] },
-  'token of the owner for something else': { user: 'bob', scopes: ['write:package', 'write:admin'] },
+  'token of the owner for something else': {
+    user: 'bob',
+    scopes: ['write:package', 'write:admin'],
+  },
   'token of the owner for all': { user: 'bob', scopes: ['all'] },
   'token of the owner for public data': { user: 'bob', scopes: ['all', 'public-only'] },
   'token of a site administrator without that scope': {
@@ -139,7 +147,10 @@ export const PLACES: readonly PlaceFacts[] = [
   { owner: 'hidden', name: 'public' },
 ]
 
-/** Whether a repository has a pull request, which needs branches of its own. It is work in progress, and nobody merges it. */
+/**
+ * Whether a repository has a pull request, which needs branches of its own. It is work in progress,
+ * and nobody merges it.
+ */
 export function hasPull({ mirror, empty }: PlaceFacts): boolean {
   return !mirror && !empty
 }
@@ -147,7 +158,12 @@ export function hasPull({ mirror, empty }: PlaceFacts): boolean {
 export const pathOf = ({ owner, name }: Pick<PlaceFacts, 'owner' | 'name'>) => `${owner}/${name}`
 
 /** Callers who may not know of what is hidden, be it from everybody or from their token. */
-export const STRANGERS = ['anonymous', 'stranger', 'restricted stranger', 'token of the owner for public data'] as const
+export const STRANGERS = [
+  'anonymous',
+  'stranger',
+  'restricted stranger',
+  'token of the owner for public data',
+] as const
 
 /** Whether strangers may not know of a repository. */
 export function isHidden({ owner, private: isPrivate }: PlaceFacts): boolean {

@@ -15,14 +15,21 @@ export interface Cell {
   request(): Message | Promise<Message>
 }
 
-/** Makes the calls of a matrix. What it returns is a line for each of which came something else than it should. */
+/**
+ * Makes the calls of a matrix. What it returns is a line for each of which came something else than
+ * it should.
+ */
 export interface Matrix {
   /** By RPC, where every refusal has its reason. */
   byRpc(method: DescMethod, cells: readonly Cell[], protocol?: RpcProtocol): Promise<string[]>
   /** By every route that the method has over REST, where a refusal has its status. */
   byRest(method: DescMethod, cells: readonly Cell[]): Promise<string[]>
   /** Everything that a call brings back, by every route. */
-  answers(method: DescMethod, request: Message, caller: CallerName): ReturnType<typeof wholeAnswer>[]
+  answers(
+    method: DescMethod,
+    request: Message,
+    caller: CallerName,
+  ): ReturnType<typeof wholeAnswer>[]
 }
 
 /**
@@ -50,18 +57,25 @@ export function matrixOf({ url, authorization }: MatrixStage, gates: readonly st
         for (const sent of restRequestsOf(method, await request())) {
           const { status } = await wholeAnswer(sendRest(url, sent, authorization[caller]))
           if (status === GATES[expected]) continue
-          differences.push(`${caller} on ${about}: ${status}, not ${GATES[expected]} to ${sent.verb} ${sent.path}`)
+          differences.push(
+            `${caller} on ${about}: ${status}, not ${GATES[expected]} to ${sent.verb} ${sent.path}`,
+          )
         }
       })
       return differences.sort()
     },
 
     answers: (method, request, caller) =>
-      restRequestsOf(method, request).map((sent) => wholeAnswer(sendRest(url, sent, authorization[caller]))),
+      restRequestsOf(method, request).map((sent) =>
+        wholeAnswer(sendRest(url, sent, authorization[caller])),
+      ),
   }
 }
 
-/** Whoever was let through got an answer, or was refused what does not exist or cannot be; a fault of the server is neither. */
+/**
+ * Whoever was let through got an answer, or was refused what does not exist or cannot be; a fault
+ * of the server is neither.
+ */
 function isAsExpected(outcome: string, expected: Expected, gates: readonly string[]): boolean {
   if (expected !== 'let through') return outcome === expected
   return !gates.includes(outcome) && /^(ok|[A-Z_]+)$/.test(outcome)
@@ -71,7 +85,10 @@ function isAsExpected(outcome: string, expected: Expected, gates: readonly strin
 const CONCURRENCY = 8
 
 /** Does something to every item, a few at a time. */
-export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const queue = items.values()
   const worker = async () => {
     // The workers take turns at one iterator.

@@ -8,14 +8,18 @@ import { REPOSITORY_ROWS } from './repository-rows.ts'
 
 const ROWS = [...ACCOUNT_ROWS, ...ORGANIZATION_ROWS, ...REPOSITORY_ROWS]
 const served = await servedMethods()
-const hasField = ({ input }: DescMethod, name: string) => input.fields.some((field) => field.name === name)
-const hasRoute = (method: DescMethod, part: string) => routesOf(method).some(({ template }) => template.includes(part))
+const hasField = ({ input }: DescMethod, name: string) =>
+  input.fields.some((field) => field.name === name)
+const hasRoute = (method: DescMethod, part: string) =>
+  routesOf(method).some(({ template }) => template.includes(part))
 
 function missingIn(
   rows: readonly { readonly method: DescMethod }[],
   isAbout: (method: DescMethod) => boolean,
 ): string[] {
-  return served.filter((method) => isAbout(method) && !rows.some((row) => row.method === method)).map(nameOf)
+  return served
+    .filter((method) => isAbout(method) && !rows.some((row) => row.method === method))
+    .map(nameOf)
 }
 
 describe('the matrix', () => {
@@ -31,7 +35,8 @@ describe('the matrix', () => {
   })
 
   it('has those that name an organisation or a team by what they ask of one', () => {
-    const isAboutOne = (method: DescMethod) => hasField(method, 'org') || hasRoute(method, '/teams/{id}')
+    const isAboutOne = (method: DescMethod) =>
+      hasField(method, 'org') || hasRoute(method, '/teams/{id}')
     expect(missingIn(ORGANIZATION_ROWS, isAboutOne)).toEqual([])
   })
 })

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wholeAnswer } from './ask.ts'
-import { CALLER_NAMES, type CallerName, callerFacts, isHidden, type PlaceFacts, pathOf, STRANGERS } from './cast.ts'
+import {
+  CALLER_NAMES,
+  type CallerName,
+  callerFacts,
+  isHidden,
+  type PlaceFacts,
+  pathOf,
+  STRANGERS,
+} from './cast.ts'
 import { inParallel } from './cells.ts'
 import { expectedOfRepository, GATES, type RepositoryNeeds } from './model.ts'
 import { type MatrixStage, openMatrixStage } from './stage.ts'
@@ -12,7 +20,12 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const FETCHING: RepositoryNeeds = { signedIn: false, scopes: ['read:repository'], unit: 'code', level: 'read' }
+const FETCHING: RepositoryNeeds = {
+  signedIn: false,
+  scopes: ['read:repository'],
+  unit: 'code',
+  level: 'read',
+}
 const PUSHING: RepositoryNeeds = {
   signedIn: true,
   scopes: ['write:repository'],
@@ -24,8 +37,18 @@ const PUSHING: RepositoryNeeds = {
 
 /** What git sends; its requests want nothing and push nothing. */
 const VERBS = [
-  { name: 'the refs to fetch', method: 'GET', path: 'info/refs?service=git-upload-pack', needs: FETCHING },
-  { name: 'the refs to push to', method: 'GET', path: 'info/refs?service=git-receive-pack', needs: PUSHING },
+  {
+    name: 'the refs to fetch',
+    method: 'GET',
+    path: 'info/refs?service=git-upload-pack',
+    needs: FETCHING,
+  },
+  {
+    name: 'the refs to push to',
+    method: 'GET',
+    path: 'info/refs?service=git-receive-pack',
+    needs: PUSHING,
+  },
   { name: 'a fetch', method: 'POST', path: 'git-upload-pack', needs: FETCHING },
   { name: 'a push', method: 'POST', path: 'git-receive-pack', needs: PUSHING },
 ] as const
@@ -34,7 +57,11 @@ type Verb = (typeof VERBS)[number]
 /** What ends a list of lines in the protocol (gitprotocol-common(5)). */
 const FLUSH = '0000'
 
-function send({ method, path }: Verb, repository: string, authorization: string | undefined): Promise<Response> {
+function send(
+  { method, path }: Verb,
+  repository: string,
+  authorization: string | undefined,
+): Promise<Response> {
   return fetch(`${stage.url}/${repository}.git/${path}`, {
     method,
     redirect: 'manual',
@@ -49,12 +76,14 @@ function send({ method, path }: Verb, repository: string, authorization: string 
 /** Git clients send tokens as passwords; other credentials stay as they are. */
 function forGit(authorization: string): string {
   const [scheme, secret] = authorization.split(' ')
-  return scheme === 'token' ? `Basic ${Buffer.from(`bob:${secret}`).toString('base64')}` : authorization
+  return scheme === 'token'
+    ? `Basic ${Buffer.from(`bob:${secret}`).toString('base64')}`
+    : authorization
 }
 
 /**
- * As over REST, save that anonymous callers are asked to sign in wherever that could help, and that git has no status for what is
- * archived.
+ * As over REST, save that anonymous callers are asked to sign in wherever that could help, and that
+ * git has no status for what is archived.
  */
 function expectedStatus({ needs }: Verb, caller: CallerName, place: PlaceFacts): number {
   const expected = expectedOfRepository(needs, callerFacts(caller), place)
@@ -68,23 +97,30 @@ describe('who may fetch and push by git', () => {
     const differences: string[] = []
     const cells = stage.places.flatMap((place) => CALLER_NAMES.map((caller) => ({ place, caller })))
     await inParallel(cells, async ({ place, caller }) => {
-      const { status, headers } = await wholeAnswer(send(verb, pathOf(place), stage.authorization[caller]))
+      const { status, headers } = await wholeAnswer(
+        send(verb, pathOf(place), stage.authorization[caller]),
+      )
       const expected = expectedStatus(verb, caller, place)
       const name = `${caller} on ${pathOf(place)}`
       if (status !== expected) differences.push(`${name}: ${status}, not ${expected}`)
       const asksForCredentials = headers.some(([header]) => header === 'www-authenticate')
-      if (asksForCredentials !== (expected === 401)) differences.push(`${name}: asks for credentials or does not`)
+      if (asksForCredentials !== (expected === 401))
+        differences.push(`${name}: asks for credentials or does not`)
     })
     expect(differences.sort()).toEqual([])
   })
 
-  it.each(VERBS)('tells nothing of a repository that somebody may not know of: $name', async (verb) => {
-    for (const caller of STRANGERS) {
-      const answer = (repository: string) => wholeAnswer(send(verb, repository, stage.authorization[caller]))
-      const missing = await answer('bob/missing')
-      for (const place of stage.places.filter(isHidden)) {
-        expect(await answer(pathOf(place)), `${caller} on ${pathOf(place)}`).toEqual(missing)
+  it.each(VERBS)(
+    'tells nothing of a repository that somebody may not know of: $name',
+    async (verb) => {
+      for (const caller of STRANGERS) {
+        const answer = (repository: string) =>
+          wholeAnswer(send(verb, repository, stage.authorization[caller]))
+        const missing = await answer('bob/missing')
+        for (const place of stage.places.filter(isHidden)) {
+          expect(await answer(pathOf(place)), `${caller} on ${pathOf(place)}`).toEqual(missing)
+        }
       }
-    }
-  })
+    },
+  )
 })

@@ -22,11 +22,18 @@ beforeAll(async () => {
   rest = restAt(stage.url)
   const [original] = stage.places
   if (!original) throw new Error('there is nothing to fork')
-  repositories = [...stage.places, await stage.fork(original, 'lodge'), await stage.fork(original, 'hidden')]
+  repositories = [
+    ...stage.places,
+    await stage.fork(original, 'lodge'),
+    await stage.fork(original, 'hidden'),
+  ]
 })
 afterAll(() => stage.close())
 
-/** A list: where it is, what it asks of callers, and what it has of the things that a caller may know of. */
+/**
+ * A list: where it is, what it asks of callers, and what it has of the things that a caller may
+ * know of.
+ */
 interface List {
   readonly path: string
   readonly needs: Needs
@@ -39,7 +46,10 @@ const signedIn = (...scopes: string[]): Needs => ({ signedIn: true, scopes })
 const readable = (who: CallerFacts, isListed: (place: PlaceFacts) => boolean) =>
   repositories.filter((place) => isListed(place) && mayRead(who, place)).map(pathOf)
 
-/** Whether something about a repository was given to somebody, or they are in the organisation that owns it. */
+/**
+ * Whether something about a repository was given to somebody, or they are in the organisation that
+ * owns it.
+ */
 function hasPartIn({ user }: CallerFacts, { owner }: PlaceFacts): boolean {
   const { owns, collaborates, team }: UserFacts = user ? userFacts(user) : {}
   return collaborates !== undefined || (owner === 'bob' ? owns === true : team !== undefined)
@@ -80,7 +90,8 @@ const REPOSITORY_LISTS: readonly List[] = [
     (organization): List => ({
       path: `/orgs/${organization}/repos`,
       needs: anybody('read:organization'),
-      expected: (who) => (mayKnowOf(who, organization) ? readable(who, ({ owner }) => owner === organization) : []),
+      expected: (who) =>
+        mayKnowOf(who, organization) ? readable(who, ({ owner }) => owner === organization) : [],
     }),
   ),
 ]
@@ -116,7 +127,8 @@ describe('of what there is, a caller sees what they may know of', () => {
     const teamRepositories: List = {
       path: `/teams/${guild?.team}/repos`,
       needs: signedIn('read:organization'),
-      expected: (who) => (mayKnowOf(who, 'guild', true) ? readable(who, ({ owner }) => owner === 'guild') : []),
+      expected: (who) =>
+        mayKnowOf(who, 'guild', true) ? readable(who, ({ owner }) => owner === 'guild') : [],
     }
     await compare(teamRepositories, ({ full_name }) => full_name)
     for (const caller of CALLER_NAMES) {
@@ -124,15 +136,24 @@ describe('of what there is, a caller sees what they may know of', () => {
       for (const place of stage.places.filter(({ owner }) => owner === 'guild')) {
         if (atTheDoor(teamRepositories.needs, callerFacts(caller))) continue
         const path = `/teams/${guild?.team}/repos/${pathOf(place)}`
-        const { status } = await rest({ authorization: stage.authorization[caller] ?? '' }, 'GET', path)
-        expect(status, `${caller} on ${pathOf(place)}`).toBe(found.includes(pathOf(place)) ? 200 : 404)
+        const { status } = await rest(
+          { authorization: stage.authorization[caller] ?? '' },
+          'GET',
+          path,
+        )
+        expect(status, `${caller} on ${pathOf(place)}`).toBe(
+          found.includes(pathOf(place)) ? 200 : 404,
+        )
       }
     }
   })
 })
 
 /** Reads a list as everybody, and counts it too. */
-async function compare({ path, needs, expected }: List, nameOf: (item: Record<string, string>) => string | undefined) {
+async function compare(
+  { path, needs, expected }: List,
+  nameOf: (item: Record<string, string>) => string | undefined,
+) {
   for (const caller of CALLER_NAMES) {
     const who = callerFacts(caller)
     if (atTheDoor(needs, who)) continue

@@ -42,12 +42,24 @@ export const GATES = {
 } as const
 export type Gate = keyof typeof GATES
 
-const AT_THE_DOOR = ['BAD_CREDENTIALS', 'UNAUTHENTICATED', 'SCOPE_MISSING', 'PUBLIC_ONLY_TOKEN'] as const
+const AT_THE_DOOR = [
+  'BAD_CREDENTIALS',
+  'UNAUTHENTICATED',
+  'SCOPE_MISSING',
+  'PUBLIC_ONLY_TOKEN',
+] as const
 
 /** Those before what is nobody else's. */
-export const ACCOUNT_GATES: readonly Gate[] = [...AT_THE_DOOR, 'PASSWORD_REQUIRED', 'PERMISSION_DENIED']
+export const ACCOUNT_GATES: readonly Gate[] = [
+  ...AT_THE_DOOR,
+  'PASSWORD_REQUIRED',
+  'PERMISSION_DENIED',
+]
 
-/** Those before a repository. That it is empty is for many methods a thing that they find out, and no gate. */
+/**
+ * Those before a repository. That it is empty is for many methods a thing that they find out, and
+ * no gate.
+ */
 export const REPOSITORY_GATES: readonly Gate[] = [
   ...AT_THE_DOOR,
   'REPOSITORY_NOT_FOUND',
@@ -98,7 +110,10 @@ export interface RepositoryNeeds extends Needs {
   readonly needsBranches?: boolean
   /** Asks for an administrator of the instance too. */
   readonly ofInstanceToo?: boolean
-  /** Is about a pull request: what else it asks, it asks only where there is one. Whoever opened it may write to all of them. */
+  /**
+   * Is about a pull request: what else it asks, it asks only where there is one. Whoever opened it
+   * may write to all of them.
+   */
   readonly ofPull?: PullNeeds
   /** Nothing is told of pull requests to who may not read the code. */
   readonly hidesWithoutCode?: boolean
@@ -123,7 +138,10 @@ export interface OrganizationNeeds extends Needs {
   readonly ofTeam?: boolean
 }
 
-/** What a method asks that is about the caller's own things, the whole instance, or nothing in particular. */
+/**
+ * What a method asks that is about the caller's own things, the whole instance, or nothing in
+ * particular.
+ */
 export interface AccountNeeds extends Needs {
   readonly byAdministrators?: boolean
   /** Neither tokens nor sessions are good for it. */
@@ -139,7 +157,12 @@ export function expectedOfAccount(needs: AccountNeeds, who: CallerFacts): Expect
 }
 
 /** What comes of a call about a pull request of a repository, for who may read it. */
-function onPull({ writes }: RepositoryNeeds, { of, first }: PullNeeds, who: CallerFacts, place: PlaceFacts): Expected {
+function onPull(
+  { writes }: RepositoryNeeds,
+  { of, first }: PullNeeds,
+  who: CallerFacts,
+  place: PlaceFacts,
+): Expected {
   if (!hasPull(place)) return 'let through'
   const refused = of && !reaches(levelOn(who, place, of.unit), of.level) ? of.refusal : undefined
   if (refused && first) return refused
@@ -148,7 +171,11 @@ function onPull({ writes }: RepositoryNeeds, { of, first }: PullNeeds, who: Call
 }
 
 /** What comes of a call about a repository. */
-export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, place: PlaceFacts): Expected {
+export function expectedOfRepository(
+  needs: RepositoryNeeds,
+  who: CallerFacts,
+  place: PlaceFacts,
+): Expected {
   const refused = atTheDoor(needs, who)
   if (refused) return refused
   if (!mayRead(who, place)) return 'REPOSITORY_NOT_FOUND'
@@ -166,18 +193,30 @@ export function expectedOfRepository(needs: RepositoryNeeds, who: CallerFacts, p
   return 'let through'
 }
 
-/** Whether somebody who gets through the door may know of an organisation, or of its teams and members too. */
+/**
+ * Whether somebody who gets through the door may know of an organisation, or of its teams and
+ * members too.
+ */
 export function mayKnowOf(who: CallerFacts, name: OrganizationName, ofTeam = false): boolean {
-  return expectedOfOrganization({ signedIn: false, scopes: [], role: 'anybody', ofTeam }, who, name) === 'let through'
+  return (
+    expectedOfOrganization({ signedIn: false, scopes: [], role: 'anybody', ofTeam }, who, name) ===
+    'let through'
+  )
 }
 
 /** What comes of a call about an organisation. */
-export function expectedOfOrganization(needs: OrganizationNeeds, who: CallerFacts, name: OrganizationName): Expected {
+export function expectedOfOrganization(
+  needs: OrganizationNeeds,
+  who: CallerFacts,
+  name: OrganizationName,
+): Expected {
   const refused = atTheDoor(needs, who)
   if (refused) return refused
   const isMember = userOf(who)?.team !== undefined
   const looksAtAll = administers(who, 'read:admin')
-  const isOpen = ORGANIZATIONS[name] === 'public' || (ORGANIZATIONS[name] === 'limited' && who.user !== undefined)
+  const isOpen =
+    ORGANIZATIONS[name] === 'public' ||
+    (ORGANIZATIONS[name] === 'limited' && who.user !== undefined)
   const isKnown = isMember || looksAtAll || (isOpen && !userOf(who)?.restricted)
   if (!isKnown) return needs.ofTeam ? 'TEAM_NOT_FOUND' : 'ORGANIZATION_NOT_FOUND'
   if (ORGANIZATIONS[name] !== 'public' && isPublicOnly(who)) return 'PUBLIC_ONLY_TOKEN'
@@ -187,11 +226,16 @@ export function expectedOfOrganization(needs: OrganizationNeeds, who: CallerFact
 
 /** Whether somebody may read any part of a repository. */
 export function mayRead(who: CallerFacts, place: PlaceFacts): boolean {
-  return (['code', 'issues', 'pulls', 'releases'] as const).some((unit) => levelOn(who, place, unit) !== 'none')
+  return (['code', 'issues', 'pulls', 'releases'] as const).some(
+    (unit) => levelOn(who, place, unit) !== 'none',
+  )
 }
 
 /** What a call comes to before anything is looked up. */
-export function atTheDoor({ signedIn, scopes, privateData }: Needs, who: CallerFacts): Gate | undefined {
+export function atTheDoor(
+  { signedIn, scopes, privateData }: Needs,
+  who: CallerFacts,
+): Gate | undefined {
   if (userOf(who)?.archived) return 'BAD_CREDENTIALS'
   if (signedIn && who.user === undefined) return 'UNAUTHENTICATED'
   if (scopes.some((scope) => !holds(who, scope))) return 'SCOPE_MISSING'
@@ -227,7 +271,10 @@ function levelOn(who: CallerFacts, place: PlaceFacts, unit: Unit): Level {
   const levels: Level[] = [user?.collaborates ?? 'none']
   if (administers(who, 'read:admin')) levels.push('read')
   if (team && team.has !== 'none') levels.push(team.permission ?? team.units?.[unit] ?? 'none')
-  const isKnown = visibility === 'public' || (visibility === 'limited' && user !== undefined) || team !== undefined
+  const isKnown =
+    visibility === 'public' ||
+    (visibility === 'limited' && user !== undefined) ||
+    team !== undefined
   if (!place.private && isKnown && !user?.restricted) levels.push('read')
   return levels.reduce((best, level) => (reaches(level, best) ? level : best))
 }

@@ -17,7 +17,10 @@ export interface OrganizationTarget {
 export interface OrganizationRow {
   readonly method: DescMethod
   readonly needs: OrganizationNeeds
-  /** The call about an organisation. It asks for what is not there, for what nobody gets, or for what is so already. */
+  /**
+   * The call about an organisation. It asks for what is not there, for what nobody gets, or for
+   * what is so already.
+   */
   requestTo(target: OrganizationTarget): Message
 }
 
@@ -27,11 +30,19 @@ const NO_NUMBER = 999_999n
 /** Somebody with an account, who is a member of no organisation. */
 const OUTSIDER = 'carol'
 
-const visitors: OrganizationNeeds = { signedIn: false, scopes: ['read:organization'], role: 'anybody' }
+const visitors: OrganizationNeeds = {
+  signedIn: false,
+  scopes: ['read:organization'],
+  role: 'anybody',
+}
 const guests: OrganizationNeeds = { ...visitors, signedIn: true }
 const owners: OrganizationNeeds = { signedIn: true, scopes: ['write:organization'], role: 'owner' }
 const themselves: OrganizationNeeds = { ...owners, role: 'themselves', about: OUTSIDER }
-const ownersOrThemselves: OrganizationNeeds = { ...owners, role: 'owner or themselves', about: OUTSIDER }
+const ownersOrThemselves: OrganizationNeeds = {
+  ...owners,
+  role: 'owner or themselves',
+  about: OUTSIDER,
+}
 const blockReaders: OrganizationNeeds = { ...guests, role: 'owner', privateData: true }
 const blockers: OrganizationNeeds = { ...owners, privateData: true }
 const teamGuests: OrganizationNeeds = { ...guests, ofTeam: true }
@@ -95,7 +106,10 @@ export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   teamRow(teams.removeTeamRepository, teamOwners, { org: 'bob', repo: NOTHING }),
 ]
 
-/** @param request without the name of the organisation, with which the requests of all of these methods begin. */
+/**
+ * @param request without the name of the organisation, with which the requests of all of these
+ *   methods begin.
+ */
 function row<M extends DescMethod>(
   method: M,
   needs: OrganizationNeeds,

@@ -31,15 +31,19 @@ describe('what may be done to an organisation', () => {
 })
 
 describe('an organisation that somebody may not know of', () => {
-  it.each(named(ORGANIZATION_ROWS))('answers as one that does not exist: $name', async ({ row }) => {
-    const hidden = stage.organizations.filter(({ name }) => name === 'hidden')
-    expect(hidden.length).toBe(1)
-    for (const caller of ['anonymous', 'stranger', 'restricted stranger'] as const) {
-      const answers = (target: Parameters<OrganizationRow['requestTo']>[0]) =>
-        Promise.all(matrix.answers(row.method, row.requestTo(target), caller))
-      const missing = await answers({ name: 'missing', team: 999_999, ownersTeam: 999_999 })
-      expect(missing.length).toBeGreaterThan(0)
-      for (const organization of hidden) expect(await answers(organization), caller).toEqual(missing)
-    }
-  })
+  it.each(named(ORGANIZATION_ROWS))(
+    'answers as one that does not exist: $name',
+    async ({ row }) => {
+      const hidden = stage.organizations.filter(({ name }) => name === 'hidden')
+      expect(hidden.length).toBe(1)
+      for (const caller of ['anonymous', 'stranger', 'restricted stranger'] as const) {
+        const answers = (target: Parameters<OrganizationRow['requestTo']>[0]) =>
+          Promise.all(matrix.answers(row.method, row.requestTo(target), caller))
+        const missing = await answers({ name: 'missing', team: 999_999, ownersTeam: 999_999 })
+        expect(missing.length).toBeGreaterThan(0)
+        for (const organization of hidden)
+          expect(await answers(organization), caller).toEqual(missing)
+      }
+    },
+  )
 })

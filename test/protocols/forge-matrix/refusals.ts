@@ -19,8 +19,8 @@ export function nameOf({ parent, name }: DescMethod): string {
 }
 
 /**
- * Describes who gets what of each method: every cell by one protocol, and one of each kind of refusal by all of them and by every
- * route over REST.
+ * Describes who gets what of each method: every cell by one protocol, and one of each kind of
+ * refusal by all of them and by every route over REST.
  *
  * @param matrix gives it once it is there.
  */
@@ -36,7 +36,10 @@ export function describeRefusals<R extends Row>(
   describe('each refusal', () => {
     it.each(named(rows))('has its reason on every protocol: $name', async ({ row }) => {
       for (const protocol of RPC_PROTOCOLS) {
-        expect(await matrix().byRpc(row.method, samplesOf(cellsOf(row)), protocol), protocol).toEqual([])
+        expect(
+          await matrix().byRpc(row.method, samplesOf(cellsOf(row)), protocol),
+          protocol,
+        ).toEqual([])
       }
     })
 

@@ -40,7 +40,8 @@ describe('a repository that somebody may not know of', () => {
         Promise.all(matrix.answers(row.method, row.requestTo(place), caller))
       const missing = await answers({ id: 999_999, owner: 'bob', name: 'missing' })
       expect(missing.length).toBeGreaterThan(0)
-      for (const place of hidden) expect(await answers(place), `${caller} on ${pathOf(place)}`).toEqual(missing)
+      for (const place of hidden)
+        expect(await answers(place), `${caller} on ${pathOf(place)}`).toEqual(missing)
     }
   })
 

@@ -46,13 +46,23 @@ const PULL = 1n
 const NO_OBJECT = '0123456789abcdef0123456789abcdef01234567'
 
 /** Open to anonymous callers where the repository is public. */
-const readers: RepositoryNeeds = { signedIn: false, scopes: ['read:repository'], unit: 'code', level: 'read' }
+const readers: RepositoryNeeds = {
+  signedIn: false,
+  scopes: ['read:repository'],
+  unit: 'code',
+  level: 'read',
+}
 const members: RepositoryNeeds = { ...readers, signedIn: true }
 /** Whoever may read any part. */
 const visitors: RepositoryNeeds = { ...readers, level: 'none' }
 const guests: RepositoryNeeds = { ...visitors, signedIn: true }
 const forGuests: RepositoryNeeds = { ...guests, scopes: ['write:repository'] }
-const writers: RepositoryNeeds = { ...members, scopes: ['write:repository'], level: 'write', writes: true }
+const writers: RepositoryNeeds = {
+  ...members,
+  scopes: ['write:repository'],
+  level: 'write',
+  writes: true,
+}
 const committers: RepositoryNeeds = { ...writers, movesRefs: true }
 const branchMakers: RepositoryNeeds = { ...committers, needsBranches: true }
 const administrators: RepositoryNeeds = { ...writers, level: 'admin' }
@@ -74,15 +84,28 @@ const pullMakers: RepositoryNeeds = {
 /** Whoever may read them may say something about one. */
 const participants: RepositoryNeeds = { ...pullMakers, hidesWithoutCode: false, ofPull: {} }
 const ofPulls = (level: 'write', refusal: Gate) => ({ unit: 'pulls', level, refusal }) as const
-const ofCode = (level: 'write' | 'admin', refusal: Gate) => ({ unit: 'code', level, refusal }) as const
+const ofCode = (level: 'write' | 'admin', refusal: Gate) =>
+  ({ unit: 'code', level, refusal }) as const
 const pullEditors: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofPulls('write', 'PULL_REQUEST_EDIT_DENIED'), first: true },
 }
-const mergers: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('write', 'MERGE_DENIED') } }
-const pullUpdaters: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') } }
-const reviewSeekers: RepositoryNeeds = { ...participants, ofPull: { of: ofPulls('write', 'REVIEW_REQUEST_DENIED') } }
-const dismissers: RepositoryNeeds = { ...participants, ofPull: { of: ofCode('admin', 'REVIEW_DISMISSAL_DENIED') } }
+const mergers: RepositoryNeeds = {
+  ...participants,
+  ofPull: { of: ofCode('write', 'MERGE_DENIED') },
+}
+const pullUpdaters: RepositoryNeeds = {
+  ...participants,
+  ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') },
+}
+const reviewSeekers: RepositoryNeeds = {
+  ...participants,
+  ofPull: { of: ofPulls('write', 'REVIEW_REQUEST_DENIED') },
+}
+const dismissers: RepositoryNeeds = {
+  ...participants,
+  ofPull: { of: ofCode('admin', 'REVIEW_DISMISSAL_DENIED') },
+}
 const issueReaders: RepositoryNeeds = { ...pullReaders, scopes: ['read:issue'] }
 const issueEditors: RepositoryNeeds = { ...pullEditors, scopes: ['write:issue'] }
 const commenters: RepositoryNeeds = { ...participants, scopes: ['write:issue'] }
@@ -147,8 +170,16 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
 
   row(teams.listRepositoryTeams, guests),
   row(teams.getRepositoryTeam, guests, { team: NOTHING }),
-  row(teams.addRepositoryTeam, { ...administrators, byOwnersOfOrganization: true }, { team: NOTHING }),
-  row(teams.removeRepositoryTeam, { ...administrators, byOwnersOfOrganization: true }, { team: NOTHING }),
+  row(
+    teams.addRepositoryTeam,
+    { ...administrators, byOwnersOfOrganization: true },
+    { team: NOTHING },
+  ),
+  row(
+    teams.removeRepositoryTeam,
+    { ...administrators, byOwnersOfOrganization: true },
+    { team: NOTHING },
+  ),
 
   row(forks.listForks, readers),
   row(forks.createFork, { ...members, scopes: ['write:repository'] }, { name: '..' }),
@@ -250,7 +281,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(reviews.listReviewComments, pullReaders, { index: PULL, id: NO_NUMBER }),
   row(reviews.getReviewComment, pullReaders, { index: PULL, id: NO_NUMBER, comment: NO_NUMBER }),
   row(reviews.createReviewComment, participants, { index: PULL, id: NO_NUMBER }),
-  row(reviews.deleteReviewComment, participants, { index: PULL, id: NO_NUMBER, comment: NO_NUMBER }),
+  row(reviews.deleteReviewComment, participants, {
+    index: PULL,
+    id: NO_NUMBER,
+    comment: NO_NUMBER,
+  }),
   row(reviews.replyToReviewComment, participants, { index: PULL, comment: NO_NUMBER }),
   // Which pull request it would be about nobody knows.
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),

@@ -46,7 +46,10 @@ export interface MatrixStage {
   readonly authorization: Readonly<Record<CallerName, string | undefined>>
   readonly places: readonly Place[]
   readonly organizations: readonly Organization[]
-  /** Makes a repository that is as another one is, save that it was given to nobody, for a call that takes it away. */
+  /**
+   * Makes a repository that is as another one is, save that it was given to nobody, for a call that
+   * takes it away.
+   */
   copyOf(place: Place): Promise<Place>
   /** Forks a repository for an organisation, and gives it to whom the others were given. */
   fork(place: Place, owner: OrganizationName): Promise<Place>
@@ -123,7 +126,12 @@ async function inviteUsers(url: string, rest: SendRest, cast: Cast): Promise<Act
   for (const username of Object.keys(USERS) as Username[]) {
     if (actors[username]) continue
     const user = { username, email: `${username}@example.org`, password: PASSWORD }
-    await must(rest(cast.ada, 'POST', '/admin/users', { ...user, restricted: userFacts(username).restricted === true }))
+    await must(
+      rest(cast.ada, 'POST', '/admin/users', {
+        ...user,
+        restricted: userFacts(username).restricted === true,
+      }),
+    )
     actors[username] = await signIn(url, username)
   }
   return actors as Actors
@@ -135,7 +143,10 @@ async function makeTeams(rest: SendRest, bob: Actor, organization: OrganizationN
   const teams = new Map<Username, number>()
   for (const [username, { team }] of users()) {
     if (!team) continue
-    const id = team.permission === 'owner' ? ownersTeam : await makeTeam(rest, bob, organization, username, team)
+    const id =
+      team.permission === 'owner'
+        ? ownersTeam
+        : await makeTeam(rest, bob, organization, username, team)
     await must(rest(bob, 'PUT', `/teams/${id}/members/${username}`))
     teams.set(username, id)
   }
@@ -161,13 +172,21 @@ async function makeTeam(
 }
 
 /** Makes a repository, public and in use. */
-async function makeRepository(rest: SendRest, bob: Actor, upstream: GitUpstream, facts: PlaceFacts): Promise<Place> {
+async function makeRepository(
+  rest: SendRest,
+  bob: Actor,
+  upstream: GitUpstream,
+  facts: PlaceFacts,
+): Promise<Place> {
   const { owner, name, mirror = false } = facts
   const copied = { clone_addr: upstream.url, repo_owner: owner, repo_name: name, mirror }
   const { body } = await must(
     mirror
       ? rest(bob, 'POST', '/repos/migrate', copied)
-      : rest(bob, 'POST', owner === 'bob' ? '/user/repos' : `/orgs/${owner}/repos`, { name, auto_init: !facts.empty }),
+      : rest(bob, 'POST', owner === 'bob' ? '/user/repos' : `/orgs/${owner}/repos`, {
+          name,
+          auto_init: !facts.empty,
+        }),
   )
   return { ...facts, id: body.id }
 }
@@ -176,8 +195,12 @@ async function makeRepository(rest: SendRest, bob: Actor, upstream: GitUpstream,
 async function share(rest: SendRest, bob: Actor, place: Place): Promise<void> {
   const path = `/repos/${pathOf(place)}`
   for (const [username, { collaborates, team }] of users()) {
-    if (collaborates) await must(rest(bob, 'PUT', `${path}/collaborators/${username}`, { permission: collaborates }))
-    if (team?.has === 'each' && place.owner !== 'bob') await must(rest(bob, 'PUT', `${path}/teams/of-${username}`))
+    if (collaborates)
+      await must(
+        rest(bob, 'PUT', `${path}/collaborators/${username}`, { permission: collaborates }),
+      )
+    if (team?.has === 'each' && place.owner !== 'bob')
+      await must(rest(bob, 'PUT', `${path}/teams/of-${username}`))
   }
 }
 
@@ -185,17 +208,34 @@ async function share(rest: SendRest, bob: Actor, place: Place): Promise<void> {
 async function propose(rest: SendRest, bob: Actor, place: Place): Promise<void> {
   const path = `/repos/${pathOf(place)}`
   const content = Buffer.from('new\n').toString('base64')
-  await must(rest(bob, 'POST', `${path}/contents/new`, { content, branch: 'main', new_branch: 'proposal' }))
-  await must(rest(bob, 'POST', `${path}/pulls`, { head: 'proposal', base: 'main', title: 'WIP: something new' }))
+  await must(
+    rest(bob, 'POST', `${path}/contents/new`, { content, branch: 'main', new_branch: 'proposal' }),
+  )
+  await must(
+    rest(bob, 'POST', `${path}/pulls`, {
+      head: 'proposal',
+      base: 'main',
+      title: 'WIP: something new',
+    }),
+  )
 }
 
 async function settle(rest: SendRest, bob: Actor, place: Place): Promise<void> {
   const { private: isPrivate = false, archived = false, unplanned = false } = place
-  const changes = { private: isPrivate, archived, has_issues: !unplanned, has_pull_requests: !unplanned }
+  const changes = {
+    private: isPrivate,
+    archived,
+    has_issues: !unplanned,
+    has_pull_requests: !unplanned,
+  }
   await must(rest(bob, 'PATCH', `/repos/${pathOf(place)}`, changes))
 }
 
-async function authorize(url: string, actors: Actors, name: CallerName): Promise<string | undefined> {
+async function authorize(
+  url: string,
+  actors: Actors,
+  name: CallerName,
+): Promise<string | undefined> {
   const { user, scopes } = callerFacts(name)
   if (user === undefined) return undefined
   const actor = actors[user]
@@ -208,6 +248,7 @@ function users(): [Username, UserFacts][] {
 
 async function must(answering: ReturnType<SendRest>): ReturnType<SendRest> {
   const answer = await answering
-  if (answer.status >= 300) throw new Error(`the stage cannot be set: ${answer.status} ${JSON.stringify(answer.body)}`)
+  if (answer.status >= 300)
+    throw new Error(`the stage cannot be set: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer
 }

@@ -19,8 +19,12 @@ import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../supp
 import { callContext } from '../../support/call.ts'
 import { enableTwoFactor, passcodeAt, STEP_SECONDS } from '../../support/passcodes.ts'
 
-const CLEARED = 'branchline_refresh=; Path=/; HttpOnly; SameSite=Lax; Expires=Thu, 01 Jan 1970 00:00:00 GMT'
-const BY_PASSWORD = { case: 'passwordCredentials', value: { username: 'ada', password: PASSWORD } } as const
+const CLEARED =
+  'branchline_refresh=; Path=/; HttpOnly; SameSite=Lax; Expires=Thu, 01 Jan 1970 00:00:00 GMT'
+const BY_PASSWORD = {
+  case: 'passwordCredentials',
+  value: { username: 'ada', password: PASSWORD },
+} as const
 
 let app: TestApp
 let ada: User
@@ -36,13 +40,21 @@ type Credentials = NonNullable<MessageInitShape<typeof SignInRequestSchema>['cre
 
 async function signIn(credentials: Credentials, call: Call = {}) {
   const context = callContext(AuthService.method.signIn, call)
-  const answer = await authService(app).signIn(create(SignInRequestSchema, { credentials }), context)
-  return { answer: create(SignInResponseSchema, answer), cookie: context.responseHeader.get('set-cookie') ?? '' }
+  const answer = await authService(app).signIn(
+    create(SignInRequestSchema, { credentials }),
+    context,
+  )
+  return {
+    answer: create(SignInResponseSchema, answer),
+    cookie: context.responseHeader.get('set-cookie') ?? '',
+  }
 }
 
 async function refresh(cookie: string, call: Call = {}) {
   const context = callContext(AuthService.method.refreshToken, { ...call, headers: { cookie } })
-  const result = await Promise.allSettled([authService(app).refreshToken(create(RefreshTokenRequestSchema), context)])
+  const result = await Promise.allSettled([
+    authService(app).refreshToken(create(RefreshTokenRequestSchema), context),
+  ])
   return { result: result[0], cookie: context.responseHeader.get('set-cookie') }
 }
 
@@ -92,9 +104,16 @@ describe('SignIn', () => {
       { case: 'passwordCredentials', value: { username: 'ada', password: '' } },
       'password_credentials.password',
     ],
-    ['no code', { case: 'ssoCredentials', value: { idpName: 'identity-providers/x' } }, 'sso_credentials.code'],
+    [
+      'no code',
+      { case: 'ssoCredentials', value: { idpName: 'identity-providers/x' } },
+      'sso_credentials.code',
+    ],
   ] as const)('refuses %s', async (_, credentials, field) => {
-    await expect(signIn(credentials)).rejects.toMatchObject({ reason: 'INVALID_FIELD', metadata: { field } })
+    await expect(signIn(credentials)).rejects.toMatchObject({
+      reason: 'INVALID_FIELD',
+      metadata: { field },
+    })
   })
 
   it.each([
@@ -114,8 +133,14 @@ describe('SignIn', () => {
       secret = await enableTwoFactor(app, ada)
     })
 
-    const withFactor = (fields: { passcode?: string; recoveryCode?: string }, headers: Record<string, string> = {}) =>
-      signIn({ case: 'passwordCredentials', value: { ...BY_PASSWORD.value, ...fields } }, { headers })
+    const withFactor = (
+      fields: { passcode?: string; recoveryCode?: string },
+      headers: Record<string, string> = {},
+    ) =>
+      signIn(
+        { case: 'passwordCredentials', value: { ...BY_PASSWORD.value, ...fields } },
+        { headers },
+      )
 
     it('takes a passcode in the field or in the header, and the field wins', async () => {
       const next = () => {
@@ -124,7 +149,9 @@ describe('SignIn', () => {
       }
       await expect(withFactor({ passcode: next() })).resolves.toBeDefined()
       await expect(withFactor({}, { 'x-service-otp': next() })).resolves.toBeDefined()
-      await expect(withFactor({ passcode: next() }, { 'x-service-otp': 'nonsense' })).resolves.toBeDefined()
+      await expect(
+        withFactor({ passcode: next() }, { 'x-service-otp': 'nonsense' }),
+      ).resolves.toBeDefined()
       const unheard = next()
       for (const fields of [{ passcode: 'nonsense' }, { recoveryCode: 'nonsense' }]) {
         await expect(withFactor(fields, { 'x-service-otp': unheard })).rejects.toMatchObject({
@@ -146,8 +173,12 @@ describe('SignIn', () => {
 
   it('sets no cookie when it refuses', async () => {
     const context = callContext(AuthService.method.signIn)
-    const credentials = { case: 'passwordCredentials', value: { username: 'ada', password: 'wrong' } } as const
-    const call = async () => authService(app).signIn(create(SignInRequestSchema, { credentials }), context)
+    const credentials = {
+      case: 'passwordCredentials',
+      value: { username: 'ada', password: 'wrong' },
+    } as const
+    const call = async () =>
+      authService(app).signIn(create(SignInRequestSchema, { credentials }), context)
     await expect(call()).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
     expect(context.responseHeader.has('set-cookie')).toBe(false)
   })
@@ -157,9 +188,13 @@ describe('RefreshToken', () => {
   it('finds its cookie among others and answers with the next one', async () => {
     const { cookie } = await signIn(BY_PASSWORD)
     app.clock.advance(60)
-    const next = await refresh(`a=b; not_branchline_refresh=c; ${sentBack(cookie)}; branchline_refresh_too=d`)
+    const next = await refresh(
+      `a=b; not_branchline_refresh=c; ${sentBack(cookie)}; branchline_refresh_too=d`,
+    )
     expect(next.result.status).toBe('fulfilled')
-    expect(next.cookie).toMatch(/^branchline_refresh=[\w.-]+; .*; Expires=Sun, 31 May 2026 10:01:00 GMT$/)
+    expect(next.cookie).toMatch(
+      /^branchline_refresh=[\w.-]+; .*; Expires=Sun, 31 May 2026 10:01:00 GMT$/,
+    )
     expect(sentBack(next.cookie ?? '')).not.toBe(sentBack(cookie))
     expect((await refresh(sentBack(next.cookie ?? ''))).result.status).toBe('fulfilled')
   })
@@ -179,11 +214,14 @@ describe('RefreshToken', () => {
     expect(failed).toMatchObject({ result: { status: 'rejected' }, cookie: null })
   })
 
-  it.each(['', 'a=b', 'branchline_refresh=', 'branchline_refresh'])('refuses the cookies "%s"', async (sent) => {
-    const { result, cookie } = await refresh(sent)
-    expect(result).toMatchObject({ status: 'rejected', reason: { reason: 'UNAUTHENTICATED' } })
-    expect(cookie).toBeNull()
-  })
+  it.each(['', 'a=b', 'branchline_refresh=', 'branchline_refresh'])(
+    'refuses the cookies "%s"',
+    async (sent) => {
+      const { result, cookie } = await refresh(sent)
+      expect(result).toMatchObject({ status: 'rejected', reason: { reason: 'UNAUTHENTICATED' } })
+      expect(cookie).toBeNull()
+    },
+  )
 })
 
 describe('SignOut', () => {
@@ -199,7 +237,10 @@ describe('SignOut', () => {
   it('ends both sessions when the access token and the cookie are of two', async () => {
     const one = await signIn(BY_PASSWORD)
     const two = await signIn(BY_PASSWORD)
-    await signOut({ caller: await callerOf(one.answer.accessToken), headers: { cookie: sentBack(two.cookie) } })
+    await signOut({
+      caller: await callerOf(one.answer.accessToken),
+      headers: { cookie: sentBack(two.cookie) },
+    })
     await expect(callerOf(one.answer.accessToken)).rejects.toThrow()
     await expect(callerOf(two.answer.accessToken)).rejects.toThrow()
   })
@@ -220,9 +261,17 @@ describe('SignOut', () => {
 
 describe('GetCurrentUser', () => {
   it('answers the caller, address included', async () => {
-    const caller = { kind: 'user', peer: LOCAL_PEER, user: ada, credential: { kind: 'password' } } as const
+    const caller = {
+      kind: 'user',
+      peer: LOCAL_PEER,
+      user: ada,
+      credential: { kind: 'password' },
+    } as const
     const context = callContext(AuthService.method.getCurrentUser, { caller })
-    const answer = await authService(app).getCurrentUser(create(GetCurrentUserRequestSchema), context)
+    const answer = await authService(app).getCurrentUser(
+      create(GetCurrentUserRequestSchema),
+      context,
+    )
     expect(answer.user).toMatchObject({ name: 'users/ada', email: 'ada@example.org' })
   })
 })

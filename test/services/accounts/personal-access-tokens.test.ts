@@ -57,18 +57,21 @@ async function deleteToken(name: string, user = ada): Promise<void> {
 
 describe('CreatePersonalAccessToken', () => {
   it('answers the token as lists show it, and its text', async () => {
-    const { personalAccessToken, token } = await createToken({ description: 'ci', expiresInDays: 30 })
+    const { personalAccessToken, token } = await createToken({
+      description: 'ci',
+      expiresInDays: 30,
+    })
     expect(token).toMatch(/^branchline_pat_/)
     expect(personalAccessToken).toMatchObject({ description: 'ci', scopes: ['all'] })
     expect(personalAccessToken?.name).toMatch(
       /^users\/ada-1\/personalAccessTokens\/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
     )
-    expect(personalAccessToken?.createdAt && timestampDate(personalAccessToken.createdAt).toISOString()).toBe(
-      '2026-05-01T10:00:00.000Z',
-    )
-    expect(personalAccessToken?.expiresAt && timestampDate(personalAccessToken.expiresAt).toISOString()).toBe(
-      '2026-05-31T10:00:00.000Z',
-    )
+    expect(
+      personalAccessToken?.createdAt && timestampDate(personalAccessToken.createdAt).toISOString(),
+    ).toBe('2026-05-01T10:00:00.000Z')
+    expect(
+      personalAccessToken?.expiresAt && timestampDate(personalAccessToken.expiresAt).toISOString(),
+    ).toBe('2026-05-31T10:00:00.000Z')
     expect(personalAccessToken?.lastUsedAt).toBeUndefined()
     expect((await list()).personalAccessTokens).toEqual([personalAccessToken])
   })
@@ -87,7 +90,11 @@ describe('ListPersonalAccessTokens', () => {
     await deleteToken(made[1] ?? '')
     const second = await list({ pageSize: 2, pageToken: first.nextPageToken })
     const third = await list({ pageSize: 1, pageToken: second.nextPageToken })
-    expect([first, second, third].flatMap((page) => page.personalAccessTokens.map((token) => token.name))).toEqual(made)
+    expect(
+      [first, second, third].flatMap((page) =>
+        page.personalAccessTokens.map((token) => token.name),
+      ),
+    ).toEqual(made)
     expect(third.nextPageToken).toBe('')
     expect(third.totalSize).toBe(4)
   })
@@ -95,7 +102,9 @@ describe('ListPersonalAccessTokens', () => {
   it('refuses the page token of another account', async () => {
     for (let i = 0; i < 2; i++) await createToken()
     const { nextPageToken } = await list({ pageSize: 1 })
-    await expect(list({ pageToken: nextPageToken }, await addUser(app, 'bob'))).rejects.toMatchObject({
+    await expect(
+      list({ pageToken: nextPageToken }, await addUser(app, 'bob')),
+    ).rejects.toMatchObject({
       reason: 'INVALID_PAGE_TOKEN',
     })
   })
@@ -105,7 +114,10 @@ describe('DeletePersonalAccessToken', () => {
   it('deletes a token, once', async () => {
     const name = (await createToken()).personalAccessToken?.name ?? ''
     await deleteToken(name)
-    await expect(deleteToken(name)).rejects.toMatchObject({ reason: 'TOKEN_NOT_FOUND', metadata: { name } })
+    await expect(deleteToken(name)).rejects.toMatchObject({
+      reason: 'TOKEN_NOT_FOUND',
+      metadata: { name },
+    })
     expect((await list()).totalSize).toBe(0)
   })
 

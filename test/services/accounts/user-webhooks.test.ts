@@ -9,7 +9,10 @@ import {
 } from '#gen/branchline/v1/user_webhook_pb.ts'
 import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
-import { userWebhookMessages, userWebhookMethods } from '../../../src/services/accounts/user-webhooks.ts'
+import {
+  userWebhookMessages,
+  userWebhookMethods,
+} from '../../../src/services/accounts/user-webhooks.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -34,10 +37,22 @@ async function call<N extends MethodName>(
   owner = ada,
 ): Promise<MessageShape<(typeof methods)[N]['output']>> {
   const method = methods[name]
-  const caller = { kind: 'user', peer: LOCAL_PEER, user: owner, credential: { kind: 'password' } } as const
-  const handler = userWebhookMethods(app)[name] as (request: unknown, context: unknown) => Promise<never>
-  const answer = await handler(create(method.input, request as never), callContext(method, { caller, owner }))
-  // The compiler does not see that the output of this one method is the output of the method by this name.
+  const caller = {
+    kind: 'user',
+    peer: LOCAL_PEER,
+    user: owner,
+    credential: { kind: 'password' },
+  } as const
+  const handler = userWebhookMethods(app)[name] as (
+    request: unknown,
+    context: unknown,
+  ) => Promise<never>
+  const answer = await handler(
+    create(method.input, request as never),
+    callContext(method, { caller, owner }),
+  )
+  // The compiler does not see that the output of this one method is the output of the method by
+  // this name.
   return create(method.output, answer) as MessageShape<(typeof methods)[N]['output']>
 }
 
@@ -51,12 +66,18 @@ const make = (webhook: MessageInitShape<typeof UserWebhookSchema> = {}, owner = 
 const update = (webhook: MessageInitShape<typeof UserWebhookSchema>, paths?: string[]) =>
   call('updateUserWebhook', { webhook, ...(paths && { updateMask: { paths } }) })
 
-const secretOf = async ({ name }: UserWebhook) => (await call('getUserWebhookSigningSecret', { name })).signingSecret
+const secretOf = async ({ name }: UserWebhook) =>
+  (await call('getUserWebhookSigningSecret', { name })).signingSecret
 
 describe('CreateUserWebhook', () => {
   it('answers the webhook as lists and the setting show it, without its secret', async () => {
     const signingSecret = 'a secret of mine'
-    const webhook = await make({ displayName: 'CI', signingSecret, name: 'users/x/webhooks/y', disabled: true })
+    const webhook = await make({
+      displayName: 'CI',
+      signingSecret,
+      name: 'users/x/webhooks/y',
+      disabled: true,
+    })
     expect(webhook).toMatchObject({
       url: URL,
       displayName: 'CI',
@@ -65,7 +86,9 @@ describe('CreateUserWebhook', () => {
       disabled: false,
     })
     expect(webhook.name).toMatch(/^users\/ada-1\/webhooks\/[0-9a-f]{16}$/)
-    const times = [webhook.createTime, webhook.updateTime].map((time) => time && timestampDate(time).toISOString())
+    const times = [webhook.createTime, webhook.updateTime].map(
+      (time) => time && timestampDate(time).toISOString(),
+    )
     expect(times).toEqual(Array(2).fill('2026-05-01T10:00:00.000Z'))
     expect((await call('listUserWebhooks', { parent: 'users/ada-1' })).webhooks).toEqual([webhook])
     expect(await userWebhookMessages(app, ada)).toEqual([webhook])
@@ -90,12 +113,22 @@ describe('UpdateUserWebhook', () => {
       undefined,
       { url: URL, displayName: 'new' },
     ],
-    ['every field that is not empty with an empty mask', { url: NEW.url }, [], { url: NEW.url, displayName: 'old' }],
+    [
+      'every field that is not empty with an empty mask',
+      { url: NEW.url },
+      [],
+      { url: NEW.url, displayName: 'old' },
+    ],
     ['nothing without mask and fields', {}, undefined, { url: URL, displayName: 'old' }],
     ['what the mask names', NEW, ['url'], { url: NEW.url, displayName: 'old' }],
     ['what the mask names, to be empty', {}, ['display_name'], { url: URL, displayName: '' }],
     ['everything', NEW, ['*'], { url: NEW.url, displayName: 'new' }],
-    ['nothing that only the server writes', { disabled: true }, ['name', 'disabled', 'createTime'], { url: URL }],
+    [
+      'nothing that only the server writes',
+      { disabled: true },
+      ['name', 'disabled', 'createTime'],
+      { url: URL },
+    ],
   ])('changes %s', async (_, fields, paths, want) => {
     const { name } = await make({ displayName: 'old' })
     const updated = await update({ name, ...fields }, paths)
@@ -138,7 +171,9 @@ describe('DeleteUserWebhook', () => {
   it('deletes a webhook, once', async () => {
     const { name } = await make()
     await call('deleteUserWebhook', { name })
-    await expect(call('deleteUserWebhook', { name })).rejects.toMatchObject({ reason: 'WEBHOOK_NOT_FOUND' })
+    await expect(call('deleteUserWebhook', { name })).rejects.toMatchObject({
+      reason: 'WEBHOOK_NOT_FOUND',
+    })
     expect(await userWebhookMessages(app, ada)).toEqual([])
   })
 })
@@ -150,12 +185,18 @@ describe('names of webhooks', () => {
     const { name } = await make({}, await addUser(app, 'bob'))
     const under = name.replace('users/bob', 'users/ada-1')
     for (const method of withName) {
-      await expect(call(method, { name: under })).rejects.toMatchObject({ reason: 'WEBHOOK_NOT_FOUND' })
+      await expect(call(method, { name: under })).rejects.toMatchObject({
+        reason: 'WEBHOOK_NOT_FOUND',
+      })
     }
     const parent = { parent: under }
-    await expect(call('listUserWebhookDeliveries', parent)).rejects.toMatchObject({ reason: 'WEBHOOK_NOT_FOUND' })
+    await expect(call('listUserWebhookDeliveries', parent)).rejects.toMatchObject({
+      reason: 'WEBHOOK_NOT_FOUND',
+    })
     const delivery = { name: `${under}/deliveries/msg_0` }
-    await expect(call('redeliverUserWebhookDelivery', delivery)).rejects.toMatchObject({ reason: 'WEBHOOK_NOT_FOUND' })
+    await expect(call('redeliverUserWebhookDelivery', delivery)).rejects.toMatchObject({
+      reason: 'WEBHOOK_NOT_FOUND',
+    })
   })
 
   it.each([
@@ -178,7 +219,11 @@ describe('deliveries', () => {
     const { name } = await make({ url: receiver.url })
     const waiting = await call('testUserWebhook', { name })
     expect(waiting.name).toMatch(new RegExp(`^${name}/deliveries/msg_[0-9a-f]{32}$`))
-    expect(waiting).toMatchObject({ eventType: 'test', state: UserWebhookDelivery_State.PENDING, attemptCount: 0 })
+    expect(waiting).toMatchObject({
+      eventType: 'test',
+      state: UserWebhookDelivery_State.PENDING,
+      attemptCount: 0,
+    })
     expect(waiting.lastAttemptTime).toBeUndefined()
     app.clock.advance(1)
     await deliverDue(app, 'branchline-webhook/0')
@@ -200,9 +245,13 @@ describe('deliveries', () => {
     expect(shown?.lastAttemptTime && timestampDate(shown.lastAttemptTime).toISOString()).toBe(
       '2026-05-01T10:00:01.000Z',
     )
-    expect(shown?.nextAttemptTime && timestampDate(shown.nextAttemptTime).getTime()).toBeGreaterThan(app.clock.now())
+    expect(
+      shown?.nextAttemptTime && timestampDate(shown.nextAttemptTime).getTime(),
+    ).toBeGreaterThan(app.clock.now())
     const again = await call('redeliverUserWebhookDelivery', { name: waiting.name })
-    expect(again.nextAttemptTime && timestampDate(again.nextAttemptTime).getTime()).toBe(app.clock.now())
+    expect(again.nextAttemptTime && timestampDate(again.nextAttemptTime).getTime()).toBe(
+      app.clock.now(),
+    )
   })
 
   it('are walked newest first, whatever is added in between', async () => {
@@ -211,7 +260,11 @@ describe('deliveries', () => {
     const made = [await test(), await test(), await test()].reverse()
     const first = await call('listUserWebhookDeliveries', { parent, pageSize: 2 })
     await test()
-    const second = await call('listUserWebhookDeliveries', { parent, pageSize: 2, pageToken: first.nextPageToken })
+    const second = await call('listUserWebhookDeliveries', {
+      parent,
+      pageSize: 2,
+      pageToken: first.nextPageToken,
+    })
     expect([...first.deliveries, ...second.deliveries].map(({ name }) => name)).toEqual(made)
     expect(second.nextPageToken).toBe('')
   })
@@ -219,8 +272,13 @@ describe('deliveries', () => {
   it('take no page token of another webhook', async () => {
     const [one, two] = [await make(), await make()]
     for (let i = 0; i < 2; i++) await call('testUserWebhook', { name: one.name })
-    const { nextPageToken: pageToken } = await call('listUserWebhookDeliveries', { parent: one.name, pageSize: 1 })
-    await expect(call('listUserWebhookDeliveries', { parent: two.name, pageToken })).rejects.toMatchObject({
+    const { nextPageToken: pageToken } = await call('listUserWebhookDeliveries', {
+      parent: one.name,
+      pageSize: 1,
+    })
+    await expect(
+      call('listUserWebhookDeliveries', { parent: two.name, pageToken }),
+    ).rejects.toMatchObject({
       reason: 'INVALID_PAGE_TOKEN',
     })
   })

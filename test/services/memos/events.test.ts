@@ -51,8 +51,13 @@ function watch(
   credential: Credential = { kind: 'password' },
 ) {
   const caller = { kind: 'user', peer: LOCAL_PEER, user, credential } as const
-  const context = { ...callContext(EventService.method.watchEvents, { caller }), signal: reading.signal }
-  const answers = service.watchEvents(create(WatchEventsRequestSchema, request), context)[Symbol.asyncIterator]()
+  const context = {
+    ...callContext(EventService.method.watchEvents, { caller }),
+    signal: reading.signal,
+  }
+  const answers = service
+    .watchEvents(create(WatchEventsRequestSchema, request), context)
+    [Symbol.asyncIterator]()
   return {
     async next(): Promise<Answer> {
       const { value, done } = await answers.next()
@@ -104,7 +109,10 @@ describe('a stream of events', () => {
     const first = await cursorOf(ada)
     await makeEvents(app, ada.id, ['a', 'b'])
     await makeEvents(app, ada.id, ['7'], 'NOTIFICATION_CREATED')
-    const stream = watch(ada, { cursor: first, types: [NOTIFICATION_CREATED, NOTIFICATION_CREATED] })
+    const stream = watch(ada, {
+      cursor: first,
+      types: [NOTIFICATION_CREATED, NOTIFICATION_CREATED],
+    })
     await stream.next()
     expect((await stream.next()).event).toMatchObject({ resource: 'users/ada/notifications/7' })
     const waiting = stream.next()
@@ -146,7 +154,9 @@ describe('a stream of events', () => {
     await stream.next()
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { username: 'lovelace' }))
     await makeEvents(app, ada.id, ['7'], 'NOTIFICATION_DELETED')
-    expect((await stream.next()).event).toMatchObject({ resource: 'users/lovelace/notifications/7' })
+    expect((await stream.next()).event).toMatchObject({
+      resource: 'users/lovelace/notifications/7',
+    })
   })
 
   it('is read again, credentials and all, where a slow client has left it lying', async () => {
@@ -205,7 +215,9 @@ describe('a stream is refused', () => {
     ['half a cursor', async () => (await cursorOf(ada)).slice(0, 12)],
     ['a text far too long', () => 'A'.repeat(100_000)],
   ])('with %s', async (_, make) => {
-    await expect(watch(ada, { cursor: await make() }).next()).rejects.toEqual(reason('INVALID_CURSOR'))
+    await expect(watch(ada, { cursor: await make() }).next()).rejects.toEqual(
+      reason('INVALID_CURSOR'),
+    )
   })
 
   it('with a cursor behind which events have been forgotten', async () => {
@@ -216,9 +228,12 @@ describe('a stream is refused', () => {
     await expect(watch(ada, { cursor }).next()).rejects.toEqual(reason('CURSOR_EXPIRED'))
   })
 
-  it.each([[[Event_Type.TYPE_UNSPECIFIED]], [[MEMO_CREATED, 99]]])('for the types %j', async (types) => {
-    await expect(watch(ada, { types }).next()).rejects.toEqual(reason('INVALID_FIELD'))
-  })
+  it.each([[[Event_Type.TYPE_UNSPECIFIED]], [[MEMO_CREATED, 99]]])(
+    'for the types %j',
+    async (types) => {
+      await expect(watch(ada, { types }).next()).rejects.toEqual(reason('INVALID_FIELD'))
+    },
+  )
 
   it.each([
     ['everything', []],

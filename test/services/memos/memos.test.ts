@@ -24,7 +24,10 @@ const { method } = MemoService
 /** Makes a memo of bob from a message as it may arrive in binary. */
 async function make(memo: MessageInitShape<typeof MemoSchema>) {
   const context = callContext(method.createMemo, { caller: caller(bob) })
-  const made = await memoService(app).createMemo(create(CreateMemoRequestSchema, { memo, memoId: 'x' }), context)
+  const made = await memoService(app).createMemo(
+    create(CreateMemoRequestSchema, { memo, memoId: 'x' }),
+    context,
+  )
   return create(MemoSchema, made)
 }
 
@@ -34,15 +37,27 @@ describe('a memo in binary', () => {
       createTime: { seconds: -5n, nanos: 999_999_999 },
       updateTime: { seconds: 253_402_300_799n },
     })
-    expect([createTime?.seconds, createTime?.nanos, updateTime?.seconds]).toEqual([-5n, 0, 253_402_300_799n])
+    expect([createTime?.seconds, createTime?.nanos, updateTime?.seconds]).toEqual([
+      -5n,
+      0,
+      253_402_300_799n,
+    ])
   })
 
   // JSON has no way to say any of these.
   it.each<[string, MessageInitShape<typeof MemoSchema>, string]>([
     ['a time before the year 1', { createTime: { seconds: -62_135_596_801n } }, 'memo.create_time'],
-    ['a time after the year 9999', { updateTime: { seconds: 253_402_300_800n } }, 'memo.update_time'],
+    [
+      'a time after the year 9999',
+      { updateTime: { seconds: 253_402_300_800n } },
+      'memo.update_time',
+    ],
     ['a negative fraction', { createTime: { seconds: 1n, nanos: -1 } }, 'memo.create_time'],
-    ['a fraction of more than a second', { createTime: { seconds: 1n, nanos: 1e9 } }, 'memo.create_time'],
+    [
+      'a fraction of more than a second',
+      { createTime: { seconds: 1n, nanos: 1e9 } },
+      'memo.create_time',
+    ],
     ['an unknown visibility', { visibility: 9 as Visibility }, 'memo.visibility'],
     ['an unknown state', { state: 9 as State }, 'memo.state'],
   ])('is refused with %s', async (_, memo, field) => {
@@ -53,7 +68,9 @@ describe('a memo in binary', () => {
 describe('the payload about a comment', () => {
   it('is the whole comment as proto3 JSON', async () => {
     await createMemo(app, caller(bob), draft('Top', { uid: 'top', visibility: 'PUBLIC' }))
-    const text = memoPayload(await createComment(app, caller(bob), 'top', draft('*Yes* #a', { uid: 'c' })))
+    const text = memoPayload(
+      await createComment(app, caller(bob), 'top', draft('*Yes* #a', { uid: 'c' })),
+    )
     expect(JSON.parse(text)).toEqual({
       name: 'memos/c',
       state: 'NORMAL',

@@ -29,7 +29,11 @@ let bob: User
 
 beforeEach(async () => {
   app = await testApp()
-  ada = await addUser(app, 'Ada', { user_id: 'ada-1', email: 'ada@example.org', email_key: 'ada@example.org' })
+  ada = await addUser(app, 'Ada', {
+    user_id: 'ada-1',
+    email: 'ada@example.org',
+    email_key: 'ada@example.org',
+  })
   bob = await addUser(app, 'bob', { email: 'bob@example.org', email_key: 'bob@example.org' })
 })
 
@@ -58,7 +62,10 @@ async function update(
     ...(notification && { notification }),
     updateMask: { paths },
   })
-  return create(UserNotificationSchema, await notificationMethods(app).updateUserNotification(request, context))
+  return create(
+    UserNotificationSchema,
+    await notificationMethods(app).updateUserNotification(request, context),
+  )
 }
 
 async function remove(name: string, user = ada): Promise<void> {
@@ -72,7 +79,13 @@ async function bobWrites(content: string, commentedOn?: MemoView): Promise<MemoV
   const view = await storeMemo(app, bob, { content }, commentedOn)
   const timeMs = app.clock.now()
   await transaction(app.db, (tx) =>
-    notifyOf(app, tx, { type: 'memo.created', view, previousContent: undefined, commentedOn, timeMs }),
+    notifyOf(app, tx, {
+      type: 'memo.created',
+      view,
+      previousContent: undefined,
+      commentedOn,
+      timeMs,
+    }),
   )
   return view
 }
@@ -112,7 +125,12 @@ describe('ListUserNotifications', () => {
     expect(notification?.type).toBe(Type.MEMO_MENTION)
     expect(notification?.payload).toMatchObject({
       case: 'memoMention',
-      value: { memo: `memos/${memo.uid}`, memoSnippet: 'hello @ada', relatedMemo: '', relatedMemoSnippet: '' },
+      value: {
+        memo: `memos/${memo.uid}`,
+        memoSnippet: 'hello @ada',
+        relatedMemo: '',
+        relatedMemoSnippet: '',
+      },
     })
   })
 
@@ -125,7 +143,10 @@ describe('ListUserNotifications', () => {
 
   it('shows the sender as the receiver sees them', async () => {
     await bobWrites('hello @ada')
-    expect((await list()).notifications[0]?.senderUser).toMatchObject({ name: 'users/bob', email: '' })
+    expect((await list()).notifications[0]?.senderUser).toMatchObject({
+      name: 'users/bob',
+      email: '',
+    })
     await app.db.updateTable('users').set({ role: 'ADMIN' }).where('id', '=', ada.id).execute()
     const seen = (await list({}, { ...ada, role: 'ADMIN' })).notifications[0]?.senderUser
     expect(seen).toMatchObject({ name: 'users/bob', email: 'bob@example.org' })
@@ -159,7 +180,9 @@ describe('ListUserNotifications', () => {
     expect(second.nextPageToken).toBe('')
     expect((await list({ pageSize: 3 })).nextPageToken).toBe('')
     const pageToken = first.nextPageToken
-    await expect(list({ pageToken, filter: 'status == "UNREAD"' })).rejects.toThrow('INVALID_PAGE_TOKEN')
+    await expect(list({ pageToken, filter: 'status == "UNREAD"' })).rejects.toThrow(
+      'INVALID_PAGE_TOKEN',
+    )
     await expect(list({ pageToken }, bob)).rejects.toThrow('INVALID_PAGE_TOKEN')
     await expect(list({ pageSize: -1 })).rejects.toThrow('INVALID_PAGE_SIZE')
   })
@@ -189,12 +212,20 @@ describe('UpdateUserNotification', () => {
   })
 
   it('changes nothing else', async () => {
-    const updated = await update({ name, type: Type.MEMO_COMMENT, status: Status.ARCHIVED }, ['type', 'create_time'])
+    const updated = await update({ name, type: Type.MEMO_COMMENT, status: Status.ARCHIVED }, [
+      'type',
+      'create_time',
+    ])
     expect(updated).toMatchObject({ type: Type.MEMO_MENTION, status: Status.UNREAD })
   })
 
   it.each([
-    ['a status that is not given', ['status'], { status: Status.STATUS_UNSPECIFIED }, 'INVALID_FIELD'],
+    [
+      'a status that is not given',
+      ['status'],
+      { status: Status.STATUS_UNSPECIFIED },
+      'INVALID_FIELD',
+    ],
     ['a status that does not exist', ['status'], { status: 7 as Status }, 'INVALID_FIELD'],
     ['an empty mask', [], { status: Status.ARCHIVED }, 'EMPTY_MASK'],
     ['an unknown path', ['status', 'receiver'], { status: Status.ARCHIVED }, 'UNKNOWN_MASK_PATH'],
@@ -202,7 +233,12 @@ describe('UpdateUserNotification', () => {
     ['a number of nobody', [], { name: 'users/ada-1/notifications/999' }, 'NOTIFICATION_NOT_FOUND'],
     ['a name that is no number', [], { name: 'users/ada-1/notifications/x' }, 'INVALID_NAME'],
     ['a negative number', [], { name: 'users/ada-1/notifications/-1' }, 'INVALID_NAME'],
-    ['a number beyond counting', [], { name: `users/ada-1/notifications/${'9'.repeat(30)}` }, 'INVALID_NAME'],
+    [
+      'a number beyond counting',
+      [],
+      { name: `users/ada-1/notifications/${'9'.repeat(30)}` },
+      'INVALID_NAME',
+    ],
     ['a name of something else', [], { name: 'users/ada-1/webhooks/1' }, 'INVALID_NAME'],
   ])('refuses %s', async (_, paths, fields, reason) => {
     await expect(update({ name, ...fields }, paths)).rejects.toThrow(reason)
@@ -215,9 +251,9 @@ describe('UpdateUserNotification', () => {
 
   it('does not find the notification of another account under one’s own name', async () => {
     const stolen = name.replace('ada-1', 'bob')
-    await expect(update({ name: stolen, status: Status.ARCHIVED }, ['status'], bob)).rejects.toThrow(
-      'NOTIFICATION_NOT_FOUND',
-    )
+    await expect(
+      update({ name: stolen, status: Status.ARCHIVED }, ['status'], bob),
+    ).rejects.toThrow('NOTIFICATION_NOT_FOUND')
   })
 })
 
@@ -225,7 +261,9 @@ describe('DeleteUserNotification', () => {
   it('deletes once', async () => {
     await bobWrites('hello @ada')
     const [name = ''] = await names()
-    await expect(remove(name.replace('ada-1', 'bob'), bob)).rejects.toThrow('NOTIFICATION_NOT_FOUND')
+    await expect(remove(name.replace('ada-1', 'bob'), bob)).rejects.toThrow(
+      'NOTIFICATION_NOT_FOUND',
+    )
     await remove(name)
     expect(await names()).toEqual([])
     await expect(remove(name)).rejects.toThrow('NOTIFICATION_NOT_FOUND')

@@ -9,7 +9,10 @@ import {
 import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { Caller } from '../../../src/domain/core/access.ts'
 import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
-import { changeWatched, recordRepositoryChange } from '../../../src/domain/repos/events/repository-events.ts'
+import {
+  changeWatched,
+  recordRepositoryChange,
+} from '../../../src/domain/repos/events/repository-events.ts'
 import { repositoryEventService } from '../../../src/services/repos/repository-events.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { deleteCollaborator, putCollaborator } from '../../../src/storage/repos/collaborators.ts'
@@ -61,7 +64,8 @@ function watch(caller: Caller) {
 
 const password = (user: User): Caller => ({ ...session(user), credential: { kind: 'password' } })
 
-const edit = () => changeWatched(app, (tx) => recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED'))
+const edit = () =>
+  changeWatched(app, (tx) => recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED'))
 
 /** Lets a stream come to where it waits. */
 async function settle(): Promise<void> {
@@ -79,7 +83,10 @@ describe('a stream of the events of a repository', () => {
   })
 
   it.each([
-    ['the caller is no collaborator any more', () => transaction(app.db, (tx) => deleteCollaborator(tx, id, bob.id))],
+    [
+      'the caller is no collaborator any more',
+      () => transaction(app.db, (tx) => deleteCollaborator(tx, id, bob.id)),
+    ],
     ['it is deleted', () => transaction(app.db, (tx) => deleteRepository(tx, id))],
   ])('ends with the heartbeat when %s', async (_, change) => {
     const next = watch(password(bob))
@@ -108,6 +115,7 @@ describe('a stream of the events of a repository', () => {
     await Promise.all([hers(), his()])
     const both = Promise.all([hers(), his()])
     await edit()
-    for (const { event } of await both) expect(event).toMatchObject({ type: RepositoryEvent_Type.REPOSITORY_EDITED })
+    for (const { event } of await both)
+      expect(event).toMatchObject({ type: RepositoryEvent_Type.REPOSITORY_EDITED })
   })
 })

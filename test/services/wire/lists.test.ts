@@ -28,7 +28,11 @@ describe('page tokens', () => {
     const token = writePageToken(app, list, [1_700_000_000, 42])
     expect(token).toMatch(/^[A-Za-z0-9_-]+$/)
     expect(readPageToken(app, list, token)).toEqual([1_700_000_000, 42])
-    expect(readPageToken(app, list, writePageToken(app, list, [1, 'a,"b"', -5]))).toEqual([1, 'a,"b"', -5])
+    expect(readPageToken(app, list, writePageToken(app, list, [1, 'a,"b"', -5]))).toEqual([
+      1,
+      'a,"b"',
+      -5,
+    ])
     expect(readPageToken(app, list, '')).toBeUndefined()
   })
 
@@ -46,10 +50,15 @@ describe('page tokens', () => {
       [await testApp(), list, token],
       [app, list, changed.toString('base64url')],
       [app, list, token.slice(0, -1)],
-      ...['A', '=', ' '].map((more): [typeof app, typeof list, string] => [app, list, token + more]),
+      ...['A', '=', ' '].map((more): [typeof app, typeof list, string] => [
+        app,
+        list,
+        token + more,
+      ]),
       [app, list, 'A'.repeat(100_000)],
       [app, list, '….'],
     ]
-    for (const [by, from, text] of refused) expect(() => readPageToken(by, from, text)).toThrow('INVALID_PAGE_TOKEN')
+    for (const [by, from, text] of refused)
+      expect(() => readPageToken(by, from, text)).toThrow('INVALID_PAGE_TOKEN')
   })
 })

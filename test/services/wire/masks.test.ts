@@ -23,13 +23,19 @@ describe('readUpdateMask', () => {
     expect(readUpdateMask(mask('email', 'display_name'), FIELDS).all).toBe(false)
   })
 
-  it.each([[undefined], [mask()], [mask('', ' ')]])('refuses one that names nothing: %j', (empty) => {
-    expect(() => readUpdateMask(empty, FIELDS)).toThrow('EMPTY_MASK')
-  })
+  it.each([[undefined], [mask()], [mask('', ' ')]])(
+    'refuses one that names nothing: %j',
+    (empty) => {
+      expect(() => readUpdateMask(empty, FIELDS)).toThrow('EMPTY_MASK')
+    },
+  )
 
-  it.each(['nickname', 'display_name.first', '__proto__', 'constructor', 'Email', 'email*'])('refuses %s', (path) => {
-    expect(() => readUpdateMask(mask('email', path), FIELDS)).toThrow('UNKNOWN_MASK_PATH')
-  })
+  it.each(['nickname', 'display_name.first', '__proto__', 'constructor', 'Email', 'email*'])(
+    'refuses %s',
+    (path) => {
+      expect(() => readUpdateMask(mask('email', path), FIELDS)).toThrow('UNKNOWN_MASK_PATH')
+    },
+  )
 })
 
 describe('readReadMask', () => {

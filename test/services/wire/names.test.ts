@@ -30,6 +30,9 @@ describe('resource names of accounts', () => {
   })
 
   it('own what follows them', () => {
-    expect(parseOwnedName('users/ada/settings/GENERAL')).toEqual({ user: 'ada', rest: 'settings/GENERAL' })
+    expect(parseOwnedName('users/ada/settings/GENERAL')).toEqual({
+      user: 'ada',
+      rest: 'settings/GENERAL',
+    })
   })
 })

@@ -21,12 +21,16 @@ beforeEach(async () => {
 afterEach(() => db.destroy())
 
 async function pending(secret: string): Promise<TwoFactor> {
-  const row = await putPendingTwoFactor(db, userId, { secret: Buffer.from(secret), create_time: 100 })
+  const row = await putPendingTwoFactor(db, userId, {
+    secret: Buffer.from(secret),
+    create_time: 100,
+  })
   if (!row) throw new Error('confirmed already')
   return row
 }
 
-const confirm = (row: TwoFactor, step: number) => transaction(db, (tx) => confirmTwoFactor(tx, row, step, 200))
+const confirm = (row: TwoFactor, step: number) =>
+  transaction(db, (tx) => confirmTwoFactor(tx, row, step, 200))
 
 describe('a second factor', () => {
   it('is replaced while it waits, and not once it is confirmed', async () => {
@@ -61,6 +65,9 @@ describe('a second factor', () => {
     await confirm(fresh, 6)
     expect(await spendPasscode(db, stale, 7, 300)).toBe(false)
     expect(await deleteTwoFactor(db, stale)).toBe(false)
-    expect(await findTwoFactor(db, userId)).toMatchObject({ secret: fresh.secret, last_used_step: 6 })
+    expect(await findTwoFactor(db, userId)).toMatchObject({
+      secret: fresh.secret,
+      last_used_step: 6,
+    })
   })
 })

@@ -12,8 +12,17 @@ import {
   type NewUser,
   updateUser,
 } from '../../../src/storage/accounts/users.ts'
-import { type Db, isUniqueViolation, openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate, NewerDatabaseError, schemaVersion } from '../../../src/storage/database/migrate.ts'
+import {
+  type Db,
+  isUniqueViolation,
+  openDatabase,
+  transaction,
+} from '../../../src/storage/database/database.ts'
+import {
+  migrate,
+  NewerDatabaseError,
+  schemaVersion,
+} from '../../../src/storage/database/migrate.ts'
 import { prepareQuery } from '../../../src/storage/database/prepared.ts'
 import { migrations } from '../../../src/storage/migrations/index.ts'
 import { withFolder } from '../../support/process.ts'
@@ -60,7 +69,9 @@ function watching(queries: Query[]): Db {
 
 /** How SQLite goes about a query, step by step. */
 async function planOf(query: Query | undefined): Promise<string[]> {
-  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [...(query?.parameters ?? [])])
+  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [
+    ...(query?.parameters ?? []),
+  ])
   return (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail)
 }
 
@@ -108,11 +119,11 @@ describe('the database', () => {
       db = openDatabase(`${folder}/a.db`)
       const pragma = async (name: string) =>
         Object.values((await sql<object>`pragma ${sql.raw(name)}`.execute(db)).rows[0] ?? {})[0]
-      expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual([
-        'wal',
-        2,
-        1,
-      ])
+      expect([
+        await pragma('journal_mode'),
+        await pragma('synchronous'),
+        await pragma('foreign_keys'),
+      ]).toEqual(['wal', 2, 1])
     })
   })
 
@@ -146,11 +157,19 @@ describe('a prepared read', () => {
       db = openDatabase(`${folder}/a.db`)
       await migrate(db)
       const { id } = await transaction(db, (tx) => insertUser(tx, newUser('ada')))
-      // Reads, and the one statement between them, run as soon as they are asked for: nothing here waits for a turn.
+      // Reads, and the one statement between them, run as soon as they are asked for: nothing here
+      // waits for a turn.
       const before = findUserById(db, id)
-      const renaming = db.updateTable('users').set({ username: 'lovelace' }).where('id', '=', id).execute()
+      const renaming = db
+        .updateTable('users')
+        .set({ username: 'lovelace' })
+        .where('id', '=', id)
+        .execute()
       const unchanged = findUserById(db, id)
-      expect([await before, await unchanged]).toMatchObject([{ username: 'ada' }, { username: 'ada' }])
+      expect([await before, await unchanged]).toMatchObject([
+        { username: 'ada' },
+        { username: 'ada' },
+      ])
       await renaming
       expect(await findUserById(db, id)).toMatchObject({ username: 'lovelace' })
     })
@@ -220,7 +239,10 @@ describe('prepareQuery', () => {
         .where('state', '=', 'NORMAL')
         .where((eb) => eb.or([eb('id', '=', id), eb('username', '=', name)])),
     )
-    await transaction(db, async (tx) => [await insertUser(tx, newUser('ada')), await insertUser(tx, newUser('bob'))])
+    await transaction(db, async (tx) => [
+      await insertUser(tx, newUser('ada')),
+      await insertUser(tx, newUser('bob')),
+    ])
     expect(await query(db, 'ada', 2)).toEqual([{ username: 'ada' }])
     expect(await query(db, 'bob', 2)).toEqual([{ username: 'bob' }])
     expect(await query(db, 'eve', 1)).toEqual([])
@@ -235,9 +257,19 @@ describe('lists of accounts', () => {
       await updateUser(tx, 4, { state: 'ARCHIVED' })
     })
     const all = { includeArchived: true, usernameKey: undefined }
-    expect((await listUsers(db, all, undefined, 9)).map(({ username }) => username)).toEqual(['u1', 'u3', 'u2', 'u0'])
-    expect((await listUsers(db, all, { createTime: 5, id: 3 }, 9)).map(({ username }) => username)).toEqual(['u0'])
-    expect([await countUsers(db, all), await countUsers(db, { ...all, includeArchived: false })]).toEqual([4, 3])
+    expect((await listUsers(db, all, undefined, 9)).map(({ username }) => username)).toEqual([
+      'u1',
+      'u3',
+      'u2',
+      'u0',
+    ])
+    expect(
+      (await listUsers(db, all, { createTime: 5, id: 3 }, 9)).map(({ username }) => username),
+    ).toEqual(['u0'])
+    expect([
+      await countUsers(db, all),
+      await countUsers(db, { ...all, includeArchived: false }),
+    ]).toEqual([4, 3])
   })
 
   it.each([
@@ -273,9 +305,9 @@ describe('migrate', () => {
   it('runs every step down to nothing and up again', async () => {
     await migrated()
     await migrate(db, 0)
-    const { rows } = await sql<{ name: string }>`select name from sqlite_master where name not like 'sqlite_%'`.execute(
-      db,
-    )
+    const { rows } = await sql<{
+      name: string
+    }>`select name from sqlite_master where name not like 'sqlite_%'`.execute(db)
     expect(rows).toEqual([])
     expect((await migrate(db)).ran).toEqual(migrations.map(({ name }) => name))
   })
@@ -286,8 +318,12 @@ describe('migrate', () => {
     await migrate(db, beforeAccounts)
     for (const name of ['ada', 'bob', 'gone']) {
       await sql`insert into users (username, email, email_key, display_name, avatar_url, description, password_hash, role, state,
-        create_time, update_time) values (${name}, '', '', '', '', '', '', 'USER', 'NORMAL', 0, 0)`.execute(db)
-      await sql`insert into account_names (name_key, user_id) values (${name}, last_insert_rowid())`.execute(db)
+        create_time, update_time) values (${name}, '', '', '', '', '', '', 'USER', 'NORMAL', 0, 0)`.execute(
+        db,
+      )
+      await sql`insert into account_names (name_key, user_id) values (${name}, last_insert_rowid())`.execute(
+        db,
+      )
     }
     await sql`delete from users where username = 'gone'`.execute(db)
     await migrate(db)
@@ -295,7 +331,9 @@ describe('migrate', () => {
     expect(await transaction(db, (tx) => insertUser(tx, newUser('eve')))).toMatchObject({ id: 4 })
     await transaction(db, (tx) => claimNames(tx, 4, new Set(['eve'])))
     await migrate(db, beforeAccounts)
-    const names = await sql`select name_key, user_id from account_names order by name_key`.execute(db)
+    const names = await sql`select name_key, user_id from account_names order by name_key`.execute(
+      db,
+    )
     expect(names.rows).toEqual([
       { name_key: 'ada', user_id: 1 },
       { name_key: 'bob', user_id: 2 },

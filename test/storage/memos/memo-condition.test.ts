@@ -10,14 +10,30 @@ let app: TestApp
 beforeAll(async () => {
   app = await testApp()
   const [ada, bob] = [await addUser(app, 'ada'), await addUser(app, 'bob')]
-  const store = async (creator: typeof ada, fields: Parameters<typeof storeMemo>[2], tags: string[] = []) => {
-    const { memo } = await storeMemo(app, creator, { create_time: 100, update_time: 100, ...fields })
+  const store = async (
+    creator: typeof ada,
+    fields: Parameters<typeof storeMemo>[2],
+    tags: string[] = [],
+  ) => {
+    const { memo } = await storeMemo(app, creator, {
+      create_time: 100,
+      update_time: 100,
+      ...fields,
+    })
     const rows = tags.map((tag, position) => ({ memo_id: memo.id, tag, position }))
     if (rows.length > 0) await app.db.insertInto('memo_tags').values(rows).execute()
   }
   await store(ada, { uid: 'plan', content: 'Grand Plan', pinned: 1, has_link: 1 }, ['work', 'big'])
-  await store(ada, { uid: 'half', content: '50% of it', visibility: 'PRIVATE', has_code: 1, create_time: 200 })
-  await store(bob, { uid: 'list', content: 'a_b\\c', visibility: 'PROTECTED', has_task_list: 1 }, ['home'])
+  await store(ada, {
+    uid: 'half',
+    content: '50% of it',
+    visibility: 'PRIVATE',
+    has_code: 1,
+    create_time: 200,
+  })
+  await store(bob, { uid: 'list', content: 'a_b\\c', visibility: 'PROTECTED', has_task_list: 1 }, [
+    'home',
+  ])
   await store(bob, {
     uid: 'todo',
     content: 'ÉTÉ\0\n\nété',

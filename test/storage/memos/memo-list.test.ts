@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
 import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
-import { hasIndex, listComments, listMemos, type MemoStretch, scanMemos } from '../../../src/storage/memos/memo-list.ts'
+import {
+  hasIndex,
+  listComments,
+  listMemos,
+  type MemoStretch,
+  scanMemos,
+} from '../../../src/storage/memos/memo-list.ts'
 import { findMemoByUid } from '../../../src/storage/memos/memos.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
@@ -14,22 +20,32 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-const stretch = (state: MemoStretch['state'], visibility: MemoStretch['visibility'], creatorId?: number) => ({
+const stretch = (
+  state: MemoStretch['state'],
+  visibility: MemoStretch['visibility'],
+  creatorId?: number,
+) => ({
   state,
   visibility,
   creatorId,
 })
 const ANONYMOUS = [stretch('NORMAL', 'PUBLIC')]
 const SIGNED_IN = [...ANONYMOUS, stretch('NORMAL', 'PROTECTED'), stretch('NORMAL', 'PRIVATE', 1)]
-const ARCHIVED = (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const).map((visibility) => stretch('ARCHIVED', visibility, 1))
+const ARCHIVED = (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const).map((visibility) =>
+  stretch('ARCHIVED', visibility, 1),
+)
 
-const everybodys = (index: string, rest = '') => `SEARCH memos USING INDEX ${index} (state=? AND visibility=?${rest})`
+const everybodys = (index: string, rest = '') =>
+  `SEARCH memos USING INDEX ${index} (state=? AND visibility=?${rest})`
 const byTime = everybodys('memos_by_create_time')
 const own = (index: string) =>
   `SEARCH memos USING INDEX ${index} (creator_id=? AND parent_id=? AND state=? AND visibility=?)`
 const ownByTime = own('memos_of_creator_by_create_time')
 
-/** The searches of the one query, without the steps that say how they are merged. Sorting is a step that stays. */
+/**
+ * The searches of the one query, without the steps that say how they are merged. Sorting is a step
+ * that stays.
+ */
 async function stepsOf(work: (watched: Db) => Promise<unknown>): Promise<string[]> {
   const [plan = [], ...others] = await plansOf(db, work)
   expect(others).toEqual([])
@@ -46,13 +62,21 @@ describe('a page of memos', () => {
       'by time of update',
       SIGNED_IN,
       'update_time',
-      [everybodys('memos_by_update_time'), everybodys('memos_by_update_time'), own('memos_of_creator_by_update_time')],
+      [
+        everybodys('memos_by_update_time'),
+        everybodys('memos_by_update_time'),
+        own('memos_of_creator_by_update_time'),
+      ],
     ],
     [
       'pinned first',
       SIGNED_IN,
       'pinned, create_time',
-      [everybodys('memos_pinned_first'), everybodys('memos_pinned_first'), own('memos_of_creator_pinned_first')],
+      [
+        everybodys('memos_pinned_first'),
+        everybodys('memos_pinned_first'),
+        own('memos_of_creator_pinned_first'),
+      ],
     ],
   ])('is read from indexes, in their order: %s', async (_, stretches, order, searches) => {
     const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
@@ -62,7 +86,11 @@ describe('a page of memos', () => {
   it.each([
     ['create_time', [5, 5], everybodys('memos_by_create_time', ' AND create_time<?')],
     ['create_time asc', [5, 5], everybodys('memos_by_create_time', ' AND create_time>?')],
-    ['pinned, create_time', [1, 5, 5], everybodys('memos_pinned_first', ' AND (pinned,create_time)<(?,?)')],
+    [
+      'pinned, create_time',
+      [1, 5, 5],
+      everybodys('memos_pinned_first', ' AND (pinned,create_time)<(?,?)'),
+    ],
   ])('begins where the page before ended: %s', async (order, after, search) => {
     const page = { order: readMemoOrder(order), after, limit: 10 }
     expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, page))).toEqual([search])
@@ -76,7 +104,9 @@ describe('a page of memos', () => {
     const condition = { kind: 'term', term: { kind: 'flag', column: 'has_code' } } as const
     const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
     expect(hasIndex(page.order)).toBe(true)
-    expect(await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))).toEqual([search])
+    expect(await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))).toEqual([
+      search,
+    ])
   })
 
   it.each([
@@ -85,9 +115,14 @@ describe('a page of memos', () => {
   ])('is searched in a range of times: behind %j', async (after, bounds) => {
     const condition = { kind: 'term', term: { kind: 'flag', column: 'pinned' } } as const
     const page = { order: readMemoOrder(''), after, limit: 10 }
-    const ranged = ANONYMOUS.map((one) => ({ ...one, range: { column: 'create_time', min: 5, max: 9 } as const }))
+    const ranged = ANONYMOUS.map((one) => ({
+      ...one,
+      range: { column: 'create_time', min: 5, max: 9 } as const,
+    }))
     const searches = [everybodys('memos_by_create_time', bounds)]
-    expect(await stepsOf((watched) => scanMemos(watched, ranged, condition, page))).toEqual(searches)
+    expect(await stepsOf((watched) => scanMemos(watched, ranged, condition, page))).toEqual(
+      searches,
+    )
   })
 
   it.each([
@@ -97,7 +132,11 @@ describe('a page of memos', () => {
     const condition = { kind: 'term', term: { kind: 'tags', among } } as const
     const page = { order: readMemoOrder(''), after: undefined, limit: 10 }
     const steps = await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))
-    expect(steps).toEqual([byTime, expect.stringMatching(/^CORRELATED SCALAR/), `SEARCH memo_tags ${how}`])
+    expect(steps).toEqual([
+      byTime,
+      expect.stringMatching(/^CORRELATED SCALAR/),
+      `SEARCH memo_tags ${how}`,
+    ])
   })
 })
 

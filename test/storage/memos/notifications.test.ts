@@ -28,7 +28,9 @@ async function planOf(work: (db: Db) => Promise<unknown>): Promise<string[]> {
   })
   await work(watching)
   const [query] = compiled
-  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [...(query?.parameters ?? [])])
+  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [
+    ...(query?.parameters ?? []),
+  ])
   return (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail)
 }
 
@@ -47,9 +49,15 @@ describe('a page of notifications', () => {
       [RECENT, UNREAD],
       'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)',
     ],
-    ['of one status', [UNREAD], 'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)'],
+    [
+      'of one status',
+      [UNREAD],
+      'notifications_by_status_and_time (receiver_id=? AND status=? AND create_time<?)',
+    ],
   ] as const)('is read from an index: %s', async (_, terms, index) => {
-    const plan = await planOf((watched) => scanNotifications(watched, 1, terms, { createTime: 9, id: 9 }, 10))
+    const plan = await planOf((watched) =>
+      scanNotifications(watched, 1, terms, { createTime: 9, id: 9 }, 10),
+    )
     expect(plan).toEqual([`SEARCH notifications USING INDEX ${index}`])
   })
 })

@@ -24,7 +24,9 @@ beforeEach(async () => {
 })
 
 function insert(user: User, type: UserEvent['type'] = 'MEMO_CREATED') {
-  return transaction(app.db, (tx) => insertUserEvent(tx, { user_id: user.id, type, resource: 'x', time: 7 }))
+  return transaction(app.db, (tx) =>
+    insertUserEvent(tx, { user_id: user.id, type, resource: 'x', time: 7 }),
+  )
 }
 
 const idsOf = (events: readonly { id: number }[]) => events.map(({ id }) => id)
@@ -36,7 +38,12 @@ describe('the events of an account', () => {
       { id: 2, count: 1 },
       { id: 3, count: 2 },
     ])
-    expect(await findUserEventLog(app.db, ada.id)).toEqual({ user_id: ada.id, newest: 3, floor: 0, count: 2 })
+    expect(await findUserEventLog(app.db, ada.id)).toEqual({
+      user_id: ada.id,
+      newest: 3,
+      floor: 0,
+      count: 2,
+    })
     expect(await findNewestEventId(app.db)).toBe(3)
     expect(await findAccountsWithEvents(app.db, 1)).toEqual([
       { user_id: ada.id, newest: 3 },
@@ -45,7 +52,12 @@ describe('the events of an account', () => {
   })
 
   it('are read in order, behind a place, by types, together with what is known of them all', async () => {
-    for (const type of ['MEMO_CREATED', 'NOTIFICATION_CREATED', 'MEMO_CREATED', 'MEMO_DELETED'] as const) {
+    for (const type of [
+      'MEMO_CREATED',
+      'NOTIFICATION_CREATED',
+      'MEMO_CREATED',
+      'MEMO_DELETED',
+    ] as const) {
       await insert(ada, type)
       await insert(bob)
     }
@@ -63,7 +75,10 @@ describe('the events of an account', () => {
   })
 
   it('are none, and the log is empty, before the first one', async () => {
-    expect(await listUserEvents(app.db, ada.id, 0, undefined, 9)).toEqual({ log: { newest: 0, floor: 0 }, events: [] })
+    expect(await listUserEvents(app.db, ada.id, 0, undefined, 9)).toEqual({
+      log: { newest: 0, floor: 0 },
+      events: [],
+    })
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ newest: 0, floor: 0, count: 0 })
     expect(await findNewestEventId(app.db)).toBe(0)
   })

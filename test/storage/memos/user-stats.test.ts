@@ -31,10 +31,14 @@ describe('the figures about one account', () => {
 
 describe('the figures about all accounts', () => {
   it('are read in as many queries however many they are, none of which goes through all memos or tags', async () => {
-    const plans = await plansOf(db, (watched) => findAllMemoFigures(watched, ['PUBLIC', 'PROTECTED'], 1, 'create_time'))
+    const plans = await plansOf(db, (watched) =>
+      findAllMemoFigures(watched, ['PUBLIC', 'PROTECTED'], 1, 'create_time'),
+    )
     expect(plans).toHaveLength(6)
     // The rows of memo_counts, three for each account at most, are what all starts from.
-    const scans = plans.flat().filter((step) => step.startsWith('SCAN') && step !== 'SCAN memo_counts')
+    const scans = plans
+      .flat()
+      .filter((step) => step.startsWith('SCAN') && step !== 'SCAN memo_counts')
     expect(scans).toEqual([])
   })
 })

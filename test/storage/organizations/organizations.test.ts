@@ -16,7 +16,12 @@ afterAll(() => db.destroy())
 
 const user = { userId: 7, restricted: false, publicOnly: false }
 const member = { userId: 7, isMember: true }
-const ofTeam = { organizationId: 3, viewer: member, search: { text: 'x', inDescription: true }, repositoryId: 5 }
+const ofTeam = {
+  organizationId: 3,
+  viewer: member,
+  search: { text: 'x', inDescription: true },
+  repositoryId: 5,
+}
 const reader = {
   userId: 7,
   shutOut: false,
@@ -29,8 +34,14 @@ const team = { id: 2, organization_id: 3, includes_all_repositories: 0 } as team
 describe('no query of organisations and teams goes through a whole table', () => {
   it.each<[string, (watched: Db) => Promise<unknown>]>([
     ['organisation by name', (watched) => organizations.findOrganizationByNameKey(watched, 'acme')],
-    ['own organisations', (w) => organizations.listOrganizations(w, { viewer: user, memberId: 7 }, 0, 30)],
-    ["somebody's organisations", (w) => organizations.listOrganizations(w, { viewer: user, memberId: 8 }, 0, 30)],
+    [
+      'own organisations',
+      (w) => organizations.listOrganizations(w, { viewer: user, memberId: 7 }, 0, 30),
+    ],
+    [
+      "somebody's organisations",
+      (w) => organizations.listOrganizations(w, { viewer: user, memberId: 8 }, 0, 30),
+    ],
     ['members', (watched) => organizations.listMembers(watched, 3, true, 0, 30)],
     ['number of members', (watched) => organizations.countMembers(watched, 3, false)],
     ['membership', (watched) => organizations.findMembership(watched, 3, 7)],
@@ -39,7 +50,10 @@ describe('no query of organisations and teams goes through a whole table', () =>
     ['number of teams', (watched) => teams.countTeams(watched, ofTeam)],
     ['own teams', (watched) => teams.listTeamsOfUser(watched, 7, 0, 30)],
     ['members of a team', (watched) => teamMembers.listTeamMembers(watched, 2, true, 0, 30)],
-    ['repositories of a team', (watched) => teams.listTeamRepositories(watched, team, reader, 0, 30)],
+    [
+      'repositories of a team',
+      (watched) => teams.listTeamRepositories(watched, team, reader, 0, 30),
+    ],
     ['last owner', (watched) => transaction(watched, (tx) => teamMembers.findOnlyOwned(tx, 7))],
     [
       'memberships without a team',
@@ -50,12 +64,16 @@ describe('no query of organisations and teams goes through a whole table', () =>
     const plans = await plansOf(db, work)
     expect(plans.length).toBeGreaterThan(0)
     // Owners who hide are few, and have indexes of their own.
-    const scans = plans.flat().filter((step) => step.startsWith('SCAN') && !step.endsWith('_hidden'))
+    const scans = plans
+      .flat()
+      .filter((step) => step.startsWith('SCAN') && !step.endsWith('_hidden'))
     expect(scans).toEqual([])
   })
 
   it('but for the list of all organisations, which goes by their names', async () => {
-    const [plan = []] = await plansOf(db, (w) => organizations.listOrganizations(w, { viewer: user }, 0, 30))
+    const [plan = []] = await plansOf(db, (w) =>
+      organizations.listOrganizations(w, { viewer: user }, 0, 30),
+    )
     expect(plan[0]).toBe('SCAN organizations USING INDEX organizations_name_key')
     expect(plan.join()).not.toContain('TEMP B-TREE FOR ORDER BY')
   })

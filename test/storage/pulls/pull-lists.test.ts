@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
-import { countPulls, type PullFilter, type PullSort, pageOfPulls } from '../../../src/storage/pulls/pull-lists.ts'
+import {
+  countPulls,
+  type PullFilter,
+  type PullSort,
+  pageOfPulls,
+} from '../../../src/storage/pulls/pull-lists.ts'
 import { unseenPulls } from '../../../src/storage/pulls/pull-participants.ts'
 import {
   assigneesOfPulls,
@@ -49,7 +54,11 @@ beforeAll(async () => {
     // Small numbers, so that each column has equal ones and the next one decides.
     for (let i = 0; i < 60; i++) {
       const state = (['OPEN', 'CLOSED', 'MERGED'] as const)[i % 3] ?? 'OPEN'
-      const times = { create_time: i % 7, update_time: i % 4, close_time: state === 'OPEN' ? null : i % 5 }
+      const times = {
+        create_time: i % 7,
+        update_time: i % 4,
+        close_time: state === 'OPEN' ? null : i % 5,
+      }
       added.push(await addPull(tx, { repository_id, state, comment_count: (i * i) % 6, ...times }))
     }
     return added
@@ -80,7 +89,9 @@ describe('lists of pull requests', () => {
   it.each(SORTS)('by %s are the same from either end', async (sort) => {
     for (const isOpen of [undefined, true, false]) {
       const filter = { ...ALL, isOpen }
-      const expected = pulls.filter(({ state }) => isOpen === undefined || (state === 'OPEN') === isOpen)
+      const expected = pulls.filter(
+        ({ state }) => isOpen === undefined || (state === 'OPEN') === isOpen,
+      )
       const ids = expected.sort(byKey(sort)).map(({ id }) => id)
       const total = await countPulls(db, repositoryId, filter)
       expect(total).toBe(ids.length)
@@ -127,9 +138,21 @@ describe('lists of pull requests', () => {
   })
 
   it.each([
-    ['a base', { baseBranch: 'main' }, 'pull_requests_by_base (repository_id=? AND base_branch=? AND state=?)'],
-    ['a milestone', { milestoneId: 1 }, 'pull_requests_by_milestone (milestone_id=? AND repository_id=? AND state=?)'],
-    ['a poster', { posterId: 1 }, 'pull_requests_by_poster (repository_id=? AND poster_id=? AND state=?)'],
+    [
+      'a base',
+      { baseBranch: 'main' },
+      'pull_requests_by_base (repository_id=? AND base_branch=? AND state=?)',
+    ],
+    [
+      'a milestone',
+      { milestoneId: 1 },
+      'pull_requests_by_milestone (milestone_id=? AND repository_id=? AND state=?)',
+    ],
+    [
+      'a poster',
+      { posterId: 1 },
+      'pull_requests_by_poster (repository_id=? AND poster_id=? AND state=?)',
+    ],
   ])('of %s that are open are found and counted by an index', async (_, fields, index) => {
     const filter = { ...ALL, isOpen: true, ...fields }
     const [page, count] = await plansOf(db, async (watched) => {
@@ -146,7 +169,12 @@ describe('lists of pull requests', () => {
     const plans = await plansOf(db, async (watched) => {
       await findPullRequest(watched, 1, 1)
       await findPullRequestByMergeCommit(watched, 1, 'merge')
-      const branches = { repository_id: 1, base_branch: 'main', head_repository_id: 2, head_branch: 'fix' }
+      const branches = {
+        repository_id: 1,
+        base_branch: 'main',
+        head_repository_id: 2,
+        head_branch: 'fix',
+      }
       await findPullRequestBetween(watched, branches)
       await labelsOfPulls(watched, [1, 2])
       await assigneesOfPulls(watched, [1, 2])
@@ -158,12 +186,18 @@ describe('lists of pull requests', () => {
     })
     const searches = plans.map((steps) => steps.filter((step) => /^(?:SEARCH|SCAN)/.test(step)))
     expect(searches).toEqual([
-      ['SEARCH pull_requests USING INDEX sqlite_autoindex_pull_requests_1 (repository_id=? AND number=?)'],
-      ['SEARCH pull_requests USING INDEX pull_requests_by_merge_commit (repository_id=? AND merge_commit=?)'],
+      [
+        'SEARCH pull_requests USING INDEX sqlite_autoindex_pull_requests_1 (repository_id=? AND number=?)',
+      ],
+      [
+        'SEARCH pull_requests USING INDEX pull_requests_by_merge_commit (repository_id=? AND merge_commit=?)',
+      ],
       [
         'SEARCH pull_requests USING INDEX pull_requests_open (head_repository_id=? AND head_branch=? AND repository_id=? AND base_branch=?)',
       ],
-      ['SEARCH pull_requests USING INDEX pull_requests_of_head (head_repository_id=? AND head_branch=?)'],
+      [
+        'SEARCH pull_requests USING INDEX pull_requests_of_head (head_repository_id=? AND head_branch=?)',
+      ],
       [
         'SEARCH pull_request_labels USING PRIMARY KEY (pull_request_id=?)',
         'SEARCH labels USING INTEGER PRIMARY KEY (rowid=?)',
@@ -173,7 +207,10 @@ describe('lists of pull requests', () => {
         'SEARCH pull_requests USING INTEGER PRIMARY KEY (rowid=?)',
         'SEARCH pull_participants USING PRIMARY KEY (pull_request_id=? AND user_id=?)',
       ],
-      ['SEARCH branches USING PRIMARY KEY (repository_id=? AND name=?)', 'SCAN 2-ROW VALUES CLAUSE'],
+      [
+        'SEARCH branches USING PRIMARY KEY (repository_id=? AND name=?)',
+        'SCAN 2-ROW VALUES CLAUSE',
+      ],
     ])
   })
 })

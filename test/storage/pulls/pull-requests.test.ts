@@ -5,8 +5,16 @@ import {
   type Tx,
   transaction,
 } from '../../../src/storage/database/database.ts'
-import { insertParticipants, markSeen, unseenPulls } from '../../../src/storage/pulls/pull-participants.ts'
-import { findPullRequestBetween, touchPull, updatePullRequest } from '../../../src/storage/pulls/pull-requests.ts'
+import {
+  insertParticipants,
+  markSeen,
+  unseenPulls,
+} from '../../../src/storage/pulls/pull-participants.ts'
+import {
+  findPullRequestBetween,
+  touchPull,
+  updatePullRequest,
+} from '../../../src/storage/pulls/pull-requests.ts'
 import { findMilestone, insertMilestone } from '../../../src/storage/repos/milestones.ts'
 import { deleteRepository, findRepositoryById } from '../../../src/storage/repos/repositories.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
@@ -24,8 +32,13 @@ beforeAll(async () => {
 afterAll(() => app.db.destroy())
 
 /** Runs what a test does to the rows of a new repository, in one transaction. */
-function inRepository<T>(name: string, work: (tx: Tx, repositoryId: number) => Promise<T>): Promise<T> {
-  return transaction(app.db, async (tx) => work(tx, (await addRepository(tx, { owner_id: ownerId, name })).id))
+function inRepository<T>(
+  name: string,
+  work: (tx: Tx, repositoryId: number) => Promise<T>,
+): Promise<T> {
+  return transaction(app.db, async (tx) =>
+    work(tx, (await addRepository(tx, { owner_id: ownerId, name })).id),
+  )
 }
 
 describe('pull requests', () => {
@@ -61,7 +74,8 @@ describe('pull requests', () => {
   it('between two branches are found: the open one, or else the latest', async () => {
     await inRepository('between', async (tx, repository_id) => {
       const branches = { repository_id, head_branch: 'fix', base_branch: 'main' }
-      const find = () => findPullRequestBetween(tx, { ...branches, head_repository_id: repository_id })
+      const find = () =>
+        findPullRequestBetween(tx, { ...branches, head_repository_id: repository_id })
       expect(await find()).toBeUndefined()
       await addPull(tx, { ...branches, state: 'CLOSED' })
       const open = await addPull(tx, branches)
@@ -79,9 +93,16 @@ describe('pull requests', () => {
       const milestone = await insertMilestone(tx, { repository_id, ...texts, ...times })
       const other = await insertMilestone(tx, { repository_id, ...texts, ...times })
       const counts = async () => {
-        const { pulls_count, open_pulls_count } = (await findRepositoryById(tx, repository_id)) ?? {}
-        const ofMilestones = await Promise.all([milestone, other].map(({ id }) => findMilestone(tx, repository_id, id)))
-        return [pulls_count, open_pulls_count, ...ofMilestones.flatMap((m) => [m?.open_issues, m?.closed_issues])]
+        const { pulls_count, open_pulls_count } =
+          (await findRepositoryById(tx, repository_id)) ?? {}
+        const ofMilestones = await Promise.all(
+          [milestone, other].map(({ id }) => findMilestone(tx, repository_id, id)),
+        )
+        return [
+          pulls_count,
+          open_pulls_count,
+          ...ofMilestones.flatMap((m) => [m?.open_issues, m?.closed_issues]),
+        ]
       }
       const { id } = await addPull(tx, { repository_id, milestone_id: milestone.id })
       await addPull(tx, { repository_id, state: 'MERGED', milestone_id: milestone.id })
@@ -101,7 +122,9 @@ describe('participants', () => {
     await inRepository('seen', async (tx, repository_id) => {
       const { id } = await addPull(tx, { repository_id })
       const unread = async () =>
-        (await Promise.all([ownerId, otherId].map((userId) => unseenPulls(tx, [id], userId)))).map(({ size }) => size)
+        (await Promise.all([ownerId, otherId].map((userId) => unseenPulls(tx, [id], userId)))).map(
+          ({ size }) => size,
+        )
       await touchPull(tx, id, 10)
       expect(await unread()).toEqual([0, 0])
       await insertParticipants(tx, id, [ownerId, otherId])

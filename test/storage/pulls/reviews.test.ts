@@ -3,7 +3,10 @@ import { type Db, openDatabase, transaction } from '../../../src/storage/databas
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import { findMembersOf } from '../../../src/storage/organizations/team-members.ts'
 import { findTeamsAt, findVisibleTeams } from '../../../src/storage/organizations/teams.ts'
-import { findNumberOfComment, listReviewComments } from '../../../src/storage/pulls/review-comments.ts'
+import {
+  findNumberOfComment,
+  listReviewComments,
+} from '../../../src/storage/pulls/review-comments.ts'
 import {
   comparedBases,
   countReviews,
@@ -31,7 +34,10 @@ afterAll(() => db.destroy())
 
 describe('reviews', () => {
   it('and whose word counts are found by indexes, without a look at other pull requests', async () => {
-    const viewer = { userId: 1, teams: { organizationId: 1, viewer: { userId: 1, isMember: true } } }
+    const viewer = {
+      userId: 1,
+      teams: { organizationId: 1, viewer: { userId: 1, isMember: true } },
+    }
     const plans = await plansOf(db, async (watched) => {
       await listReviews(watched, 1, viewer, 0, 30)
       await countReviews(watched, 1, viewer)
@@ -63,15 +69,33 @@ describe('what was reviewed', () => {
     const app = await testApp()
     const { id: reviewer_id } = await addUser(app, 'bob')
     await transaction(app.db, async (tx) => {
-      const { id: repository_id } = await addRepository(tx, { owner_id: reviewer_id, name: 'engine' })
+      const { id: repository_id } = await addRepository(tx, {
+        owner_id: reviewer_id,
+        name: 'engine',
+      })
       const { id: pull_request_id } = await addPull(tx, { repository_id, head_branch: 'x' })
-      const about = { pull_request_id, team_id: null, compared_head: '', create_time: 0, update_time: 0, body: '' }
-      await insertReview(tx, { ...about, reviewer_id, commit_id: 'approved', state: 'APPROVED', official: 1 })
+      const about = {
+        pull_request_id,
+        team_id: null,
+        compared_head: '',
+        create_time: 0,
+        update_time: 0,
+        body: '',
+      }
+      await insertReview(tx, {
+        ...about,
+        reviewer_id,
+        commit_id: 'approved',
+        state: 'APPROVED',
+        official: 1,
+      })
       for (const commit_id of ['one', 'two', 'three']) {
         await insertReview(tx, { ...about, reviewer_id, commit_id, state: 'COMMENT', official: 0 })
       }
       const uncompared = async (...args: [reviews: 'all' | 'official', limit: number]) =>
-        (await listUncompared(tx, pull_request_id, 'head', ...args)).map(({ commit_id }) => commit_id)
+        (await listUncompared(tx, pull_request_id, 'head', ...args)).map(
+          ({ commit_id }) => commit_id,
+        )
       expect(await uncompared('all', 2)).toEqual(['approved', 'three'])
       expect(await uncompared('official', 50)).toEqual(['approved'])
     })

@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../../src/storage/accounts/users.ts'
 import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
-import { countBranches, findBranch, pageOfBranches, putBranches } from '../../../src/storage/repos/branches.ts'
+import {
+  countBranches,
+  findBranch,
+  pageOfBranches,
+  putBranches,
+} from '../../../src/storage/repos/branches.ts'
 import { addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
@@ -34,15 +39,25 @@ describe('branches', () => {
       await countBranches(watched, 1, 'fix')
     })
     // Which index of the names is read through does not matter.
-    const names = expect.stringMatching(/^SEARCH branches USING COVERING INDEX branches_\w+ \(repository_id=\?\)$/)
-    expect(plans).toEqual([['SEARCH branches USING INDEX branches_latest (repository_id=?)'], [names]])
+    const names = expect.stringMatching(
+      /^SEARCH branches USING COVERING INDEX branches_\w+ \(repository_id=\?\)$/,
+    )
+    expect(plans).toEqual([
+      ['SEARCH branches USING INDEX branches_latest (repository_id=?)'],
+      [names],
+    ])
   })
 
   it('have a number that follows them, also when they are stored once more', async () => {
     const { id } = await transaction(db, async (tx) =>
       addRepository(tx, { owner_id: await insertAccount(tx, 'USER'), name: 'engine' }),
     )
-    const branch = (name: string) => ({ repository_id: id, name, commit_id: '0'.repeat(40), commit_time: 1 })
+    const branch = (name: string) => ({
+      repository_id: id,
+      name,
+      commit_id: '0'.repeat(40),
+      commit_time: 1,
+    })
     await transaction(db, (tx) => putBranches(tx, [branch('a'), branch('b')]))
     await transaction(db, (tx) => putBranches(tx, [branch('b'), branch('c')]))
     expect(await countBranches(db, id, '')).toBe(3)

@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
-import { findAttachment, listReleaseAssets, pageOfAttachments } from '../../../src/storage/repos/release-assets.ts'
-import { countReleases, findEntryByTag, findRelease, listReleases } from '../../../src/storage/repos/releases.ts'
+import {
+  findAttachment,
+  listReleaseAssets,
+  pageOfAttachments,
+} from '../../../src/storage/repos/release-assets.ts'
+import {
+  countReleases,
+  findEntryByTag,
+  findRelease,
+  listReleases,
+} from '../../../src/storage/repos/releases.ts'
 import { findTagInAnyCase } from '../../../src/storage/repos/tags.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

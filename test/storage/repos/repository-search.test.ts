@@ -39,16 +39,29 @@ const OF_OWNER = { ...ALL, ownerId: 7 }
 const OWN = { ...ALL, participant: { id: 5, asOwner: true, withHiddenMemberships: true } }
 const OF_TEAM = { ...ALL, teamId: 3 }
 const NAMED = { ...ALL, text: { name: 'engine', ownerEnding: undefined, description: undefined } }
-const NAMED_WITH_OWNER = { ...ALL, text: { name: 'engine', ownerEnding: 'bob', description: undefined } }
+const NAMED_WITH_OWNER = {
+  ...ALL,
+  text: { name: 'engine', ownerEnding: 'bob', description: undefined },
+}
 const BY_NAME: RepositoryOrder = { column: 'name_key', direction: 'asc' }
 const LATEST_FIRST: RepositoryOrder = { column: 'update_time', direction: 'desc' }
 
 describe('a page of repositories', () => {
   it.each<[string, RepositorySearch, RepositoryOrder, string[]]>([
     ['all by name', ALL, BY_NAME, ['SCAN repositories USING INDEX repositories_by_name']],
-    ['all, latest first', ALL, LATEST_FIRST, ['SCAN repositories USING INDEX repositories_by_change']],
+    [
+      'all, latest first',
+      ALL,
+      LATEST_FIRST,
+      ['SCAN repositories USING INDEX repositories_by_change'],
+    ],
     // An index would be written with every push, and only the page is kept while sorting.
-    ['all by size', ALL, { ...BY_NAME, column: 'size_kib' }, ['SCAN repositories', 'USE TEMP B-TREE FOR ORDER BY']],
+    [
+      'all by size',
+      ALL,
+      { ...BY_NAME, column: 'size_kib' },
+      ['SCAN repositories', 'USE TEMP B-TREE FOR ORDER BY'],
+    ],
     [
       'those of an owner',
       OF_OWNER,
@@ -70,9 +83,17 @@ describe('a page of repositories', () => {
       "a team's",
       OF_TEAM,
       BY_NAME,
-      ['SEARCH repositories USING INDEX repositories_readable (owner_id=?)', 'USE TEMP B-TREE FOR ORDER BY'],
+      [
+        'SEARCH repositories USING INDEX repositories_readable (owner_id=?)',
+        'USE TEMP B-TREE FOR ORDER BY',
+      ],
     ],
-    ['by a part of the name', NAMED, BY_NAME, ['SCAN repositories USING INDEX repositories_by_name']],
+    [
+      'by a part of the name',
+      NAMED,
+      BY_NAME,
+      ['SCAN repositories USING INDEX repositories_by_name'],
+    ],
     [
       'by owner and name',
       NAMED_WITH_OWNER,
@@ -84,15 +105,25 @@ describe('a page of repositories', () => {
       ],
     ],
   ])('is read by indexes: %s', async (_, search, order, steps) => {
-    expect(await stepsOf((watched) => searchRepositories(watched, search, order, 0, 30))).toEqual(steps)
+    expect(await stepsOf((watched) => searchRepositories(watched, search, order, 0, 30))).toEqual(
+      steps,
+    )
   })
 })
 
 describe('the number of repositories', () => {
   it.each<[string, RepositorySearch, string]>([
-    ['for everybody', { reader: ANYBODY }, 'SCAN repositories USING COVERING INDEX repositories_public'],
+    [
+      'for everybody',
+      { reader: ANYBODY },
+      'SCAN repositories USING COVERING INDEX repositories_public',
+    ],
     ['for accounts', ALL, 'SCAN repositories USING COVERING INDEX repositories_readable'],
-    ['of an owner', OF_OWNER, 'SEARCH repositories USING COVERING INDEX repositories_readable (owner_id=?)'],
+    [
+      'of an owner',
+      OF_OWNER,
+      'SEARCH repositories USING COVERING INDEX repositories_readable (owner_id=?)',
+    ],
     // The newest only, which are a stretch of ids.
     ['with a text in the name', NAMED, 'SEARCH repositories USING INTEGER PRIMARY KEY (rowid>?)'],
   ])('is counted without a look at their rows, as far as it goes: %s', async (_, search, step) => {

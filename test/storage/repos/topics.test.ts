@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import { countRepositories } from '../../../src/storage/repos/repository-search.ts'
-import { countTopics, detachTopics, searchTopics, topicsOf } from '../../../src/storage/repos/topics.ts'
+import {
+  countTopics,
+  detachTopics,
+  searchTopics,
+  topicsOf,
+} from '../../../src/storage/repos/topics.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
@@ -42,7 +47,9 @@ describe('topics', () => {
       publicOnly: false,
       administrator: 'write',
     } as const
-    const [plan = []] = await plansOf(db, (watched) => countRepositories(watched, { reader, topics: ['a', 'b'] }))
+    const [plan = []] = await plansOf(db, (watched) =>
+      countRepositories(watched, { reader, topics: ['a', 'b'] }),
+    )
     expect(plan.join('\n')).toContain(
       'SEARCH repository_topics USING COVERING INDEX repository_topics_topic (topic_id=?)',
     )
@@ -50,7 +57,9 @@ describe('topics', () => {
   })
 
   it('go by indexes', async () => {
-    const plans = await plansOf(db, (watched) => transaction(watched, (tx) => detachTopics(tx, 1, ['a'])))
+    const plans = await plansOf(db, (watched) =>
+      transaction(watched, (tx) => detachTopics(tx, 1, ['a'])),
+    )
     expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
   })
 })

@@ -29,11 +29,32 @@ const TIMES = { create_time: 0, update_time: 0 }
 
 async function addWebhook(uid: string, username = uid) {
   return transaction(db, async (tx) => {
-    const profile = { email: '', email_key: '', display_name: '', avatar_url: '', description: '', password_hash: '' }
-    const user = { user_id: null, username, ...profile, role: 'USER', state: 'NORMAL', ...TIMES } as const
+    const profile = {
+      email: '',
+      email_key: '',
+      display_name: '',
+      avatar_url: '',
+      description: '',
+      password_hash: '',
+    }
+    const user = {
+      user_id: null,
+      username,
+      ...profile,
+      role: 'USER',
+      state: 'NORMAL',
+      ...TIMES,
+    } as const
     const { id: user_id } = await insertUser(tx, user)
     const url = 'http://127.0.0.1/'
-    return insertUserWebhook(tx, { uid, user_id, url, display_name: '', signing_secret: Buffer.of(1), ...TIMES })
+    return insertUserWebhook(tx, {
+      uid,
+      user_id,
+      url,
+      display_name: '',
+      signing_secret: Buffer.of(1),
+      ...TIMES,
+    })
   })
 }
 
@@ -45,10 +66,15 @@ const queue = (webhookId: number, uid: string, dueTime: number) =>
 
 const finish = (webhookId: number, delivery: Pick<WebhookDelivery, 'id' | 'next_attempt_time'>) =>
   transaction(db, (tx) =>
-    recordAttempt(tx, webhookId, delivery, { state: 'DELIVERED', error: '', next_attempt_time: null }),
+    recordAttempt(tx, webhookId, delivery, {
+      state: 'DELIVERED',
+      error: '',
+      next_attempt_time: null,
+    }),
   )
 
-const dueTimeOf = async (userId: number) => (await listUserWebhooks(db, userId))[0]?.next_attempt_time
+const dueTimeOf = async (userId: number) =>
+  (await listUserWebhooks(db, userId))[0]?.next_attempt_time
 
 const NOBODY: Busy = { ids: [], ownerIds: [] }
 
@@ -73,7 +99,10 @@ describe('the due time of a webhook', () => {
     const due = webhookQueue(db)
     expect(await due.next(30, NOBODY)).toEqual({ id: b.id, ownerId: b.user_id })
     expect(await due.next(30, { ...NOBODY, ids: [b.id] })).toEqual({ id: a.id, ownerId: a.user_id })
-    expect(await due.next(30, { ...NOBODY, ownerIds: [b.user_id] })).toEqual({ id: a.id, ownerId: a.user_id })
+    expect(await due.next(30, { ...NOBODY, ownerIds: [b.user_id] })).toEqual({
+      id: a.id,
+      ownerId: a.user_id,
+    })
     expect(await due.next(30, { ids: [b.id], ownerIds: [a.user_id] })).toBeUndefined()
     expect([await due.nextTime(30), await due.nextTime(99)]).toEqual([99, undefined])
     expect((await findDueDelivery(db, b.id, 30))?.delivery.uid).toBe('2')
@@ -85,7 +114,11 @@ describe('a message', () => {
   it('is kept until its last delivery is gone', async () => {
     const [a, b] = [await addWebhook('a'), await addWebhook('b')]
     await transaction(db, async (tx) => {
-      const message = await insertMessage(tx, { event_type: 'test', body: 'shared', create_time: 0 })
+      const message = await insertMessage(tx, {
+        event_type: 'test',
+        body: 'shared',
+        create_time: 0,
+      })
       for (const webhook of [a, b]) await insertDelivery(tx, webhook.id, message, webhook.uid, 0)
     })
     const messages = () => db.selectFrom('webhook_messages').selectAll().execute()
@@ -106,7 +139,12 @@ describe('pruning', () => {
       if (i !== 2 && i !== 4) await finish(id, delivery)
     }
     await transaction(db, (tx) => pruneFinishedDeliveries(tx, id, 2))
-    expect((await listDeliveries(db, id, undefined, 9)).map(({ uid }) => uid)).toEqual(['d5', 'd4', 'd3', 'd2'])
+    expect((await listDeliveries(db, id, undefined, 9)).map(({ uid }) => uid)).toEqual([
+      'd5',
+      'd4',
+      'd3',
+      'd2',
+    ])
     await transaction(db, (tx) => pruneFinishedDeliveries(tx, id, 2))
     expect(await listDeliveries(db, id, undefined, 9)).toHaveLength(4)
   })
@@ -117,12 +155,16 @@ describe('the queries of the outbox', () => {
     [
       'the next that is due',
       (handle: Db) => webhookQueue(handle).next(5, { ids: [1], ownerIds: [2] }),
-      [/^SEARCH user_webhooks USING (COVERING )?INDEX user_webhooks_by_due_time \(next_attempt_time<\?\)/],
+      [
+        /^SEARCH user_webhooks USING (COVERING )?INDEX user_webhooks_by_due_time \(next_attempt_time<\?\)/,
+      ],
     ],
     [
       'the next that falls due',
       (handle: Db) => webhookQueue(handle).nextTime(5),
-      [/^SEARCH user_webhooks USING COVERING INDEX user_webhooks_by_due_time \(next_attempt_time>\?\)/],
+      [
+        /^SEARCH user_webhooks USING COVERING INDEX user_webhooks_by_due_time \(next_attempt_time>\?\)/,
+      ],
     ],
     [
       'findDueDelivery',

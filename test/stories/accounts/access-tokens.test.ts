@@ -54,15 +54,23 @@ describe('personal access tokens, as clients of forges know them', () => {
     const listed = await rest(basic('bob'), 'GET', '/users/bob/tokens')
     expect(listed.body).toEqual([{ ...made.body, sha1: '', last_used_at: '2026-05-01T10:00:00Z' }])
     expect(listed.headers.get('x-total-count')).toBe('1')
-    expect((await rest(basic('bob'), 'DELETE', `/users/bob/tokens/${made.body.id}`)).status).toBe(204)
+    expect((await rest(basic('bob'), 'DELETE', `/users/bob/tokens/${made.body.id}`)).status).toBe(
+      204,
+    )
     expect((await rest(token, 'GET', '/user')).status).toBe(401)
-    expect((await rest(basic('bob'), 'DELETE', `/users/bob/tokens/${made.body.id}`)).status).toBe(404)
+    expect((await rest(basic('bob'), 'DELETE', `/users/bob/tokens/${made.body.id}`)).status).toBe(
+      404,
+    )
   })
 
   it('are the tokens of UserService', async () => {
     const text = await createToken(server.url, cast.carol, ['read:user'])
     const [token] = (await rest(basic('carol'), 'GET', '/users/carol/tokens')).body
-    expect(token).toMatchObject({ name: '', token_last_eight: text.slice(-8), scopes: ['read:user'] })
+    expect(token).toMatchObject({
+      name: '',
+      token_last_eight: text.slice(-8),
+      scopes: ['read:user'],
+    })
     await rest(basic('carol'), 'POST', '/users/carol/tokens', { name: 'here', scopes: ['all'] })
     const { body } = await rest(cast.carol, 'GET', '/users/carol/personalAccessTokens')
     expect(body.personalAccessTokens[1]).toMatchObject({ description: 'here', scopes: ['all'] })
@@ -78,7 +86,8 @@ describe('personal access tokens, as clients of forges know them', () => {
     const page = await rest(basic('carol'), 'GET', '/users/carol/tokens?page=2&limit=2')
     expect(page.body).toMatchObject([{ name: 'three' }])
     expect(page.headers.get('x-total-count')).toBe('3')
-    for (const name of ['one', 'two', 'three']) await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${name}`)
+    for (const name of ['one', 'two', 'three'])
+      await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${name}`)
   })
 
   it.each([
@@ -86,36 +95,58 @@ describe('personal access tokens, as clients of forges know them', () => {
     [{ name: 'x'.repeat(257), scopes: ['all'] }, 422, 'name is longer than 256 characters'],
     [{ name: 'none' }, 400, 'access token must have a scope'],
     [{ name: 'none', scopes: null }, 400, 'access token must have a scope'],
-    [{ name: 'odd', scopes: ['read:everything'] }, 400, 'invalid access token scope provided: read:everything'],
-    [{ name: 'shy', scopes: ['public-only'] }, 400, 'invalid access token scope provided: public-only'],
+    [
+      { name: 'odd', scopes: ['read:everything'] },
+      400,
+      'invalid access token scope provided: read:everything',
+    ],
+    [
+      { name: 'shy', scopes: ['public-only'] },
+      400,
+      'invalid access token scope provided: public-only',
+    ],
     [{ name: 'taken', scopes: ['all'] }, 400, 'access token name has been used already'],
   ])('are not made from %j', async (body, status, message) => {
     await rest(basic('bob'), 'POST', '/users/bob/tokens', { name: 'taken', scopes: ['read:misc'] })
-    expect(outcome(await rest(basic('bob'), 'POST', '/users/bob/tokens', body))).toEqual([status, message])
+    expect(outcome(await rest(basic('bob'), 'POST', '/users/bob/tokens', body))).toEqual([
+      status,
+      message,
+    ])
   })
 
   it('know the scopes of both kinds of clients', async () => {
     const scopes = ['read:activitypub', 'write:memo', 'read:package', 'public-only']
-    const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', { name: 'scopes', scopes })
+    const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', {
+      name: 'scopes',
+      scopes,
+    })
     expect(body.scopes).toEqual(['write:memo', 'read:package', 'read:activitypub', 'public-only'])
   })
 
   it('are deleted by name where it is clear which one that is', async () => {
-    const make = (name: string) => rest(basic('bob'), 'POST', '/users/bob/tokens', { name, scopes: ['all'] })
-    const remove = (token: string | number) => rest(basic('bob'), 'DELETE', `/users/bob/tokens/${token}`)
+    const make = (name: string) =>
+      rest(basic('bob'), 'POST', '/users/bob/tokens', { name, scopes: ['all'] })
+    const remove = (token: string | number) =>
+      rest(basic('bob'), 'DELETE', `/users/bob/tokens/${token}`)
     await make('a b/c')
     expect((await remove('a%20b%2Fc')).status).toBe(204)
     await make('987654321')
     expect((await remove('987654321')).status).toBe(204)
-    for (const _ of [1, 2]) await rest(cast.bob, 'POST', '/users/bob/personalAccessTokens', { description: 'twin' })
+    for (const _ of [1, 2])
+      await rest(cast.bob, 'POST', '/users/bob/personalAccessTokens', { description: 'twin' })
     expect(outcome(await remove('twin'))).toEqual([422, "multiple matches for token name 'twin'"])
-    const tokens: { id: number; name: string }[] = (await rest(basic('bob'), 'GET', '/users/bob/tokens')).body
+    const tokens: { id: number; name: string }[] = (
+      await rest(basic('bob'), 'GET', '/users/bob/tokens')
+    ).body
     expect((await remove(tokens.find(({ name }) => name === 'twin')?.id ?? 0)).status).toBe(204)
     expect((await remove('twin')).status).toBe(204)
   })
 
   it('are those of the account, and of administrators', async () => {
-    const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', { name: 'mine', scopes: ['all'] })
+    const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', {
+      name: 'mine',
+      scopes: ['all'],
+    })
     for (const [method, path] of [
       ['GET', '/users/bob/tokens'],
       ['POST', '/users/bob/tokens'],
@@ -125,10 +156,17 @@ describe('personal access tokens, as clients of forges know them', () => {
       expect((await rest(basic('ada'), method, path.replace('bob', 'nobody'))).status).toBe(404)
     }
     // A number is one of the account's, or nobody's.
-    expect((await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${body.id}`)).status).toBe(404)
+    expect((await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${body.id}`)).status).toBe(
+      404,
+    )
     expect((await rest(basic('ada'), 'DELETE', `/users/bob/tokens/${body.id}`)).status).toBe(204)
-    const given = await rest(basic('ada'), 'POST', '/users/bob/tokens', { name: 'from ada', scopes: ['read:user'] })
-    expect((await rest({ authorization: `token ${given.body.sha1}` }, 'GET', '/user')).body.login).toBe('bob')
+    const given = await rest(basic('ada'), 'POST', '/users/bob/tokens', {
+      name: 'from ada',
+      scopes: ['read:user'],
+    })
+    expect(
+      (await rest({ authorization: `token ${given.body.sha1}` }, 'GET', '/user')).body.login,
+    ).toBe('bob')
   })
 
   it('are managed by password alone', async () => {
@@ -155,10 +193,19 @@ describe('personal access tokens, as clients of forges know them', () => {
   })
 
   it('take a passcode, once, from an account with a second factor', async () => {
-    const twoFactor = createClient(TwoFactorService, transportTo(server.url, 'gRPC', cast.carol.authorization))
-    const { secret } = await twoFactor.enrollTwoFactor({ name: 'users/carol/twoFactor', password: PASSWORD })
+    const twoFactor = createClient(
+      TwoFactorService,
+      transportTo(server.url, 'gRPC', cast.carol.authorization),
+    )
+    const { secret } = await twoFactor.enrollTwoFactor({
+      name: 'users/carol/twoFactor',
+      password: PASSWORD,
+    })
     const clock = { now: () => now }
-    await twoFactor.confirmTwoFactor({ name: 'users/carol/twoFactor', passcode: passcodeAt(secret, clock) })
+    await twoFactor.confirmTwoFactor({
+      name: 'users/carol/twoFactor',
+      passcode: passcodeAt(secret, clock),
+    })
     now += STEP_SECONDS * 1000
     const send = (headers: Record<string, string>) =>
       fetch(`${server.url}/api/v1/users/carol/tokens`, {
@@ -178,21 +225,38 @@ describe('personal access tokens, as clients of forges know them', () => {
   })
 
   it('tell what they are, and delete themselves', async () => {
-    const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', { name: 'self', scopes: ['read:misc'] })
+    const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', {
+      name: 'self',
+      scopes: ['read:misc'],
+    })
     const token = { authorization: `Bearer ${body.sha1}` }
-    expect((await rest(token, 'GET', '/token')).body).toMatchObject({ id: body.id, name: 'self', sha1: '' })
-    for (const who of [cast.bob, basic('bob')]) expect((await rest(who, 'GET', '/token')).status).toBe(404)
+    expect((await rest(token, 'GET', '/token')).body).toMatchObject({
+      id: body.id,
+      name: 'self',
+      sha1: '',
+    })
+    for (const who of [cast.bob, basic('bob')])
+      expect((await rest(who, 'GET', '/token')).status).toBe(404)
     expect((await rest(undefined, 'GET', '/token')).status).toBe(401)
     expect((await rest(token, 'DELETE', '/token')).status).toBe(204)
     expect((await rest(token, 'GET', '/token')).status).toBe(401)
   })
 
   it('are the same over gRPC', async () => {
-    const bob = createClient(AccessTokenService, transportTo(server.url, 'gRPC', basic('bob').authorization))
-    const { id, sha1 } = await bob.createAccessToken({ username: 'bob', name: 'gRPC', scopes: ['all'] })
+    const bob = createClient(
+      AccessTokenService,
+      transportTo(server.url, 'gRPC', basic('bob').authorization),
+    )
+    const { id, sha1 } = await bob.createAccessToken({
+      username: 'bob',
+      name: 'gRPC',
+      scopes: ['all'],
+    })
     const token = createClient(AccessTokenService, transportTo(server.url, 'gRPC', `token ${sha1}`))
     expect((await token.getCurrentAccessToken({})).id).toBe(id)
-    const refused: unknown = await token.listAccessTokens({ username: 'bob' }).catch((error: unknown) => error)
+    const refused: unknown = await token
+      .listAccessTokens({ username: 'bob' })
+      .catch((error: unknown) => error)
     expect(ConnectError.from(refused).code).toBe(Code.Unauthenticated)
     await bob.deleteAccessToken({ username: 'bob', token: 'gRPC' })
   })

@@ -30,7 +30,9 @@ const usersAs = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') 
 
 /** Makes an account. */
 async function invite(username: string): Promise<Actor> {
-  await usersAs(cast.ada).createUser({ user: { username, password: PASSWORD, role: User_Role.USER } })
+  await usersAs(cast.ada).createUser({
+    user: { username, password: PASSWORD, role: User_Role.USER },
+  })
   return signIn(server.url, username)
 }
 
@@ -40,11 +42,22 @@ describe('an account is not deleted without force', () => {
       'a pull request',
       async (who, path) => {
         await forge.change(who, path, `of-${who.username}`)
-        await forge.ask(who, 'POST', `${path}/pulls`, { title: 'x', head: `of-${who.username}`, base: 'main' })
+        await forge.ask(who, 'POST', `${path}/pulls`, {
+          title: 'x',
+          head: `of-${who.username}`,
+          base: 'main',
+        })
       },
     ],
-    ['a comment on one', (who, path) => forge.ask(who, 'POST', `${path}/issues/1/comments`, { body: 'well done' })],
-    ['a review', (who, path) => forge.ask(who, 'POST', `${path}/pulls/1/reviews`, { event: 'COMMENT', body: 'fine' })],
+    [
+      'a comment on one',
+      (who, path) => forge.ask(who, 'POST', `${path}/issues/1/comments`, { body: 'well done' }),
+    ],
+    [
+      'a review',
+      (who, path) =>
+        forge.ask(who, 'POST', `${path}/pulls/1/reviews`, { event: 'COMMENT', body: 'fine' }),
+    ],
     [
       'a comment on a line',
       (who, path) =>
@@ -56,7 +69,10 @@ describe('an account is not deleted without force', () => {
     [
       'a release',
       (who, path) =>
-        forge.ask(who, 'POST', `${path}/releases`, { tag_name: `by-${who.username}`, target_commitish: 'main' }),
+        forge.ask(who, 'POST', `${path}/releases`, {
+          tag_name: `by-${who.username}`,
+          target_commitish: 'main',
+        }),
     ],
     ['a repository', (who) => forge.repository(who, 'own')],
     ['a memo', (who) => forge.ask(who, 'POST', '/memos', { content: 'remember' })],
@@ -67,13 +83,19 @@ describe('an account is not deleted without force', () => {
     async (_what, make, name) => {
       const { path } = await forge.repository(cast.bob, `shared-${name}`)
       await forge.change(cast.bob, path, 'topic')
-      await forge.ask(cast.bob, 'POST', `${path}/pulls`, { title: 'topic', head: 'topic', base: 'main' })
+      await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+        title: 'topic',
+        head: 'topic',
+        base: 'main',
+      })
       const author = await invite(name)
       await forge.ask(cast.bob, 'PUT', `${path}/collaborators/${name}`, { permission: 'write' })
       await make(author, path)
 
       for (const protocol of RPC_PROTOCOLS) {
-        const { reason } = await refusalOf(usersAs(cast.ada, protocol).deleteUser({ name: `users/${name}` }))
+        const { reason } = await refusalOf(
+          usersAs(cast.ada, protocol).deleteUser({ name: `users/${name}` }),
+        )
         expect(reason).toBe('HAS_ASSOCIATED_DATA')
       }
       expect((await forge.rest(cast.ada, 'DELETE', `/users/${name}`)).status).toBe(400)
@@ -87,10 +109,16 @@ describe('an account is not deleted without force', () => {
   it('unless all that it made is of no concern to others', async () => {
     const { path } = await forge.repository(cast.bob, 'shared')
     await forge.change(cast.bob, path, 'topic')
-    await forge.ask(cast.bob, 'POST', `${path}/pulls`, { title: 'topic', head: 'topic', base: 'main' })
+    await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+      title: 'topic',
+      head: 'topic',
+      base: 'main',
+    })
     const reader = await invite('reader')
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/reader`, { permission: 'write' })
-    await forge.ask(cast.bob, 'POST', `${path}/pulls/1/requested_reviewers`, { reviewers: ['reader'] })
+    await forge.ask(cast.bob, 'POST', `${path}/pulls/1/requested_reviewers`, {
+      reviewers: ['reader'],
+    })
     await forge.ask(reader, 'POST', `${path}/pulls/1/reviews`, {
       body: 'not yet sent',
       comments: [{ path: 'topic.txt', new_position: 1, body: 'draft' }],
@@ -120,28 +148,41 @@ describe('the repositories of an account that is deleted', () => {
     expect((await forge.rest(cast.ada, 'GET', '/repos/leaver/own')).status).toBe(404)
   })
 
-  it.each([0, 2, 4])('leave the heads of other people’s pull requests behind (after %i pushes)', async (pushes) => {
-    const { path } = await forge.repository(cast.bob, `base-${pushes}`)
-    const leaver = await invite(`leaver${pushes}`)
-    const fork = await forge.fork(leaver, path)
-    const known = [await forge.change(leaver, fork.path, 'topic')]
-    const head = `${leaver.username}:topic`
-    const { number } = await forge.ask(cast.bob, 'POST', `${path}/pulls`, { title: 'x', head, base: 'main' })
+  it.each([0, 2, 4])(
+    'leave the heads of other people’s pull requests behind (after %i pushes)',
+    async (pushes) => {
+      const { path } = await forge.repository(cast.bob, `base-${pushes}`)
+      const leaver = await invite(`leaver${pushes}`)
+      const fork = await forge.fork(leaver, path)
+      const known = [await forge.change(leaver, fork.path, 'topic')]
+      const head = `${leaver.username}:topic`
+      const { number } = await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+        title: 'x',
+        head,
+        base: 'main',
+      })
 
-    // Until the repository is gone, and the deletion among them.
-    let deleted: Promise<unknown> | undefined
-    for (let i = 0; i < 500; i += 1) {
-      const content = Buffer.from(`${i}`).toString('base64')
-      const file = { content, branch: 'topic' }
-      const { status, body } = await forge.rest(leaver, 'POST', `${fork.path}/contents/${i}.txt`, file)
-      if (status !== 201) break
-      known.push(body.commit.sha)
-      if (i === pushes) deleted = forge.rest(cast.ada, 'DELETE', `/users/${leaver.username}?force=true`)
-    }
-    await deleted
-    const pull = await forge.ask(cast.bob, 'GET', `${path}/pulls/${number}`)
-    expect(known.indexOf(pull.head.sha)).toBeGreaterThan(pushes)
-    await forge.ask(cast.bob, 'GET', `${path}/git/commits/${pull.head.sha}`)
-    expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
-  })
+      // Until the repository is gone, and the deletion among them.
+      let deleted: Promise<unknown> | undefined
+      for (let i = 0; i < 500; i += 1) {
+        const content = Buffer.from(`${i}`).toString('base64')
+        const file = { content, branch: 'topic' }
+        const { status, body } = await forge.rest(
+          leaver,
+          'POST',
+          `${fork.path}/contents/${i}.txt`,
+          file,
+        )
+        if (status !== 201) break
+        known.push(body.commit.sha)
+        if (i === pushes)
+          deleted = forge.rest(cast.ada, 'DELETE', `/users/${leaver.username}?force=true`)
+      }
+      await deleted
+      const pull = await forge.ask(cast.bob, 'GET', `${path}/pulls/${number}`)
+      expect(known.indexOf(pull.head.sha)).toBeGreaterThan(pushes)
+      await forge.ask(cast.bob, 'GET', `${path}/git/commits/${pull.head.sha}`)
+      expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
+    },
+  )
 })

@@ -33,26 +33,30 @@ async function send(who: Actor, method: string, path: string, body?: object) {
 }
 
 describe('a mask with empty paths', () => {
-  it.each(['displayName,,createTime', ',display_name', 'displayName,', ' displayName , , createTime'])(
-    'names what the others name: "%s"',
-    async (mask) => {
-      const rest = `/api/v1/users/bob?updateMask=${encodeURIComponent(mask)}`
-      const values = { displayName: mask, email: 'not-named@example.org' }
-      const kept = { displayName: mask, email: 'bob@example.org' }
-      expect(await send(bob, 'PATCH', rest, values)).toMatchObject({ status: 200, body: kept })
-      const user = { name: 'users/bob', ...values }
-      const rpc = { user, updateMask: mask }
-      const answer = await send(bob, 'POST', '/branchline.v1.UserService/UpdateUser', rpc)
-      expect(answer).toMatchObject({ status: 200, body: kept })
-      for (const protocol of RPC_PROTOCOLS) {
-        const updateMask = { paths: mask.split(',') }
-        expect(await usersOf(bob, protocol).updateUser({ user, updateMask })).toMatchObject(kept)
-      }
-    },
-  )
+  it.each([
+    'displayName,,createTime',
+    ',display_name',
+    'displayName,',
+    ' displayName , , createTime',
+  ])('names what the others name: "%s"', async (mask) => {
+    const rest = `/api/v1/users/bob?updateMask=${encodeURIComponent(mask)}`
+    const values = { displayName: mask, email: 'not-named@example.org' }
+    const kept = { displayName: mask, email: 'bob@example.org' }
+    expect(await send(bob, 'PATCH', rest, values)).toMatchObject({ status: 200, body: kept })
+    const user = { name: 'users/bob', ...values }
+    const rpc = { user, updateMask: mask }
+    const answer = await send(bob, 'POST', '/branchline.v1.UserService/UpdateUser', rpc)
+    expect(answer).toMatchObject({ status: 200, body: kept })
+    for (const protocol of RPC_PROTOCOLS) {
+      const updateMask = { paths: mask.split(',') }
+      expect(await usersOf(bob, protocol).updateUser({ user, updateMask })).toMatchObject(kept)
+    }
+  })
 
   it('is empty when all are', async () => {
-    const { status, text } = await send(bob, 'PATCH', '/api/v1/users/bob?updateMask=,', { displayName: 'x' })
+    const { status, text } = await send(bob, 'PATCH', '/api/v1/users/bob?updateMask=,', {
+      displayName: 'x',
+    })
     expect([status, text]).toEqual([400, expect.stringContaining('EMPTY_MASK')])
   })
 
@@ -82,16 +86,40 @@ describe('characters that nobody sees', () => {
     async (_code, c) => {
       const { engine, acme } = await place()
       const requests: [string, Promise<{ status: number; text: string }>, number][] = [
-        ['e-mail', send(bob, 'PATCH', '/api/v1/users/bob?updateMask=email', { email: `bo${c}b@example.org` }), 400],
         [
-          'picture',
-          send(bob, 'PATCH', '/api/v1/users/bob?updateMask=avatarUrl', { avatarUrl: `https://example.org/a${c}.png` }),
+          'e-mail',
+          send(bob, 'PATCH', '/api/v1/users/bob?updateMask=email', {
+            email: `bo${c}b@example.org`,
+          }),
           400,
         ],
-        ['webhook', send(bob, 'POST', '/api/v1/users/bob/webhooks', { url: `https://example.org/ho${c}ok` }), 400],
-        ['website', send(bob, 'PATCH', `/api/v1${engine}`, { website: `https://example.org/${c}x` }), 422],
-        ['organization', send(bob, 'PATCH', `/api/v1${acme}`, { website: `https://example.org/${c}x` }), 422],
-        ['its e-mail', send(bob, 'PATCH', `/api/v1${acme}`, { email: `ac${c}me@example.org` }), 422],
+        [
+          'picture',
+          send(bob, 'PATCH', '/api/v1/users/bob?updateMask=avatarUrl', {
+            avatarUrl: `https://example.org/a${c}.png`,
+          }),
+          400,
+        ],
+        [
+          'webhook',
+          send(bob, 'POST', '/api/v1/users/bob/webhooks', { url: `https://example.org/ho${c}ok` }),
+          400,
+        ],
+        [
+          'website',
+          send(bob, 'PATCH', `/api/v1${engine}`, { website: `https://example.org/${c}x` }),
+          422,
+        ],
+        [
+          'organization',
+          send(bob, 'PATCH', `/api/v1${acme}`, { website: `https://example.org/${c}x` }),
+          422,
+        ],
+        [
+          'its e-mail',
+          send(bob, 'PATCH', `/api/v1${acme}`, { email: `ac${c}me@example.org` }),
+          422,
+        ],
         [
           'mirror',
           send(bob, 'POST', '/api/v1/repos/migrate', {
@@ -144,7 +172,10 @@ describe('characters that nobody sees', () => {
 
   it('are refused to RPCs in the same way', async () => {
     for (const protocol of RPC_PROTOCOLS) {
-      const update = { user: { name: 'users/bob', email: 'b\u200bob@example.org' }, updateMask: { paths: ['email'] } }
+      const update = {
+        user: { name: 'users/bob', email: 'b\u200bob@example.org' },
+        updateMask: { paths: ['email'] },
+      }
       await expect(usersOf(bob, protocol).updateUser(update)).rejects.toMatchObject({ code: 3 })
       const { acme } = await place()
       const organizations = createClient(
@@ -192,7 +223,9 @@ describe('an address that is kept private', () => {
     await forge.ask(bob, 'POST', `${repo}/tags`, { tag_name: 'v1', message: 'first' })
     const commits = await forge.ask(bob, 'GET', `${repo}/commits`)
     expect(commits.length).toBeGreaterThan(8)
-    expect(JSON.stringify(commits.map(({ commit }: { commit: object }) => commit))).not.toContain('bob@example.org')
+    expect(JSON.stringify(commits.map(({ commit }: { commit: object }) => commit))).not.toContain(
+      'bob@example.org',
+    )
     for (const { commit, author, committer } of commits) {
       expect([commit.author.email, author.login, committer.login]).toEqual([
         `${id}+bob@noreply.127.0.0.1`,
@@ -234,7 +267,9 @@ describe('an address that is kept private', () => {
 
   it('stays private when somebody writes all settings who does not know of this one', async () => {
     for (const mask of ['*', 'general_setting']) {
-      const { body } = await send(bob, 'PATCH', `${setting}?updateMask=${mask}`, { generalSetting: { locale: 'fr' } })
+      const { body } = await send(bob, 'PATCH', `${setting}?updateMask=${mask}`, {
+        generalSetting: { locale: 'fr' },
+      })
       expect(body.generalSetting).toMatchObject({ locale: 'fr', keepEmailPrivate: true })
     }
     const paths = ['general_setting.keep_email_private']
@@ -251,15 +286,25 @@ describe('an address that is kept private', () => {
       expect(await written(true)).toMatchObject({ keepEmailPrivate: true })
       expect(await written(false)).not.toHaveProperty('keepEmailPrivate', true)
     }
-    expect((await send(bob, 'GET', setting)).body.generalSetting).not.toHaveProperty('keepEmailPrivate')
+    expect((await send(bob, 'GET', setting)).body.generalSetting).not.toHaveProperty(
+      'keepEmailPrivate',
+    )
   })
 })
 
 describe('statistics', () => {
   it('say when they do not list everything', async () => {
     const { app } = forge.server
-    const [carol] = await app.db.selectFrom('users').selectAll().where('username', '=', 'carol').execute()
-    const [dan] = await app.db.selectFrom('users').selectAll().where('username', '=', 'dan').execute()
+    const [carol] = await app.db
+      .selectFrom('users')
+      .selectAll()
+      .where('username', '=', 'carol')
+      .execute()
+    const [dan] = await app.db
+      .selectFrom('users')
+      .selectAll()
+      .where('username', '=', 'dan')
+      .execute()
     if (!carol || !dan) throw new Error('the cast is not there')
     for (let i = 0; i < MAX_LISTED_MEMOS; i += 1) await storeMemo(app, carol)
     const memo = await storeMemo(app, dan)
@@ -311,10 +356,14 @@ describe('the size of pages', () => {
     try {
       const { cast, ask } = sized
       for (const name of ['a', 'b', 'c', 'd']) await ask(cast.bob, 'POST', '/user/repos', { name })
-      const repos = async (query: string) => (await ask(cast.bob, 'GET', `/user/repos${query}`)).length
-      expect([await repos(''), await repos('?limit=3'), await repos('?limit=50')]).toEqual([2, 3, 3])
+      const repos = async (query: string) =>
+        (await ask(cast.bob, 'GET', `/user/repos${query}`)).length
+      expect([await repos(''), await repos('?limit=3'), await repos('?limit=50')]).toEqual([
+        2, 3, 3,
+      ])
       const users = sized.grpc(UserService, cast.ada)
-      const listed = async (pageSize: number) => (await users.listUsers({ pageSize, showDeleted: true })).users.length
+      const listed = async (pageSize: number) =>
+        (await users.listUsers({ pageSize, showDeleted: true })).users.length
       expect([await listed(0), await listed(3), await listed(1000)]).toEqual([2, 3, 3])
     } finally {
       await sized.stop()

@@ -16,13 +16,16 @@ import {
 let server: TestServer
 afterEach(() => server.stop())
 
-const users = (actor?: Actor) => createClient(UserService, transportTo(server.url, 'gRPC', actor?.authorization))
+const users = (actor?: Actor) =>
+  createClient(UserService, transportTo(server.url, 'gRPC', actor?.authorization))
 
 describe('the first account', () => {
   it('is one, however many ask for it at once, and administers the instance', async () => {
     server = await startTestServer()
     const attempts = Array.from({ length: 10 }, (_, i) =>
-      users().createUser({ user: { username: `first-${i}`, password: PASSWORD, role: User_Role.USER } }),
+      users().createUser({
+        user: { username: `first-${i}`, password: PASSWORD, role: User_Role.USER },
+      }),
     )
     const made = (await Promise.allSettled(attempts)).filter((one) => one.status === 'fulfilled')
     expect(made.map(({ value }) => value.role)).toEqual([User_Role.ADMIN])
@@ -38,7 +41,9 @@ describe('the first account', () => {
     expect(response.status).toBe(403)
     expect(await response.json()).toMatchObject({
       message: expect.stringContaining('user create'),
-      details: expect.arrayContaining([expect.objectContaining({ reason: 'FIRST_ACCOUNT_REFUSED' })]),
+      details: expect.arrayContaining([
+        expect.objectContaining({ reason: 'FIRST_ACCOUNT_REFUSED' }),
+      ]),
     })
   })
 })
@@ -48,7 +53,9 @@ describe('a create request that is sent again', () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const request = { user: { username: 'eve', password: PASSWORD }, requestId: 'c0ffee' }
-    const answers = await Promise.all(Array.from({ length: 8 }, () => users(ada).createUser(request)))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => users(ada).createUser(request)),
+    )
     expect(new Set(answers.map(({ name }) => name))).toEqual(new Set(['users/eve']))
     const { totalSize } = await users(ada).listUsers({ filter: "username == 'eve'" })
     expect(totalSize).toBe(1)
@@ -63,14 +70,19 @@ describe('a create request that is sent again', () => {
       { ...user, displayName: 'Eve' },
       { ...user, password: 'another horse' },
     ]) {
-      await expect(users(ada).createUser({ user: other, requestId: 'once' })).rejects.toThrow('request id was used')
+      await expect(users(ada).createUser({ user: other, requestId: 'once' })).rejects.toThrow(
+        'request id was used',
+      )
     }
   })
 
   it('is another one when somebody else sends it', async () => {
     server = await startTestServer({ settings: { registration: 'open' } })
     const { ada } = await inviteCast(server.url)
-    await users(ada).createUser({ user: { username: 'eve', password: PASSWORD }, requestId: 'once' })
+    await users(ada).createUser({
+      user: { username: 'eve', password: PASSWORD },
+      requestId: 'once',
+    })
     await expect(
       users().createUser({ user: { username: 'eve', password: PASSWORD }, requestId: 'once' }),
     ).rejects.toThrow('taken')
@@ -99,7 +111,8 @@ describe('a page walk', () => {
       seen.push(...answer.users.map(({ username }) => username))
       pageToken = answer.nextPageToken
       // Newcomers are newest, so they belong before everything that is still to come.
-      if (page < 3) await users(ada).createUser({ user: { username: `late-${page}`, password: PASSWORD } })
+      if (page < 3)
+        await users(ada).createUser({ user: { username: `late-${page}`, password: PASSWORD } })
     }
     expect(seen.filter((name) => !name.startsWith('late-'))).toEqual(['dan', 'carol', 'bob', 'ada'])
     expect(new Set(seen).size).toBe(seen.length)
@@ -118,9 +131,15 @@ describe('a page walk', () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const { nextPageToken } = await users(ada).listUsers({ pageSize: 1 })
-    await expect(users(ada).listUsers({ pageToken: nextPageToken, showDeleted: true })).rejects.toThrow('page token')
-    await expect(users(ada).listUsers({ pageToken: `${nextPageToken}A` })).rejects.toThrow('page token')
-    expect((await users(ada).listUsers({ pageToken: nextPageToken, pageSize: 1000 })).users).toHaveLength(2)
+    await expect(
+      users(ada).listUsers({ pageToken: nextPageToken, showDeleted: true }),
+    ).rejects.toThrow('page token')
+    await expect(users(ada).listUsers({ pageToken: `${nextPageToken}A` })).rejects.toThrow(
+      'page token',
+    )
+    expect(
+      (await users(ada).listUsers({ pageToken: nextPageToken, pageSize: 1000 })).users,
+    ).toHaveLength(2)
   })
 })
 
@@ -158,7 +177,9 @@ describe('changing an account', () => {
       return { status: response.status, body: await response.json() }
     }
     // A client that sends back what it read names output-only members too.
-    expect(await patch({ name: 'users/bob', displayName: 'B', createTime: '2020-01-01T00:00:00Z' })).toMatchObject({
+    expect(
+      await patch({ name: 'users/bob', displayName: 'B', createTime: '2020-01-01T00:00:00Z' }),
+    ).toMatchObject({
       status: 200,
       body: { displayName: 'B', email: 'bob@example.org' },
     })
@@ -172,7 +193,9 @@ describe('changing an account', () => {
     })
     expect(await patch({})).toMatchObject({
       status: 400,
-      body: { details: expect.arrayContaining([expect.objectContaining({ reason: 'EMPTY_MASK' })]) },
+      body: {
+        details: expect.arrayContaining([expect.objectContaining({ reason: 'EMPTY_MASK' })]),
+      },
     })
     expect(await users(bob).getUser({ name: 'users/bob' })).toMatchObject({ displayName: 'B' })
   })
@@ -222,7 +245,10 @@ describe('changing an account', () => {
     server = await startTestServer()
     const { ada, bob } = await inviteCast(server.url)
     const setState = (state: State) =>
-      users(ada).updateUser({ user: { name: 'users/bob', state }, updateMask: { paths: ['state'] } })
+      users(ada).updateUser({
+        user: { name: 'users/bob', state },
+        updateMask: { paths: ['state'] },
+      })
     await setState(State.ARCHIVED)
     await expect(users(bob).getUser({ name: 'users/bob' })).rejects.toThrow('credentials')
     expect((await users().batchGetUsers({ usernames: ['bob'] })).users).toEqual([])
@@ -233,7 +259,10 @@ describe('changing an account', () => {
   it('leaves one administrator when two demote themselves at once', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
-    await users(ada).updateUser({ user: { name: 'users/bob', role: User_Role.ADMIN }, updateMask: { paths: ['role'] } })
+    await users(ada).updateUser({
+      user: { name: 'users/bob', role: User_Role.ADMIN },
+      updateMask: { paths: ['role'] },
+    })
     const bob = await signIn(server.url, 'bob')
     const demote = (actor: Actor) =>
       users(actor).updateUser({
@@ -277,13 +306,18 @@ describe('an avatar', () => {
       'content-security-policy': "default-src 'none'; sandbox",
     })
     const etag = response.headers.get('etag') ?? ''
-    expect((await fetch(server.url + updated.avatarUrl, { headers: { 'if-none-match': etag } })).status).toBe(304)
+    expect(
+      (await fetch(server.url + updated.avatarUrl, { headers: { 'if-none-match': etag } })).status,
+    ).toBe(304)
     const kept = await users(bob).updateUser({
       user: { name: 'users/bob', avatarUrl: updated.avatarUrl },
       updateMask: { paths: ['avatar_url'] },
     })
     expect(kept.avatarUrl).toBe(updated.avatarUrl)
-    await users(bob).updateUser({ user: { name: 'users/bob', avatarUrl: '' }, updateMask: { paths: ['avatar_url'] } })
+    await users(bob).updateUser({
+      user: { name: 'users/bob', avatarUrl: '' },
+      updateMask: { paths: ['avatar_url'] },
+    })
     expect((await fetch(server.url + updated.avatarUrl)).status).toBe(404)
   })
 })

@@ -28,7 +28,11 @@ afterAll(() => server.stop())
 const outcome = ({ status, body }: RestAnswer) => [status, body.message]
 
 /** What a client sends for an account, as far as it matters here. */
-const draft = (username: string) => ({ username, email: `${username}@example.org`, password: PASSWORD })
+const draft = (username: string) => ({
+  username,
+  email: `${username}@example.org`,
+  password: PASSWORD,
+})
 
 describe('administrators', () => {
   it('make accounts', async () => {
@@ -61,7 +65,11 @@ describe('administrators', () => {
 
   it.each([
     [{ ...draft('bob') }, 422, 'the username "bob" is taken'],
-    [{ ...draft('x'), email: 'bob@example.org' }, 422, 'this e-mail address belongs to another account'],
+    [
+      { ...draft('x'), email: 'bob@example.org' },
+      422,
+      'this e-mail address belongs to another account',
+    ],
     [{ ...draft('x'), email: '' }, 422, 'this is not an e-mail address'],
     [{ ...draft('-x-') }, 422, 'a username has'],
     [{ ...draft('x'), password: 'short' }, 400, 'a password has'],
@@ -95,7 +103,10 @@ describe('administrators', () => {
       visibility: 'private',
     })
     expect((await rest(frank, 'GET', '/user')).body.is_admin).toBe(true)
-    const refused = await rest(cast.ada, 'PATCH', '/admin/users/frank', { full_name: 'X', email: 'bob@example.org' })
+    const refused = await rest(cast.ada, 'PATCH', '/admin/users/frank', {
+      full_name: 'X',
+      email: 'bob@example.org',
+    })
     expect(refused.status).toBe(422)
     expect((await rest(frank, 'GET', '/user')).body.full_name).toBe('Frank')
   })
@@ -103,12 +114,21 @@ describe('administrators', () => {
   it('shut people out and let them in again', async () => {
     await rest(cast.ada, 'POST', '/admin/users', draft('grace'))
     const { authorization } = await signIn(server.url, 'grace')
-    const edit = async (body: object) => (await rest(cast.ada, 'PATCH', '/admin/users/grace', body)).body
-    expect(await edit({ prohibit_login: true })).toMatchObject({ active: false, prohibit_login: true })
+    const edit = async (body: object) =>
+      (await rest(cast.ada, 'PATCH', '/admin/users/grace', body)).body
+    expect(await edit({ prohibit_login: true })).toMatchObject({
+      active: false,
+      prohibit_login: true,
+    })
     expect((await rest({ authorization }, 'GET', '/user')).status).toBe(401)
-    expect(await edit({ active: true, prohibit_login: false })).toMatchObject({ active: true, prohibit_login: false })
+    expect(await edit({ active: true, prohibit_login: false })).toMatchObject({
+      active: true,
+      prohibit_login: false,
+    })
     expect(await edit({ active: false })).toMatchObject({ active: false })
-    expect(await edit({ active: true, password: 'another fine password' })).toMatchObject({ active: true })
+    expect(await edit({ active: true, password: 'another fine password' })).toMatchObject({
+      active: true,
+    })
     expect((await signIn(server.url, 'grace', 'another fine password')).username).toBe('grace')
   })
 
@@ -123,7 +143,11 @@ describe('administrators', () => {
   })
 
   it('always remain', async () => {
-    const admins = await server.app.db.selectFrom('users').select('username').where('role', '=', 'ADMIN').execute()
+    const admins = await server.app.db
+      .selectFrom('users')
+      .select('username')
+      .where('role', '=', 'ADMIN')
+      .execute()
     for (const { username } of admins)
       if (username !== 'ada') await rest(cast.ada, 'DELETE', `/admin/users/${username}`)
     for (const [method, body] of [
@@ -151,9 +175,13 @@ describe('administrators', () => {
       expect((await rest(await token('read:admin'), method, path, body)).status).toBe(403)
       expect((await rest(await token('write:user'), method, path, body)).status).toBe(403)
     }
-    const own = await rest(await token('all'), 'PATCH', '/admin/users/ada', { password: 'taken over by a token' })
+    const own = await rest(await token('all'), 'PATCH', '/admin/users/ada', {
+      password: 'taken over by a token',
+    })
     expect(own.status).toBe(403)
-    expect((await rest(await token('write:admin'), 'POST', '/admin/users', draft('ivan'))).status).toBe(201)
+    expect(
+      (await rest(await token('write:admin'), 'POST', '/admin/users', draft('ivan'))).status,
+    ).toBe(201)
   })
 
   it('do the same over gRPC', async () => {
@@ -170,7 +198,9 @@ describe('the version of the server', () => {
   it('is told to everybody, in a form that clients compare', async () => {
     const { status, body } = await rest(undefined, 'GET', '/version')
     expect(status).toBe(200)
-    expect(body).toEqual({ version: expect.stringMatching(/^1\.\d+\.\d+\+branchline-\d+\.\d+\.\d+$/) })
+    expect(body).toEqual({
+      version: expect.stringMatching(/^1\.\d+\.\d+\+branchline-\d+\.\d+\.\d+$/),
+    })
     const client = createClient(ServerService, transportTo(server.url, 'gRPC'))
     expect((await client.getVersion({})).version).toBe(body.version)
   })

@@ -2,7 +2,13 @@ import { createClient } from '@connectrpc/connect'
 import { afterEach, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { type HttpCall, sendHttp1, sendHttp2 } from '../../support/http-request.ts'
-import { PASSWORD, RPC_PROTOCOLS, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  PASSWORD,
+  RPC_PROTOCOLS,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 afterEach(() => server.stop())
@@ -10,7 +16,11 @@ afterEach(() => server.stop())
 const ADA = { username: 'ada', password: PASSWORD }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-const rest = (headers: Record<string, string>): HttpCall => ({ method: 'POST', headers, body: JSON.stringify(ADA) })
+const rest = (headers: Record<string, string>): HttpCall => ({
+  method: 'POST',
+  headers,
+  body: JSON.stringify(ADA),
+})
 const connect = (headers: Record<string, string>): HttpCall => ({
   method: 'POST',
   headers: { ...JSON_TYPE, ...headers },
@@ -47,9 +57,15 @@ describe('the first account is refused to a request', () => {
       [rpc, connect(headers())],
     ] as const) {
       const answer = await sendHttp1(url, call)
-      expect([answer.status, answer.body]).toEqual([403, expect.stringContaining('FIRST_ACCOUNT_REFUSED')])
+      expect([answer.status, answer.body]).toEqual([
+        403,
+        expect.stringContaining('FIRST_ACCOUNT_REFUSED'),
+      ])
       const { host, ...rest } = call.headers ?? {}
-      const asHttp2 = { ...call, headers: { ...rest, ...(host !== undefined && { ':authority': host }) } }
+      const asHttp2 = {
+        ...call,
+        headers: { ...rest, ...(host !== undefined && { ':authority': host }) },
+      }
       expect(await sendHttp2(url, asHttp2)).toMatchObject({ status: 403 })
     }
     // Nobody was made.
@@ -59,25 +75,36 @@ describe('the first account is refused to a request', () => {
   it('without a content type, as the body of a Blob has none', async () => {
     server = await startTestServer()
     const answer = await sendHttp1(`${server.url}/api/v1/users`, rest({}))
-    expect([answer.status, answer.body]).toEqual([403, expect.stringContaining('FIRST_ACCOUNT_REFUSED')])
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      expect.stringContaining('FIRST_ACCOUNT_REFUSED'),
+    ])
   })
 })
 
 describe('the first account is made', () => {
   it.each(RPC_PROTOCOLS)('by a program on the machine, over %s', async (protocol) => {
     server = await startTestServer()
-    const made = await createClient(UserService, transportTo(server.url, protocol)).createUser({ user: ADA })
+    const made = await createClient(UserService, transportTo(server.url, protocol)).createUser({
+      user: ADA,
+    })
     expect(made.role).toBe(2)
   })
 
   it.each<[string, () => Record<string, string>]>([
     ['a program that names localhost', () => ({ host: `localhost:${port()}` })],
     ['a program that names the instance', () => ({ host: 'git.example.org' })],
-    ['a page of the instance', () => ({ origin: 'https://git.example.org', host: 'git.example.org' })],
+    [
+      'a page of the instance',
+      () => ({ origin: 'https://git.example.org', host: 'git.example.org' }),
+    ],
     ['a page at the address', () => ({ origin: server.url, 'sec-fetch-site': 'same-origin' })],
   ])('by %s', async (_name, headers) => {
     server = await startTestServer({ publicUrl: 'https://git.example.org' })
-    const answer = await sendHttp1(`${server.url}/api/v1/users`, rest({ ...JSON_TYPE, ...headers() }))
+    const answer = await sendHttp1(
+      `${server.url}/api/v1/users`,
+      rest({ ...JSON_TYPE, ...headers() }),
+    )
     expect([answer.status, answer.body]).toEqual([200, expect.stringContaining('"ADMIN"')])
   })
 })

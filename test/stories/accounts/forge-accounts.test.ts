@@ -25,7 +25,11 @@ afterAll(() => server.stop())
 
 /** A GET over REST, by somebody, by a token or by nobody. */
 function get(who: Actor | string | undefined, path: string) {
-  return restAt(server.url)(typeof who === 'string' ? { authorization: `token ${who}` } : who, 'GET', path)
+  return restAt(server.url)(
+    typeof who === 'string' ? { authorization: `token ${who}` } : who,
+    'GET',
+    path,
+  )
 }
 
 const logins = (accounts: readonly { login: string }[]) => accounts.map(({ login }) => login)
@@ -63,8 +67,12 @@ describe('the caller', () => {
 
   it('has to be somebody, with the right to know', async () => {
     expect((await get(undefined, '/user')).status).toBe(401)
-    expect((await get(await createToken(server.url, cast.bob, ['write:repository']), '/user')).status).toBe(403)
-    expect((await get(await createToken(server.url, cast.bob, ['read:user']), '/user')).body).toMatchObject({
+    expect(
+      (await get(await createToken(server.url, cast.bob, ['write:repository']), '/user')).status,
+    ).toBe(403)
+    expect(
+      (await get(await createToken(server.url, cast.bob, ['read:user']), '/user')).body,
+    ).toMatchObject({
       email: 'bob@example.org',
     })
   })
@@ -77,7 +85,10 @@ describe('the caller', () => {
   })
 
   it('has a picture at a URL that can be followed', async () => {
-    const client = createClient(UserService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const client = createClient(
+      UserService,
+      transportTo(server.url, 'gRPC', cast.carol.authorization),
+    )
     const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
     const user = { name: 'users/carol', avatarUrl: `data:image/gif;base64,${pixel}` }
     await client.updateUser({ user, updateMask: { paths: ['avatar_url'] } })
@@ -87,8 +98,15 @@ describe('the caller', () => {
   })
 
   it('is told the same over gRPC', async () => {
-    const client = createClient(AccountService, transportTo(server.url, 'gRPC', cast.bob.authorization))
-    expect(await client.getAuthenticatedAccount({})).toMatchObject({ login: 'bob', isAdmin: false, active: true })
+    const client = createClient(
+      AccountService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
+    expect(await client.getAuthenticatedAccount({})).toMatchObject({
+      login: 'bob',
+      isAdmin: false,
+      active: true,
+    })
     const { results, total } = await client.searchAccounts({ q: 'AR' })
     expect([logins(results?.data ?? []), total]).toEqual([['carol'], 1n])
   })
@@ -119,7 +137,11 @@ describe('a search for users', () => {
       'bob@example.org',
       expect.stringMatching(/^\d+\+carol@noreply\.127\.0\.0\.1$/),
     ])
-    expect(await emails(cast.ada)).toEqual(['ada@example.org', 'bob@example.org', 'carol@example.org'])
+    expect(await emails(cast.ada)).toEqual([
+      'ada@example.org',
+      'bob@example.org',
+      'carol@example.org',
+    ])
   })
 
   it('is not a user called search, takes a caller, and a scope', async () => {
@@ -132,13 +154,21 @@ describe('a search for users', () => {
 describe('an account with another name', () => {
   it('is found with what it owns by the old one, over REST and by git', async () => {
     await restAt(server.url)(cast.carol, 'POST', '/user/repos', { name: 'tools', auto_init: true })
-    const client = createClient(UserService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const client = createClient(
+      UserService,
+      transportTo(server.url, 'gRPC', cast.carol.authorization),
+    )
     const user = { name: 'users/carol', username: 'Caroline' }
     await client.updateUser({ user, updateMask: { paths: ['username'] } })
     const { status, headers } = await get(undefined, '/repos/Carol/tools/labels?page=2&limit=5')
-    expect([status, headers.get('location')]).toEqual([307, '/api/v1/repos/Caroline/tools/labels?page=2&limit=5'])
+    expect([status, headers.get('location')]).toEqual([
+      307,
+      '/api/v1/repos/Caroline/tools/labels?page=2&limit=5',
+    ])
     expect((await get(undefined, '/repos/carol/nothing')).status).toBe(404)
-    expect((await get(undefined, '/repos/caroline/tools')).body).toMatchObject({ owner: { login: 'Caroline' } })
+    expect((await get(undefined, '/repos/caroline/tools')).body).toMatchObject({
+      owner: { login: 'Caroline' },
+    })
     const git = await openGitClient()
     await git.git('.', 'clone', '-q', remoteOf(server.url, 'carol/tools'))
     expect(await git.git('tools', 'log', '--format=%s')).toBe('Initial commit')

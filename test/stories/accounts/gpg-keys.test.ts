@@ -33,13 +33,19 @@ afterAll(() => server.stop())
 
 async function newKey(...emails: string[]): Promise<PrivateKey> {
   const userIDs = emails.map((email) => ({ name: 'Somebody', email }))
-  const { privateKey } = await generateKey({ userIDs, subkeys: [{ sign: true }, {}], format: 'object' })
+  const { privateKey } = await generateKey({
+    userIDs,
+    subkeys: [{ sign: true }, {}],
+    format: 'object',
+  })
   return privateKey
 }
 
 /** The text whose signature proves that a key is somebody's. */
 async function tokenFor({ authorization }: Actor): Promise<string> {
-  const response = await fetch(`${server.url}/api/v1/user/gpg_key_token`, { headers: { authorization } })
+  const response = await fetch(`${server.url}/api/v1/user/gpg_key_token`, {
+    headers: { authorization },
+  })
   expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
   return response.text()
 }
@@ -50,13 +56,17 @@ async function signatureOf(key: PrivateKey, text: string): Promise<string> {
 }
 
 function add(who: Actor, key: PrivateKey, armored_signature?: string) {
-  return rest(who, 'POST', '/user/gpg_keys', { armored_public_key: key.toPublic().armor(), armored_signature })
+  return rest(who, 'POST', '/user/gpg_keys', {
+    armored_public_key: key.toPublic().armor(),
+    armored_signature,
+  })
 }
 
 /** Removes all keys of somebody. */
 async function forget(who: Actor): Promise<void> {
   const { body } = await rest(who, 'GET', '/user/gpg_keys')
-  for (const { id } of body) expect((await rest(who, 'DELETE', `/user/gpg_keys/${id}`)).status).toBe(204)
+  for (const { id } of body)
+    expect((await rest(who, 'DELETE', `/user/gpg_keys/${id}`)).status).toBe(204)
 }
 
 const EMAIL_UNKNOWN = 'None of the emails attached to the GPG key could be found'
@@ -85,7 +95,11 @@ describe('OpenPGP keys of an account', () => {
           emails: [],
           subkeys: [],
         }),
-        expect.objectContaining({ primary_key_id: keyId, can_sign: false, can_encrypt_comms: true }),
+        expect.objectContaining({
+          primary_key_id: keyId,
+          can_sign: false,
+          can_encrypt_comms: true,
+        }),
       ],
       can_sign: true,
       can_encrypt_comms: false,
@@ -99,8 +113,11 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([made.body])
     // A subkey is none by itself, and the key is nobody else's.
-    expect((await rest(cast.bob, 'GET', `/user/gpg_keys/${made.body.subkeys[0].id}`)).status).toBe(404)
-    for (const method of ['GET', 'DELETE']) expect((await rest(cast.carol, method, path)).status).toBe(404)
+    expect((await rest(cast.bob, 'GET', `/user/gpg_keys/${made.body.subkeys[0].id}`)).status).toBe(
+      404,
+    )
+    for (const method of ['GET', 'DELETE'])
+      expect((await rest(cast.carol, method, path)).status).toBe(404)
     expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
     expect((await add(cast.bob, key)).status).toBe(201)
@@ -142,7 +159,10 @@ describe('OpenPGP keys of an account', () => {
     expect((await prove(cast.carol, body.key_id, signature)).status).toBe(404)
     expect((await prove(cast.bob, '0123456789ABCDEF', signature)).status).toBe(404)
     const refused = await prove(cast.bob, body.key_id, await signatureOf(key, 'something'))
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining(PROVES_NOTHING)])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining(PROVES_NOTHING),
+    ])
     const proven = await prove(cast.bob, body.subkeys[0].key_id.toLowerCase(), signature)
     expect(proven.status).toBe(200)
     expect(proven.body).toMatchObject({
@@ -155,12 +175,18 @@ describe('OpenPGP keys of an account', () => {
 
   it.each<[string, (key: PrivateKey) => Promise<string>]>([
     ['of the text of somebody else', async (key) => signatureOf(key, await tokenFor(cast.carol))],
-    ['by another key', async () => signatureOf(await newKey('bob@example.org'), await tokenFor(cast.bob))],
+    [
+      'by another key',
+      async () => signatureOf(await newKey('bob@example.org'), await tokenFor(cast.bob)),
+    ],
     ['that is none', async () => 'hello'],
   ])('are not proven by a signature %s', async (_, make) => {
     const key = await newKey('bob@example.org')
     const refused = await add(cast.bob, key, await make(key))
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining(PROVES_NOTHING)])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining(PROVES_NOTHING),
+    ])
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
   })
 
@@ -176,7 +202,10 @@ describe('OpenPGP keys of an account', () => {
       await forget(bob)
       now = start + 2 * HOUR_MS
       const again = await signInAgain()
-      expect((await add({ ...bob, authorization: `Bearer ${again.accessToken}` }, key, signature)).status).toBe(422)
+      expect(
+        (await add({ ...bob, authorization: `Bearer ${again.accessToken}` }, key, signature))
+          .status,
+      ).toBe(422)
     } finally {
       now = start
     }
@@ -186,7 +215,10 @@ describe('OpenPGP keys of an account', () => {
     const key = await newKey('bob@example.org', 'carol@example.org')
     expect((await add(cast.carol, key)).status).toBe(201)
     const claimed = await add(cast.bob, key)
-    expect([claimed.status, claimed.body.message]).toEqual([422, 'A key with the same id already exists'])
+    expect([claimed.status, claimed.body.message]).toEqual([
+      422,
+      'A key with the same id already exists',
+    ])
     const proven = await add(cast.bob, key, await signatureOf(key, await tokenFor(cast.bob)))
     expect(proven.status).toBe(201)
     expect((await rest(cast.carol, 'GET', '/user/gpg_keys')).body).toEqual([])
@@ -196,15 +228,22 @@ describe('OpenPGP keys of an account', () => {
   })
 
   it('are not added by an address that a token wrote', async () => {
-    const token = { username: 'carol', authorization: `token ${await createToken(server.url, cast.carol, ['all'])}` }
+    const token = {
+      username: 'carol',
+      authorization: `token ${await createToken(server.url, cast.carol, ['all'])}`,
+    }
     const setEmail = (who: Actor, email: string) =>
-      rest(who, 'PATCH', '/users/carol?updateMask=email', { email }).then(({ status }) => expect(status).toBe(200))
+      rest(who, 'PATCH', '/users/carol?updateMask=email', { email }).then(({ status }) =>
+        expect(status).toBe(200),
+      )
     const key = await newKey('victim@example.org')
     await setEmail(token, 'victim@example.org')
     expect((await add(token, key)).body.message).toContain(EMAIL_UNKNOWN)
     await setEmail(cast.carol, 'victim@example.org')
     // Said again by somebody who signed in, it counts.
-    expect((await add(token, key)).body.emails).toEqual([{ email: 'victim@example.org', verified: true }])
+    expect((await add(token, key)).body.emails).toEqual([
+      { email: 'victim@example.org', verified: true },
+    ])
     await setEmail(cast.carol, 'carol@example.org')
     expect((await rest(cast.carol, 'GET', '/user/gpg_keys')).body[0].emails).toEqual([
       { email: 'victim@example.org', verified: false },
@@ -214,8 +253,13 @@ describe('OpenPGP keys of an account', () => {
 
   it('are never private ones, which go nowhere', async () => {
     const key = await newKey('bob@example.org')
-    const refused = await rest(cast.bob, 'POST', '/user/gpg_keys', { armored_public_key: key.armor() })
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('private key')])
+    const refused = await rest(cast.bob, 'POST', '/user/gpg_keys', {
+      armored_public_key: key.armor(),
+    })
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('private key'),
+    ])
     expect(JSON.stringify(server.logged)).not.toContain('BEGIN PGP')
     expect((await rest(cast.bob, 'POST', '/user/gpg_keys', {})).status).toBe(422)
   })
@@ -237,7 +281,9 @@ describe('OpenPGP keys of an account', () => {
       create_time: 0,
     }))
     await server.app.db.insertInto('gpg_keys').values(rows).execute()
-    expect((await add(cast.bob, await newKey('bob@example.org'))).body.message).toBe('there are at most 50 keys')
+    expect((await add(cast.bob, await newKey('bob@example.org'))).body.message).toBe(
+      'there are at most 50 keys',
+    )
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys?page=2')).body).toHaveLength(20)
     await forget(cast.bob)
     await forget(cast.bob)
@@ -249,7 +295,10 @@ describe('OpenPGP keys of an account', () => {
     [['write:repository'], 403, 403],
     [['all', 'public-only'], 403, 403],
   ])('are managed by a token with %j: reading %i, adding %i', async (scopes, reading, adding) => {
-    const token = { username: 'bob', authorization: `token ${await createToken(server.url, cast.bob, scopes)}` }
+    const token = {
+      username: 'bob',
+      authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+    }
     expect((await rest(token, 'GET', '/user/gpg_keys')).status).toBe(reading)
     expect((await add(token, await newKey('bob@example.org'))).status).toBe(adding)
     await forget(cast.bob)
@@ -261,7 +310,10 @@ describe('OpenPGP keys of an account', () => {
     const token = Buffer.from((await bob.getGpgKeyToken({})).data).toString()
     const armoredPublicKey = key.toPublic().armor()
     await expect(bob.createGpgKey({ armoredPublicKey })).rejects.toThrow(EMAIL_UNKNOWN)
-    const { id } = await bob.createGpgKey({ armoredPublicKey, armoredSignature: await signatureOf(key, token) })
+    const { id } = await bob.createGpgKey({
+      armoredPublicKey,
+      armoredSignature: await signatureOf(key, token),
+    })
     expect((await bob.getGpgKey({ id })).verified).toBe(true)
     await bob.deleteGpgKey({ id })
   })
@@ -285,7 +337,15 @@ afterAll(() => {
 const gnupgEnv = { PATH: process.env.PATH ?? '', HOME: gnupg, GNUPGHOME: gnupg }
 
 function gpg(args: string[], input = ''): string {
-  const options = ['--batch', '--quiet', '--no-tty', '--passphrase', '', '--pinentry-mode', 'loopback']
+  const options = [
+    '--batch',
+    '--quiet',
+    '--no-tty',
+    '--passphrase',
+    '',
+    '--pinentry-mode',
+    'loopback',
+  ]
   return execFileSync('gpg', [...options, ...args], {
     env: gnupgEnv,
     input,
@@ -306,10 +366,22 @@ const isGnupgHere = (() => {
 describe.skipIf(!isGnupgHere)('a key of GnuPG (skipped without gpg)', () => {
   it('is added and proven', async () => {
     gpg(['--quick-gen-key', 'Bob <bob@example.org>', 'ed25519', 'sign,cert', '1y'])
-    const armored_public_key = gpg(['--armor', '--export', '--export-options', 'export-minimal', 'bob@example.org'])
+    const armored_public_key = gpg([
+      '--armor',
+      '--export',
+      '--export-options',
+      'export-minimal',
+      'bob@example.org',
+    ])
     const armored_signature = gpg(['--armor', '--detach-sign'], `${await tokenFor(cast.bob)}\n`)
-    const made = await rest(cast.bob, 'POST', '/user/gpg_keys', { armored_public_key, armored_signature })
-    expect(made.body).toMatchObject({ verified: true, emails: [{ email: 'bob@example.org', verified: true }] })
+    const made = await rest(cast.bob, 'POST', '/user/gpg_keys', {
+      armored_public_key,
+      armored_signature,
+    })
+    expect(made.body).toMatchObject({
+      verified: true,
+      emails: [{ email: 'bob@example.org', verified: true }],
+    })
     const listed = gpg(['--list-keys', '--with-colons', '--keyid-format', 'long'])
     expect(listed).toContain(`:${made.body.key_id}:`)
     const [, expiry] = /^pub:(?:[^:]*:){5}(\d+)/m.exec(listed) ?? []

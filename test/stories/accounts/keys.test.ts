@@ -42,7 +42,11 @@ const names = (list: { title: string }[]) => list.map(({ title }) => title)
 describe('SSH keys of an account', () => {
   it('are added, read and deleted', async () => {
     const key = newKey('bob@work')
-    const made = await rest(cast.bob, 'POST', '/user/keys', { title: ' work ', key: `  ${key}  \n`, read_only: true })
+    const made = await rest(cast.bob, 'POST', '/user/keys', {
+      title: ' work ',
+      key: `  ${key}  \n`,
+      read_only: true,
+    })
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
       id: expect.any(Number),
@@ -72,7 +76,9 @@ describe('SSH keys of an account', () => {
     expect(page.headers.get('x-total-count')).toBe('3')
     expect(page.headers.get('link')).toContain('rel="prev"')
     const fingerprint = encodeURIComponent(fingerprintOf(keys[1]?.key ?? ''))
-    expect(names((await rest(cast.ada, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body)).toEqual(['b'])
+    expect(
+      names((await rest(cast.ada, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body),
+    ).toEqual(['b'])
     expect((await rest(cast.bob, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body).toEqual([])
   })
 
@@ -90,7 +96,9 @@ describe('SSH keys of an account', () => {
       'url',
     ])
     const own = (await rest(cast.carol, 'GET', '/users/carol/keys')).body
-    expect(own).toContainEqual(expect.objectContaining({ id: shown.id, read_only: true, key_type: 'user' }))
+    expect(own).toContainEqual(
+      expect.objectContaining({ id: shown.id, read_only: true, key_type: 'user' }),
+    )
     expect((await rest(undefined, 'GET', '/users/nobody/keys')).status).toBe(404)
     await rest(cast.ada, 'PATCH', '/admin/users/carol', { visibility: 'private' })
     expect((await rest(undefined, 'GET', '/users/carol/keys')).status).toBe(404)
@@ -102,7 +110,10 @@ describe('SSH keys of an account', () => {
     const path = `/user/keys/${body.id}`
     for (const method of ['GET', 'DELETE']) {
       const refused = await rest(cast.carol, method, path)
-      expect([refused.status, refused.body.message]).toEqual([403, 'You do not have access to this key'])
+      expect([refused.status, refused.body.message]).toEqual([
+        403,
+        'You do not have access to this key',
+      ])
       expect((await rest(undefined, method, path)).status).toBe(401)
       expect((await rest(cast.carol, method, '/user/keys/0')).status).toBe(404)
       expect((await rest(cast.carol, method, '/user/keys/mine')).status).toBe(404)
@@ -115,12 +126,20 @@ describe('SSH keys of an account', () => {
     ['without a title', { key: newKey() }, 422, 'title'],
     ['with a title that is too long', { title: 'x'.repeat(256), key: newKey() }, 422, '255'],
     ['without a key', { title: 'none' }, 422, 'Invalid key content'],
-    ['that are private', { title: 'p', key: '-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n' }, 422, 'private key'],
+    [
+      'that are private',
+      { title: 'p', key: '-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n' },
+      422,
+      'private key',
+    ],
     ['that are too weak', { title: 'w', key: 'ssh-dss AAAAB3NzaC1kc3MAAAAB' }, 422, 'ssh-dss'],
   ])('are refused %s', async (_, body, status, message) => {
     const refused = await rest(cast.bob, 'POST', '/user/keys', body)
     expect(refused.status).toBe(status)
-    expect(refused.body).toEqual({ message: expect.stringContaining(message), url: '/openapi.json' })
+    expect(refused.body).toEqual({
+      message: expect.stringContaining(message),
+      url: '/openapi.json',
+    })
     expect(JSON.stringify(server.logged)).not.toContain('c2VjcmV0')
   })
 
@@ -132,11 +151,16 @@ describe('SSH keys of an account', () => {
         title: 'twice',
         key: key.split(' ').slice(0, 2).join(' '),
       })
-      expect([refused.status, refused.body.message]).toEqual([422, 'Key content has been used as non-deploy key'])
+      expect([refused.status, refused.body.message]).toEqual([
+        422,
+        'Key content has been used as non-deploy key',
+      ])
     }
     const retitled = await rest(cast.bob, 'POST', '/user/keys', { title: 'once', key: newKey() })
     expect([retitled.status, retitled.body.message]).toEqual([422, 'Key title has been used'])
-    expect((await rest(cast.carol, 'POST', '/user/keys', { title: 'once', key: newKey() })).status).toBe(201)
+    expect(
+      (await rest(cast.carol, 'POST', '/user/keys', { title: 'once', key: newKey() })).status,
+    ).toBe(201)
   })
 
   it('are a hundred at most', async () => {
@@ -173,8 +197,14 @@ describe('SSH keys of an account', () => {
   })
 
   it('are the same over gRPC', async () => {
-    const bob = createClient(PublicKeyService, transportTo(server.url, 'gRPC', cast.bob.authorization))
-    const carol = createClient(PublicKeyService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const bob = createClient(
+      PublicKeyService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
+    const carol = createClient(
+      PublicKeyService,
+      transportTo(server.url, 'gRPC', cast.carol.authorization),
+    )
     const made = await bob.createPublicKey({ title: 'gRPC', key: newKey() })
     expect((await bob.getPublicKey({ id: made.id })).title).toBe('gRPC')
     await expect(carol.deletePublicKey({ id: made.id })).rejects.toThrow('do not have access')
@@ -192,7 +222,11 @@ describe('deploy keys of a repository', () => {
 
   it('are added, read and deleted', async () => {
     const key = newKey('ci')
-    const made = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'ci', key, read_only: true })
+    const made = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', {
+      title: 'ci',
+      key,
+      read_only: true,
+    })
     expect(made.status).toBe(201)
     expect(made.body).toMatchObject({
       id: expect.any(Number),
@@ -218,8 +252,14 @@ describe('deploy keys of a repository', () => {
     const key = newKey('bob only')
     const bare = key.split(' ').slice(0, 2).join(' ')
     const first = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'shared', key })
-    const second = await rest(cast.bob, 'POST', '/repos/bob/wheel/keys', { title: 'other', key: bare })
-    const third = await rest(cast.carol, 'POST', '/repos/carol/brake/keys', { title: 'shared', key: bare })
+    const second = await rest(cast.bob, 'POST', '/repos/bob/wheel/keys', {
+      title: 'other',
+      key: bare,
+    })
+    const third = await rest(cast.carol, 'POST', '/repos/carol/brake/keys', {
+      title: 'shared',
+      key: bare,
+    })
     expect([second.body.key_id, third.body.key_id]).toEqual([first.body.key_id, first.body.key_id])
     // What bob wrote beside it is not carol's to read.
     expect(third.body.key).toBe(bare)
@@ -236,7 +276,8 @@ describe('deploy keys of a repository', () => {
     const [one, two] = [newKey(), newKey()]
     const made = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'one', key: one })
     await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'two', key: two })
-    const list = async (query: string) => names((await rest(cast.bob, 'GET', `/repos/bob/engine/keys?${query}`)).body)
+    const list = async (query: string) =>
+      names((await rest(cast.bob, 'GET', `/repos/bob/engine/keys?${query}`)).body)
     expect(await list('')).toEqual(['one', 'two'])
     expect(await list(`key_id=${made.body.key_id}`)).toEqual(['one'])
     expect(await list(`fingerprint=${encodeURIComponent(fingerprintOf(two))}`)).toEqual(['two'])
@@ -245,7 +286,8 @@ describe('deploy keys of a repository', () => {
 
   it('are refused with the reason', async () => {
     const key = newKey()
-    const add = (title: string, line: string) => rest(cast.bob, 'POST', '/repos/bob/secret/keys', { title, key: line })
+    const add = (title: string, line: string) =>
+      rest(cast.bob, 'POST', '/repos/bob/secret/keys', { title, key: line })
     expect((await add('taken', key)).status).toBe(201)
     const personal = newKey()
     await rest(cast.carol, 'POST', '/user/keys', { title: 'personal', key: personal })
@@ -274,10 +316,14 @@ describe('deploy keys of a repository', () => {
       expect((await send(undefined, 'engine')).status).toBe(401)
       expect((await send(cast.carol, 'engine')).status).toBe(403)
       expect((await send(cast.carol, 'secret')).status).toBe(404)
-      const reads = { authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}` }
+      const reads = {
+        authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}`,
+      }
       const granted = method === 'GET' ? (await send(cast.bob, 'engine')).status : 403
       expect((await send(reads, 'engine')).status).toBe(granted)
-      const shy = { authorization: `token ${await createToken(server.url, cast.bob, ['all', 'public-only'])}` }
+      const shy = {
+        authorization: `token ${await createToken(server.url, cast.bob, ['all', 'public-only'])}`,
+      }
       expect((await send(shy, 'secret')).status).toBe(404)
     }
     await rest(cast.bob, 'PUT', '/repos/bob/engine/collaborators/carol', { permission: 'write' })
@@ -288,15 +334,24 @@ describe('deploy keys of a repository', () => {
 
   it('of an archived repository stay as they are', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'archived' })
-    const { body } = await rest(cast.bob, 'POST', '/repos/bob/archived/keys', { title: 'kept', key: newKey() })
+    const { body } = await rest(cast.bob, 'POST', '/repos/bob/archived/keys', {
+      title: 'kept',
+      key: newKey(),
+    })
     await rest(cast.bob, 'PATCH', '/repos/bob/archived', { archived: true })
     expect((await rest(cast.bob, 'GET', '/repos/bob/archived/keys')).body).toHaveLength(1)
-    expect((await rest(cast.bob, 'POST', '/repos/bob/archived/keys', { title: 'x', key: newKey() })).status).toBe(423)
+    expect(
+      (await rest(cast.bob, 'POST', '/repos/bob/archived/keys', { title: 'x', key: newKey() }))
+        .status,
+    ).toBe(423)
     expect((await rest(cast.bob, 'DELETE', `/repos/bob/archived/keys/${body.id}`)).status).toBe(423)
   })
 
   it('are the same over gRPC', async () => {
-    const bob = createClient(DeployKeyService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const bob = createClient(
+      DeployKeyService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
     const place = { owner: 'bob', repo: 'engine' }
     const { id } = await bob.createDeployKey({ ...place, title: 'gRPC', key: newKey() })
     expect((await bob.listDeployKeys(place)).keys.map(({ title }) => title)).toContain('gRPC')

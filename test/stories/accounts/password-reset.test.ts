@@ -64,7 +64,9 @@ function tokenIn(mail = ''): string {
 
 /** The refresh cookie of a new session of bob. */
 async function signInForCookie(): Promise<string> {
-  const response = await post('auth/signin', { passwordCredentials: { username: 'bob', password: PASSWORD } })
+  const response = await post('auth/signin', {
+    passwordCredentials: { username: 'bob', password: PASSWORD },
+  })
   return response.headers.get('set-cookie')?.split(';')[0] ?? ''
 }
 
@@ -77,7 +79,9 @@ async function surfaces() {
     access: (await get('auth/me', authorization)).status,
     refresh: (await post('auth/refresh', {}, { cookie })).status,
     oldPassword: (await get('auth/me', basic(PASSWORD))).status,
-    signIn: (await post('auth/signin', { passwordCredentials: { username: 'bob', password: PASSWORD } })).status,
+    signIn: (
+      await post('auth/signin', { passwordCredentials: { username: 'bob', password: PASSWORD } })
+    ).status,
     pat: (await get('auth/me', pat)).status,
   })
 }
@@ -93,17 +97,38 @@ describe('somebody who forgot the password', () => {
   it('gets a link by mail, sets a new one, and whoever was in is out', async () => {
     const readMail = await withMail()
     const statuses = await surfaces()
-    expect(await statuses()).toEqual({ access: 200, refresh: 200, oldPassword: 200, signIn: 200, pat: 200 })
+    expect(await statuses()).toEqual({
+      access: 200,
+      refresh: 200,
+      oldPassword: 200,
+      signIn: 200,
+      pat: 200,
+    })
 
-    expect((await post('auth/password:requestReset', { email: 'BOB@example.org' })).status).toBe(200)
+    expect((await post('auth/password:requestReset', { email: 'BOB@example.org' })).status).toBe(
+      200,
+    )
     const [mail, ...more] = await readMail()
     expect(more).toEqual([])
     expect(mail).toMatch(/^To: bob@example\.org\r$/m)
     expect(mail).toContain(`\r\n${server.url}/reset-password?token=`)
-    const reset = await post('auth/password:reset', { token: tokenIn(mail), newPassword: NEW_PASSWORD })
-    expect([reset.status, await reset.json(), reset.headers.get('set-cookie')]).toEqual([200, {}, null])
+    const reset = await post('auth/password:reset', {
+      token: tokenIn(mail),
+      newPassword: NEW_PASSWORD,
+    })
+    expect([reset.status, await reset.json(), reset.headers.get('set-cookie')]).toEqual([
+      200,
+      {},
+      null,
+    ])
 
-    expect(await statuses()).toEqual({ access: 401, refresh: 401, oldPassword: 401, signIn: 401, pat: 200 })
+    expect(await statuses()).toEqual({
+      access: 401,
+      refresh: 401,
+      oldPassword: 401,
+      signIn: 401,
+      pat: 200,
+    })
     expect((await get('auth/me', basic(NEW_PASSWORD))).status).toBe(200)
     const log = JSON.stringify(server.logged)
     for (const secret of [tokenIn(mail), NEW_PASSWORD, 'bob@example.org'])
@@ -144,7 +169,9 @@ describe('a stranger who asks for resets', () => {
       expect(await answer(subject)).toEqual(expected)
     }
     // Carol exists, dan is archived.
-    expect((await readMail()).map((mail) => /^To: (.*)\r$/m.exec(mail)?.[1])).toEqual(['carol@example.org'])
+    expect((await readMail()).map((mail) => /^To: (.*)\r$/m.exec(mail)?.[1])).toEqual([
+      'carol@example.org',
+    ])
   })
 
   it('learns that no mail is sent here before anything else', async () => {
@@ -171,16 +198,26 @@ describe('a thief with a token of somebody', () => {
     expect(await readMail()).toEqual([])
     await patchBob({ email: 'bob@example.org' }, (await signIn(server.url, 'bob')).authorization)
     await post('auth/password:requestReset', { username: 'bob' })
-    expect((await readMail()).map((mail) => /^To: (.*)\r$/m.exec(mail)?.[1])).toEqual(['bob@example.org'])
+    expect((await readMail()).map((mail) => /^To: (.*)\r$/m.exec(mail)?.[1])).toEqual([
+      'bob@example.org',
+    ])
   })
 })
 
 describe('where no mail is sent', () => {
   it('an administrator hands over a token', async () => {
-    const made = await post('users/bob:createPasswordResetToken', {}, { authorization: cast.ada.authorization })
+    const made = await post(
+      'users/bob:createPasswordResetToken',
+      {},
+      { authorization: cast.ada.authorization },
+    )
     const { token, expireTime } = (await made.json()) as Record<string, string>
-    expect(expireTime).toBe(new Date(clock.now() + 180 * 60 * 1000).toISOString().replace('.000', ''))
-    expect((await post('auth/password:reset', { token, newPassword: NEW_PASSWORD })).status).toBe(200)
+    expect(expireTime).toBe(
+      new Date(clock.now() + 180 * 60 * 1000).toISOString().replace('.000', ''),
+    )
+    expect((await post('auth/password:reset', { token, newPassword: NEW_PASSWORD })).status).toBe(
+      200,
+    )
     expect((await get('auth/me', basic(NEW_PASSWORD))).status).toBe(200)
   })
 })
@@ -188,13 +225,23 @@ describe('where no mail is sent', () => {
 describe('a password change', () => {
   it('shuts everybody out but the session that made it, which needs a new access token', async () => {
     const statuses = await surfaces()
-    const own = await post('auth/signin', { passwordCredentials: { username: 'bob', password: PASSWORD } })
+    const own = await post('auth/signin', {
+      passwordCredentials: { username: 'bob', password: PASSWORD },
+    })
     const cookie = own.headers.get('set-cookie')?.split(';')[0] ?? ''
     const { accessToken } = (await own.json()) as { accessToken: string }
     expect((await patchBob({ password: NEW_PASSWORD }, `Bearer ${accessToken}`)).status).toBe(200)
-    expect(await statuses()).toEqual({ access: 401, refresh: 401, oldPassword: 401, signIn: 401, pat: 200 })
+    expect(await statuses()).toEqual({
+      access: 401,
+      refresh: 401,
+      oldPassword: 401,
+      signIn: 401,
+      pat: 200,
+    })
     expect((await get('auth/me', `Bearer ${accessToken}`)).status).toBe(401)
-    const refreshed = (await (await post('auth/refresh', {}, { cookie })).json()) as { accessToken: string }
+    const refreshed = (await (await post('auth/refresh', {}, { cookie })).json()) as {
+      accessToken: string
+    }
     expect((await get('auth/me', `Bearer ${refreshed.accessToken}`)).status).toBe(200)
   })
 
@@ -208,7 +255,8 @@ describe('a password change', () => {
     expect(changed?.status).toBe(200)
     for (const response of refreshes) {
       const { accessToken } = (await response.json()) as { accessToken?: string }
-      if (accessToken !== undefined) expect((await get('auth/me', `Bearer ${accessToken}`)).status).toBe(401)
+      if (accessToken !== undefined)
+        expect((await get('auth/me', `Bearer ${accessToken}`)).status).toBe(401)
     }
     for (const cookie of cookies) expect((await refresh(cookie)).status).toBe(401)
   })
@@ -218,8 +266,20 @@ describe('archiving', () => {
   it('shuts an account out everywhere, and taking it back brings no session back', async () => {
     const statuses = await surfaces()
     expect((await patchBob({ state: 'ARCHIVED' }, cast.ada.authorization)).status).toBe(200)
-    expect(await statuses()).toEqual({ access: 401, refresh: 401, oldPassword: 401, signIn: 403, pat: 401 })
+    expect(await statuses()).toEqual({
+      access: 401,
+      refresh: 401,
+      oldPassword: 401,
+      signIn: 403,
+      pat: 401,
+    })
     expect((await patchBob({ state: 'NORMAL' }, cast.ada.authorization)).status).toBe(200)
-    expect(await statuses()).toEqual({ access: 401, refresh: 401, oldPassword: 200, signIn: 200, pat: 200 })
+    expect(await statuses()).toEqual({
+      access: 401,
+      refresh: 401,
+      oldPassword: 200,
+      signIn: 200,
+      pat: 200,
+    })
   })
 })

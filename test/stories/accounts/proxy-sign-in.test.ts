@@ -24,7 +24,10 @@ async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<Cast> {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
   const names = { header: 'x-webauth-user', emailHeader: undefined, nameHeader: undefined }
-  server = await startTestServer({ trustedProxies, proxyAuth: { ...names, api: false, register: false, ...proxyAuth } })
+  server = await startTestServer({
+    trustedProxies,
+    proxyAuth: { ...names, api: false, register: false, ...proxyAuth },
+  })
   return inviteCast(server.url)
 }
 
@@ -44,7 +47,12 @@ function send(
     from = '127.0.0.1',
     headers = {},
     body = {},
-  }: { method?: string; from?: string; headers?: Record<string, string | string[]>; body?: object } = {},
+  }: {
+    method?: string
+    from?: string
+    headers?: Record<string, string | string[]>
+    body?: object
+  } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -52,7 +60,12 @@ function send(
       {
         method,
         localAddress: from,
-        headers: { 'content-type': 'application/json', origin: server.url, 'x-webauth-user': 'bob', ...headers },
+        headers: {
+          'content-type': 'application/json',
+          origin: server.url,
+          'x-webauth-user': 'bob',
+          ...headers,
+        },
       },
       async (response) => {
         const cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
@@ -66,8 +79,12 @@ function send(
   })
 }
 
-const me = (options: Parameters<typeof send>[1] = {}) => send('auth/me', { method: 'GET', ...options })
-const refused = (status: number, reason: string) => ({ status, body: expect.stringContaining(`"${reason}"`) })
+const me = (options: Parameters<typeof send>[1] = {}) =>
+  send('auth/me', { method: 'GET', ...options })
+const refused = (status: number, reason: string) => ({
+  status,
+  body: expect.stringContaining(`"${reason}"`),
+})
 const bob = { status: 200, body: expect.stringContaining('"users/bob"') }
 
 describe('behind a trusted proxy', () => {
@@ -75,11 +92,18 @@ describe('behind a trusted proxy', () => {
     await start()
     expect(await me()).toMatchObject(bob)
     const started = await send('auth/refresh')
-    expect(started).toMatchObject({ status: 200, cookie: expect.stringMatching(/^branchline_refresh=./) })
+    expect(started).toMatchObject({
+      status: 200,
+      cookie: expect.stringMatching(/^branchline_refresh=./),
+    })
     const { accessToken } = JSON.parse(started.body) as { accessToken: string }
     const authorization = `Bearer ${accessToken}`
     expect(
-      await send('users/bob', { method: 'PATCH', headers: { authorization }, body: { description: '-' } }),
+      await send('users/bob', {
+        method: 'PATCH',
+        headers: { authorization },
+        body: { description: '-' },
+      }),
     ).toMatchObject(bob)
     const next = await send('auth/refresh', { headers: { cookie: started.cookie } })
     expect(next.status).toBe(200)
@@ -88,23 +112,30 @@ describe('behind a trusted proxy', () => {
 
   it('signing in needs no password', async () => {
     await start()
-    expect(await send('auth/signin')).toMatchObject({ ...bob, cookie: expect.stringMatching(/^branchline_refresh=./) })
+    expect(await send('auth/signin')).toMatchObject({
+      ...bob,
+      cookie: expect.stringMatching(/^branchline_refresh=./),
+    })
     // A password is taken for what it is.
     const passwordCredentials = { username: 'carol', password: PASSWORD }
-    expect((await send('auth/signin', { body: { passwordCredentials } })).body).toContain('"users/carol"')
+    expect((await send('auth/signin', { body: { passwordCredentials } })).body).toContain(
+      '"users/carol"',
+    )
   })
 
   it('the cookie of whoever used the browser before is of no use', async () => {
     await start()
     const { cookie } = await send('auth/refresh', { headers: { 'x-webauth-user': 'ada' } })
-    const { accessToken } = JSON.parse((await send('auth/refresh', { headers: { cookie } })).body) as {
+    const { accessToken } = JSON.parse(
+      (await send('auth/refresh', { headers: { cookie } })).body,
+    ) as {
       accessToken: string
     }
     const authorization = `Bearer ${accessToken}`
     expect(await me({ headers: { authorization, 'x-webauth-user': 'ada' } })).toMatchObject(bob)
-    expect(await send('auth/refresh', { headers: { cookie, 'x-webauth-user': 'ada' } })).toMatchObject(
-      refused(401, 'BAD_CREDENTIALS'),
-    )
+    expect(
+      await send('auth/refresh', { headers: { cookie, 'x-webauth-user': 'ada' } }),
+    ).toMatchObject(refused(401, 'BAD_CREDENTIALS'))
   })
 
   it('methods that are not about sessions take no notice of the header', async () => {
@@ -119,16 +150,23 @@ describe('behind a trusted proxy', () => {
     const patched = await send('users/bob', { method: 'PATCH', body: { description: 'by proxy' } })
     expect(patched).toMatchObject({ status: 200, body: expect.stringContaining('by proxy') })
     expect((await send('users/bob', { method: 'GET' })).body).toContain('bob@example.org')
-    expect(await send('users/carol', { method: 'DELETE' })).toMatchObject(refused(403, 'PERMISSION_DENIED'))
+    expect(await send('users/carol', { method: 'DELETE' })).toMatchObject(
+      refused(403, 'PERMISSION_DENIED'),
+    )
   })
 
   it.each(RPC_PROTOCOLS)('the header is metadata of %s', async (protocol) => {
     await start({ api: true })
     const headers = { 'x-webauth-user': 'bob', 'sec-fetch-site': 'same-origin' }
     const auth = createClient(AuthService, transportTo(server.url, protocol))
-    expect(await auth.getCurrentUser({}, { headers })).toMatchObject({ user: { name: 'users/bob' } })
+    expect(await auth.getCurrentUser({}, { headers })).toMatchObject({
+      user: { name: 'users/bob' },
+    })
     const users = createClient(UserService, transportTo(server.url, protocol))
-    const update = { user: { name: 'users/bob', description: '-' }, updateMask: { paths: ['description'] } }
+    const update = {
+      user: { name: 'users/bob', description: '-' },
+      updateMask: { paths: ['description'] },
+    }
     expect(await users.updateUser(update, { headers })).toMatchObject({ description: '-' })
     const hostile = { ...headers, 'sec-fetch-site': 'cross-site' }
     await expect(users.updateUser(update, { headers: hostile })).rejects.toThrow('another site')
@@ -138,7 +176,9 @@ describe('behind a trusted proxy', () => {
     const { carol } = await start({ api: true })
     const answer = await me({ headers: { authorization: carol.authorization } })
     expect(answer.body).toContain('"users/carol"')
-    expect(await me({ headers: { authorization: 'Bearer nonsense' } })).toMatchObject(refused(401, 'BAD_CREDENTIALS'))
+    expect(await me({ headers: { authorization: 'Bearer nonsense' } })).toMatchObject(
+      refused(401, 'BAD_CREDENTIALS'),
+    )
   })
 
   it.each([
@@ -156,11 +196,20 @@ describe('behind a trusted proxy', () => {
   it('the first account is made, and administers the instance, where the operator wants that', async () => {
     const trustedProxies = new BlockList()
     trustedProxies.addAddress('127.0.0.1')
-    const names = { header: 'x-webauth-user', emailHeader: 'x-webauth-email', nameHeader: undefined }
-    server = await startTestServer({ trustedProxies, proxyAuth: { ...names, api: false, register: true } })
+    const names = {
+      header: 'x-webauth-user',
+      emailHeader: 'x-webauth-email',
+      nameHeader: undefined,
+    }
+    server = await startTestServer({
+      trustedProxies,
+      proxyAuth: { ...names, api: false, register: true },
+    })
     const headers = { 'x-webauth-email': 'bob@example.org', 'x-forwarded-for': '203.0.113.7' }
     const { body } = await me({ headers })
-    expect(JSON.parse(body)).toMatchObject({ user: { username: 'bob', role: 'ADMIN', email: 'bob@example.org' } })
+    expect(JSON.parse(body)).toMatchObject({
+      user: { username: 'bob', role: 'ADMIN', email: 'bob@example.org' },
+    })
     expect((await me({ headers: { 'x-webauth-user': 'eve' } })).body).toContain('"USER"')
   })
 })
@@ -168,12 +217,20 @@ describe('behind a trusted proxy', () => {
 describe('a forged header', () => {
   it('of a peer that is no trusted proxy names nobody, whatever it says of where it comes from', async () => {
     await start({ api: true })
-    const headers = { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1', forwarded: 'for=127.0.0.1' }
+    const headers = {
+      'x-forwarded-for': '127.0.0.1',
+      'x-real-ip': '127.0.0.1',
+      forwarded: 'for=127.0.0.1',
+    }
     for (let i = 0; i < 3; i++) {
       const from = '127.0.0.2'
       expect(await me({ from, headers })).toMatchObject(refused(401, 'UNAUTHENTICATED'))
-      expect(await send('auth/refresh', { from, headers })).toMatchObject(refused(401, 'UNAUTHENTICATED'))
-      expect(await send('auth/signin', { from, headers })).toMatchObject(refused(400, 'INVALID_FIELD'))
+      expect(await send('auth/refresh', { from, headers })).toMatchObject(
+        refused(401, 'UNAUTHENTICATED'),
+      )
+      expect(await send('auth/signin', { from, headers })).toMatchObject(
+        refused(400, 'INVALID_FIELD'),
+      )
       // As if absent, and so no reason to refuse what anybody may see.
       expect((await send('users/bob', { method: 'GET', from, headers })).status).toBe(200)
     }
@@ -196,12 +253,20 @@ describe('a hostile page in a browser that is behind the proxy', () => {
   it('changes nothing and starts no session', async () => {
     await start({ api: true })
     const patch = { method: 'PATCH', body: { password: 'known to eve' } }
-    for (const headers of [{ origin }, { origin: 'null' }, { origin, 'sec-fetch-site': 'cross-site' }]) {
-      expect(await send('users/bob', { ...patch, headers })).toMatchObject(refused(403, 'CROSS_SITE_REQUEST'))
+    for (const headers of [
+      { origin },
+      { origin: 'null' },
+      { origin, 'sec-fetch-site': 'cross-site' },
+    ]) {
+      expect(await send('users/bob', { ...patch, headers })).toMatchObject(
+        refused(403, 'CROSS_SITE_REQUEST'),
+      )
       const refresh = await send('auth/refresh', { headers })
       expect(refresh).toMatchObject({ ...refused(403, 'CROSS_SITE_REQUEST'), cookie: '' })
     }
-    expect((await server.app.db.selectFrom('sessions').select('user_agent').execute()).length).toBe(3)
+    expect((await server.app.db.selectFrom('sessions').select('user_agent').execute()).length).toBe(
+      3,
+    )
   })
 
   it('may not send the header itself, nor read the answer with the browser’s credentials', async () => {
@@ -214,7 +279,9 @@ describe('a hostile page in a browser that is behind the proxy', () => {
         'access-control-request-headers': 'x-webauth-user',
       },
     })
-    expect(String(preflight.headers['access-control-allow-headers']).toLowerCase()).not.toContain('webauth')
+    expect(String(preflight.headers['access-control-allow-headers']).toLowerCase()).not.toContain(
+      'webauth',
+    )
     const { headers } = await send('users/bob', { method: 'GET', headers: { origin } })
     expect(headers['access-control-allow-credentials']).toBeUndefined()
   })

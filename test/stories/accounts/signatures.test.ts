@@ -62,7 +62,9 @@ async function addSshKey(who: Actor, key: string): Promise<string> {
 }
 
 async function addOpenPgpKey(who: Actor, key: PrivateKey): Promise<string> {
-  const { status, body } = await rest(who, 'POST', '/user/gpg_keys', { armored_public_key: key.toPublic().armor() })
+  const { status, body } = await rest(who, 'POST', '/user/gpg_keys', {
+    armored_public_key: key.toPublic().armor(),
+  })
   expect(status).toBe(201)
   return `/user/gpg_keys/${body.id}`
 }
@@ -70,14 +72,24 @@ async function addOpenPgpKey(who: Actor, key: PrivateKey): Promise<string> {
 async function newOpenPgpKey(...emails: string[]): Promise<PrivateKey> {
   const userIDs = emails.map((email) => ({ name: 'Somebody', email }))
   const date = new Date((NOW - 24 * HOUR) * 1000)
-  const { privateKey } = await generateKey({ userIDs, subkeys: [{ sign: true }], date, format: 'object' })
+  const { privateKey } = await generateKey({
+    userIDs,
+    subkeys: [{ sign: true }],
+    date,
+    format: 'object',
+  })
   return privateKey
 }
 
 function signer(key: PrivateKey, time = NOW - HOUR) {
   return async (payload: Buffer) => {
     const message = await createMessage({ binary: payload })
-    return (await sign({ message, signingKeys: key, detached: true, date: new Date(time * 1000) })) as string
+    return (await sign({
+      message,
+      signingKeys: key,
+      detached: true,
+      date: new Date(time * 1000),
+    })) as string
   }
 }
 
@@ -111,13 +123,22 @@ async function commit(branch: string, draft: Draft, parent?: string): Promise<st
   const stored = Buffer.from(instead ?? message)
   const input = Buffer.concat([Buffer.from(`${lines}\n${headers}${header}\n`), stored])
   const options = ['hash-object', '-t', 'commit', '-w', '--stdin']
-  const id = execFileSync('git', ['-C', join(client.home, 'engine'), ...options], { input, encoding: 'utf8' }).trim()
+  const id = execFileSync('git', ['-C', join(client.home, 'engine'), ...options], {
+    input,
+    encoding: 'utf8',
+  }).trim()
   await client.git('engine', 'update-ref', `refs/heads/${branch}`, id)
   return id
 }
 
 function push(...refs: string[]): Promise<string> {
-  return client.git('engine', 'push', '-q', remoteOf(server.url, 'bob/engine', 'bob', PASSWORD), ...refs)
+  return client.git(
+    'engine',
+    'push',
+    '-q',
+    remoteOf(server.url, 'bob/engine', 'bob', PASSWORD),
+    ...refs,
+  )
 }
 
 /** What somebody is told about the signature of a commit that was pushed. */
@@ -137,21 +158,33 @@ describe('a signed commit', () => {
     const id = await commit('main', { sign: byBob })
     await push('main')
     const { verified, reason, signer, signature, payload } = await verificationOf(id)
-    expect([verified, signer]).toEqual([true, { name: 'bob', email: 'bob@example.org', username: 'bob' }])
+    expect([verified, signer]).toEqual([
+      true,
+      { name: 'bob', email: 'bob@example.org', username: 'bob' },
+    ])
     expect(reason).toMatch(/^bob \/ SHA256:[\w+/]{43}$/)
     expect(reason.split(' / ')[1]).toMatch(BOBS_FINGERPRINT)
     expect(signature).toMatch(/^-----BEGIN SSH SIGNATURE-----\n/)
     expect(payload).toMatch(/^tree .*\nauthor .*\ncommitter .*\n\nmain\n$/)
     const told = { verified, reason, signer, signature, payload }
-    expect((await rest(undefined, 'GET', '/repos/bob/engine/commits?sha=main')).body[0].commit.verification).toEqual(
-      told,
-    )
-    expect((await rest(cast.carol, 'GET', '/repos/bob/engine/branches/main')).body.commit.verification).toEqual(told)
+    expect(
+      (await rest(undefined, 'GET', '/repos/bob/engine/commits?sha=main')).body[0].commit
+        .verification,
+    ).toEqual(told)
+    expect(
+      (await rest(cast.carol, 'GET', '/repos/bob/engine/branches/main')).body.commit.verification,
+    ).toEqual(told)
     const transport = transportTo(server.url, 'gRPC')
     const name = { owner: 'bob', repo: 'engine' }
-    const { commit: shown } = await createClient(CommitService, transport).getCommit({ ...name, sha: id })
+    const { commit: shown } = await createClient(CommitService, transport).getCommit({
+      ...name,
+      sha: id,
+    })
     expect(shown?.verification).toMatchObject(told)
-    const branch = await createClient(BranchService, transport).getBranch({ ...name, branch: 'main' })
+    const branch = await createClient(BranchService, transport).getBranch({
+      ...name,
+      branch: 'main',
+    })
     expect(branch.commit?.verification).toMatchObject(told)
   })
 
@@ -163,15 +196,34 @@ describe('a signed commit', () => {
       true,
       /^bob \/ SHA256:/,
     ],
-    ['signed in another case of the address', { committer: 'B <BOB@Example.org>', sign: byBob }, true, /^bob \//],
     [
-      'signed in another encoding',
-      { headers: 'encoding ISO-8859-1\n', message: Buffer.from('gr\xfcn\n', 'latin1'), sign: byBob },
+      'signed in another case of the address',
+      { committer: 'B <BOB@Example.org>', sign: byBob },
       true,
       /^bob \//,
     ],
-    ['signed by a subkey of OpenPGP', { sign: (payload) => signer(openPgp)(payload) }, true, /^bob \/ [0-9A-F]{16}$/],
-    ['another one than was signed', { sign: byBob, instead: 'other\n' }, false, /^gpg\.error\.probable_bad_signature$/],
+    [
+      'signed in another encoding',
+      {
+        headers: 'encoding ISO-8859-1\n',
+        message: Buffer.from('gr\xfcn\n', 'latin1'),
+        sign: byBob,
+      },
+      true,
+      /^bob \//,
+    ],
+    [
+      'signed by a subkey of OpenPGP',
+      { sign: (payload) => signer(openPgp)(payload) },
+      true,
+      /^bob \/ [0-9A-F]{16}$/,
+    ],
+    [
+      'another one than was signed',
+      { sign: byBob, instead: 'other\n' },
+      false,
+      /^gpg\.error\.probable_bad_signature$/,
+    ],
     [
       'another one than was signed with OpenPGP',
       { sign: (payload) => signer(openPgp)(payload), instead: 'other\n' },
@@ -190,8 +242,18 @@ describe('a signed commit', () => {
       false,
       /^gpg\.error\.probable_bad_signature$/,
     ],
-    ['signed by a clock that runs ahead', { sign: (payload) => signer(openPgp, NOW + 60)(payload) }, true, /^bob \//],
-    ['signed by nothing that can be read', { sign: () => 'hello' }, false, /^gpg\.error\.extract_sign$/],
+    [
+      'signed by a clock that runs ahead',
+      { sign: (payload) => signer(openPgp, NOW + 60)(payload) },
+      true,
+      /^bob \//,
+    ],
+    [
+      'signed by nothing that can be read',
+      { sign: () => 'hello' },
+      false,
+      /^gpg\.error\.extract_sign$/,
+    ],
     [
       'signed twice',
       { sign: byBob, headers: 'gpgsig -----BEGIN SSH SIGNATURE-----\n' },
@@ -231,7 +293,8 @@ describe('a signed commit', () => {
   ]
   const idsByName = new Map<string, string>()
   beforeAll(async () => {
-    for (const [name, draft] of cases) idsByName.set(name, await commit(name.replace(/\W+/g, '-'), draft))
+    for (const [name, draft] of cases)
+      idsByName.set(name, await commit(name.replace(/\W+/g, '-'), draft))
     await push('--all')
   })
 
@@ -260,12 +323,19 @@ describe('a signed commit', () => {
   })
 
   it('is verified by a key of OpenPGP that names the address of the account, or is proven', async () => {
-    const id = await commit('renamed', { committer: 'Bob <2+bob@noreply.127.0.0.1>', sign: signer(openPgp) })
+    const id = await commit('renamed', {
+      committer: 'Bob <2+bob@noreply.127.0.0.1>',
+      sign: signer(openPgp),
+    })
     await push('renamed')
     expect((await verificationOf(id)).verified).toBe(true)
     const { db } = server.app
     const write = (email: string) =>
-      db.updateTable('users').set({ email, email_key: email }).where('username', '=', 'bob').execute()
+      db
+        .updateTable('users')
+        .set({ email, email_key: email })
+        .where('username', '=', 'bob')
+        .execute()
     const proven = (verified: number) => db.updateTable('gpg_keys').set({ verified }).execute()
     await write('robert@example.org')
     expect((await verificationOf(id)).reason).toBe('gpg.error.no_gpg_keys_found')
@@ -279,7 +349,11 @@ describe('a signed commit', () => {
     const id = await commit('by-token', { sign: byBob })
     await push('by-token')
     const write = (email_by_token: number) =>
-      server.app.db.updateTable('users').set({ email_by_token }).where('username', '=', 'bob').execute()
+      server.app.db
+        .updateTable('users')
+        .set({ email_by_token })
+        .where('username', '=', 'bob')
+        .execute()
     await write(1)
     expect((await verificationOf(id)).reason).toBe('gpg.error.no_committer_account')
     await write(0)
@@ -298,14 +372,25 @@ describe('a signed commit', () => {
     await rest(cast.bob, 'POST', '/repos/bob/engine/transfer', { new_owner: 'acme' })
     await see('limited')
     const told = async (who: Actor | undefined) => {
-      const answers = await Promise.all(ids.map((id) => rest(who, 'GET', `/repos/acme/engine/git/commits/${id}`)))
+      const answers = await Promise.all(
+        ids.map((id) => rest(who, 'GET', `/repos/acme/engine/git/commits/${id}`)),
+      )
       return answers.map(({ body }) => body.commit.verification)
     }
     const [seen, ...others] = await told(undefined)
-    expect(seen).toMatchObject({ verified: true, reason: expect.stringMatching(/^Bob \/ SHA256:/), signer: null })
-    expect(others.map(({ reason }) => reason)).toEqual(Array(2).fill('gpg.error.no_committer_account'))
+    expect(seen).toMatchObject({
+      verified: true,
+      reason: expect.stringMatching(/^Bob \/ SHA256:/),
+      signer: null,
+    })
+    expect(others.map(({ reason }) => reason)).toEqual(
+      Array(2).fill('gpg.error.no_committer_account'),
+    )
     const [known] = await told(cast.carol)
-    expect(known).toMatchObject({ reason: expect.stringMatching(/^bob \//), signer: { username: 'bob' } })
+    expect(known).toMatchObject({
+      reason: expect.stringMatching(/^bob \//),
+      signer: { username: 'bob' },
+    })
     await see('public')
     await rest(cast.bob, 'POST', '/repos/acme/engine/transfer', { new_owner: 'bob' })
   })
@@ -331,21 +416,29 @@ describe('a signed commit', () => {
 describe('a signed tag', () => {
   it('is verified by the account of its tagger', async () => {
     const target = await commit('tagged', {})
-    const payload = (tagger: string) => `object ${target}\ntype commit\ntag v1\ntagger ${tagger} ${NOW} +0000\n\none\n`
+    const payload = (tagger: string) =>
+      `object ${target}\ntype commit\ntag v1\ntagger ${tagger} ${NOW} +0000\n\none\n`
     const store = (input: string) =>
-      execFileSync('git', ['-C', join(client.home, 'engine'), 'hash-object', '-t', 'tag', '-w', '--stdin'], {
-        input,
-        encoding: 'utf8',
-      }).trim()
+      execFileSync(
+        'git',
+        ['-C', join(client.home, 'engine'), 'hash-object', '-t', 'tag', '-w', '--stdin'],
+        {
+          input,
+          encoding: 'utf8',
+        },
+      ).trim()
     const [own, foreign] = ['Bob <bob@example.org>', 'Carol <carol@example.org>'].map(payload)
     const ids = [
       store(`${own}${bobs.sign(own ?? '')}`),
       store(`${own}${await signer(openPgp)(Buffer.from(own ?? ''))}`),
       store(`${foreign}${bobs.sign(foreign ?? '')}`),
     ]
-    for (const [index, id] of ids.entries()) await client.git('engine', 'update-ref', `refs/tags/v${index}`, id)
+    for (const [index, id] of ids.entries())
+      await client.git('engine', 'update-ref', `refs/tags/v${index}`, id)
     await push('--tags')
-    const told = await Promise.all(ids.map((id) => rest(undefined, 'GET', `/repos/bob/engine/git/tags/${id}`)))
+    const told = await Promise.all(
+      ids.map((id) => rest(undefined, 'GET', `/repos/bob/engine/git/tags/${id}`)),
+    )
     expect(told.map(({ body }) => [body.message, body.verification.verified])).toEqual([
       ['one\n', true],
       ['one\n', true],
@@ -353,7 +446,11 @@ describe('a signed tag', () => {
     ])
     const rpc = createClient(GitObjectService, transportTo(server.url, 'gRPC'))
     const tag = await rpc.getAnnotatedTag({ owner: 'bob', repo: 'engine', sha: ids[0] ?? '' })
-    expect(tag.verification).toMatchObject({ verified: true, signer: { username: 'bob' }, payload: own })
+    expect(tag.verification).toMatchObject({
+      verified: true,
+      signer: { username: 'bob' },
+      payload: own,
+    })
   })
 })
 
@@ -367,17 +464,24 @@ describe('a branch that takes signed commits only', () => {
     const first = await commit('kept', { sign: byBob })
     const unsigned = await commit('kept', {}, first)
     await commit('kept', { sign: signer(openPgp) }, unsigned)
-    await expect(push('kept')).rejects.toThrow(`branch kept is protected from unverified commit ${unsigned}`)
+    await expect(push('kept')).rejects.toThrow(
+      `branch kept is protected from unverified commit ${unsigned}`,
+    )
     await commit('kept', { sign: signer(openPgp) }, first)
     await push('kept')
     const carols = newSshSigner('ssh-ed25519')
     await addSshKey(cast.carol, carols.line)
-    const draft = { committer: 'Carol <carol@example.org>', sign: (payload: Buffer) => carols.sign(payload) }
+    const draft = {
+      committer: 'Carol <carol@example.org>',
+      sign: (payload: Buffer) => carols.sign(payload),
+    }
     const hers = await commit('kept', draft, await client.git('engine', 'rev-parse', 'kept'))
     const archive = (state: 'ARCHIVED' | 'NORMAL') =>
       server.app.db.updateTable('users').set({ state }).where('username', '=', 'carol').execute()
     await archive('ARCHIVED')
-    await expect(push('kept')).rejects.toThrow(`branch kept is protected from unverified commit ${hers}`)
+    await expect(push('kept')).rejects.toThrow(
+      `branch kept is protected from unverified commit ${hers}`,
+    )
     await push('kept:other')
     expect((await verificationOf(hers)).verified).toBe(true)
     await archive('NORMAL')
@@ -395,25 +499,31 @@ function isHere(program: string): boolean {
 }
 
 describe.skipIf(!isHere('ssh-keygen'))('git with a key of SSH (skipped without ssh-keygen)', () => {
-  it.each([['ed25519'], ['ecdsa']])('of the type %s signs commits and tags that are verified', async (type) => {
-    const file = join(client.home, type)
-    execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-C', 'bob@work', '-f', file])
-    const key = execFileSync('cat', [`${file}.pub`], { encoding: 'utf8' })
-    const path = await addSshKey(cast.bob, key.trim())
-    const git = (...args: string[]) =>
-      client.git('engine', '-c', 'gpg.format=ssh', '-c', `user.signingKey=${file}`, ...args)
-    await git('checkout', '-q', '--orphan', `git-${type}`)
-    await git('commit', '-q', '--allow-empty', '-S', '-m', 'signed by git')
-    await git('tag', '-s', '-m', 'signed by git', `tag-${type}`)
-    await push(`git-${type}`, `tag-${type}`)
-    const id = await client.git('engine', 'rev-parse', 'HEAD')
-    expect(await verificationOf(id)).toMatchObject({ verified: true, signer: { username: 'bob' } })
-    const tag = await client.git('engine', 'rev-parse', `tag-${type}`)
-    const { body } = await rest(undefined, 'GET', `/repos/bob/engine/git/tags/${tag}`)
-    expect(body.verification).toMatchObject({ verified: true, signer: { username: 'bob' } })
-    await rest(cast.bob, 'DELETE', path)
-    expect(await verificationOf(id)).toMatchObject({ verified: false, signer: null })
-  })
+  it.each([['ed25519'], ['ecdsa']])(
+    'of the type %s signs commits and tags that are verified',
+    async (type) => {
+      const file = join(client.home, type)
+      execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-C', 'bob@work', '-f', file])
+      const key = execFileSync('cat', [`${file}.pub`], { encoding: 'utf8' })
+      const path = await addSshKey(cast.bob, key.trim())
+      const git = (...args: string[]) =>
+        client.git('engine', '-c', 'gpg.format=ssh', '-c', `user.signingKey=${file}`, ...args)
+      await git('checkout', '-q', '--orphan', `git-${type}`)
+      await git('commit', '-q', '--allow-empty', '-S', '-m', 'signed by git')
+      await git('tag', '-s', '-m', 'signed by git', `tag-${type}`)
+      await push(`git-${type}`, `tag-${type}`)
+      const id = await client.git('engine', 'rev-parse', 'HEAD')
+      expect(await verificationOf(id)).toMatchObject({
+        verified: true,
+        signer: { username: 'bob' },
+      })
+      const tag = await client.git('engine', 'rev-parse', `tag-${type}`)
+      const { body } = await rest(undefined, 'GET', `/repos/bob/engine/git/tags/${tag}`)
+      expect(body.verification).toMatchObject({ verified: true, signer: { username: 'bob' } })
+      await rest(cast.bob, 'DELETE', path)
+      expect(await verificationOf(id)).toMatchObject({ verified: false, signer: null })
+    },
+  )
 })
 
 describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)', () => {
@@ -422,11 +532,15 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
     const env = { PATH: process.env.PATH ?? '', HOME: client.home, GNUPGHOME: home }
     execFileSync('mkdir', ['-m', '700', home])
     const gpg = (...args: string[]) =>
-      execFileSync('gpg', ['--batch', '--quiet', '--passphrase', '', '--pinentry-mode', 'loopback', ...args], {
-        env,
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      })
+      execFileSync(
+        'gpg',
+        ['--batch', '--quiet', '--passphrase', '', '--pinentry-mode', 'loopback', ...args],
+        {
+          env,
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'ignore'],
+        },
+      )
     const program = join(client.home, 'gpg-at-home')
     writeFileSync(
       program,
@@ -437,28 +551,45 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
     )
     try {
       gpg('--quick-gen-key', 'Bob <bob@example.org>', 'ed25519', 'sign,cert', '1y')
-      const fingerprint = /^fpr:*([0-9A-F]{40})/m.exec(gpg('--list-keys', '--with-colons'))?.[1] ?? ''
+      const fingerprint =
+        /^fpr:*([0-9A-F]{40})/m.exec(gpg('--list-keys', '--with-colons'))?.[1] ?? ''
       const add = async () => {
         const armored_public_key = gpg('--armor', '--export', fingerprint)
-        const { status, body } = await rest(cast.bob, 'POST', '/user/gpg_keys', { armored_public_key })
+        const { status, body } = await rest(cast.bob, 'POST', '/user/gpg_keys', {
+          armored_public_key,
+        })
         expect(status).toBe(201)
         return `/user/gpg_keys/${body.id}`
       }
       const path = await add()
       const git = (...args: string[]) =>
-        client.git('engine', '-c', `gpg.program=${program}`, '-c', `user.signingKey=${fingerprint}`, ...args)
+        client.git(
+          'engine',
+          '-c',
+          `gpg.program=${program}`,
+          '-c',
+          `user.signingKey=${fingerprint}`,
+          ...args,
+        )
       await git('checkout', '-q', '--orphan', 'gnupg')
       await git('commit', '-q', '--allow-empty', '-S', '-m', 'signed by git')
       await git('tag', '-s', '-m', 'signed by git', 'tag-gnupg')
       await push('gnupg', 'tag-gnupg')
       const id = await client.git('engine', 'rev-parse', 'HEAD')
-      const verified = { verified: true, reason: `bob / ${fingerprint.slice(-16)}`, signer: { username: 'bob' } }
+      const verified = {
+        verified: true,
+        reason: `bob / ${fingerprint.slice(-16)}`,
+        signer: { username: 'bob' },
+      }
       expect(await verificationOf(id)).toMatchObject(verified)
       const tag = await client.git('engine', 'rev-parse', 'tag-gnupg')
       const { body } = await rest(undefined, 'GET', `/repos/bob/engine/git/tags/${tag}`)
       expect(body.verification).toMatchObject(verified)
       await rest(cast.bob, 'DELETE', path)
-      expect(await verificationOf(id)).toMatchObject({ verified: false, reason: 'gpg.error.no_gpg_keys_found' })
+      expect(await verificationOf(id)).toMatchObject({
+        verified: false,
+        reason: 'gpg.error.no_gpg_keys_found',
+      })
       gpg('--faked-system-time', `${NOW + 24 * HOUR}`, '--quick-set-expire', fingerprint, '2y')
       await add()
       expect(await verificationOf(id)).toMatchObject(verified)

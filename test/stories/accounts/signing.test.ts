@@ -7,7 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 const isHere = (program: string) => !spawnSync(program).error
 
@@ -50,17 +57,31 @@ describe('commits that the server makes', () => {
     }
     expect(first.commit.verification).toMatchObject(verified)
     expect(body.verification).toMatchObject(verified)
-    const { body: read } = await rest(undefined, 'GET', `/repos/bob/engine/git/commits/${body.commit.sha}`)
+    const { body: read } = await rest(
+      undefined,
+      'GET',
+      `/repos/bob/engine/git/commits/${body.commit.sha}`,
+    )
     expect(read.commit.verification).toEqual(body.verification)
   })
 
   it('count where a rule asks for signed commits', async () => {
     await makeCommit(server, cast, 'strict')
     const rule = { rule_name: 'main', enable_push: true, require_signed_commits: true }
-    expect((await rest(cast.bob, 'POST', '/repos/bob/strict/branch_protections', rule)).status).toBe(201)
+    expect(
+      (await rest(cast.bob, 'POST', '/repos/bob/strict/branch_protections', rule)).status,
+    ).toBe(201)
     const file = { content: 'aGVsbG8K', message: 'Say it' }
-    expect((await rest(cast.bob, 'POST', '/repos/bob/strict/contents/hello', file)).status).toBe(201)
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/strict', 'bob', PASSWORD), 'strict')
+    expect((await rest(cast.bob, 'POST', '/repos/bob/strict/contents/hello', file)).status).toBe(
+      201,
+    )
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'bob/strict', 'bob', PASSWORD),
+      'strict',
+    )
     await client.commit('strict', 'unsigned')
     await expect(client.git('strict', 'push', '-q')).rejects.toThrow('unverified commit')
   })
@@ -69,7 +90,10 @@ describe('commits that the server makes', () => {
     const key = await keyOf(server)
     expect((await rest(cast.bob, 'POST', '/user/keys', { title: 'mine', key })).status).toBe(201)
     const { commit } = await makeCommit(server, cast, 'claimed')
-    expect(commit.verification).toMatchObject({ verified: true, signer: { name: 'Branchline', username: '' } })
+    expect(commit.verification).toMatchObject({
+      verified: true,
+      signer: { name: 'Branchline', username: '' },
+    })
   })
 
   it('stay verified when it signs no more, and after a restart', async () => {
@@ -83,7 +107,11 @@ describe('commits that the server makes', () => {
       const after = await startTestServer({ data, settings: { signing: false } })
       const unsigned = await makeCommit(after, people, 'unsigned')
       expect(unsigned.commit.verification).toMatchObject({ verified: false, signature: '' })
-      const { body } = await restAt(after.url)(undefined, 'GET', `/repos/bob/signed/git/commits/${signed.sha}`)
+      const { body } = await restAt(after.url)(
+        undefined,
+        'GET',
+        `/repos/bob/signed/git/commits/${signed.sha}`,
+      )
       expect(body.commit.verification).toMatchObject({ verified: true })
       expect(await keyOf(after)).toBe(key)
       await after.stop()
@@ -96,21 +124,37 @@ describe('commits that the server makes', () => {
 describe('the key of the instance', () => {
   it('is told to everybody, as a line of text', async () => {
     const answer = await fetch(`${server.url}/api/v1/signing-key.pub`)
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; charset=utf-8',
+    ])
     const text = await answer.text()
     expect(text).toMatch(/^ssh-ed25519 [A-Za-z0-9+/]{68} branchline\n$/)
-    const { data } = await createClient(ServerService, transportTo(server.url, 'gRPC')).getSigningKey({})
+    const { data } = await createClient(
+      ServerService,
+      transportTo(server.url, 'gRPC'),
+    ).getSigningKey({})
     expect(Buffer.from(data).toString()).toBe(text)
   })
 
-  it.skipIf(!isHere('ssh-keygen'))('verifies for git, too (skipped without ssh-keygen)', async () => {
-    await makeCommit(server, cast, 'checked')
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/checked'), 'checked')
-    const allowed = join(client.home, 'allowed_signers')
-    const verify = () => client.git('checked', '-c', `gpg.ssh.allowedSignersFile=${allowed}`, 'verify-commit', 'HEAD')
-    await writeFile(allowed, '')
-    await expect(verify()).rejects.toThrow('No principal matched')
-    await writeFile(allowed, `branchline@example.org namespaces="git" ${await keyOf(server)}`)
-    await verify()
-  })
+  it.skipIf(!isHere('ssh-keygen'))(
+    'verifies for git, too (skipped without ssh-keygen)',
+    async () => {
+      await makeCommit(server, cast, 'checked')
+      await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/checked'), 'checked')
+      const allowed = join(client.home, 'allowed_signers')
+      const verify = () =>
+        client.git(
+          'checked',
+          '-c',
+          `gpg.ssh.allowedSignersFile=${allowed}`,
+          'verify-commit',
+          'HEAD',
+        )
+      await writeFile(allowed, '')
+      await expect(verify()).rejects.toThrow('No principal matched')
+      await writeFile(allowed, `branchline@example.org namespaces="git" ${await keyOf(server)}`)
+      await verify()
+    },
+  )
 })

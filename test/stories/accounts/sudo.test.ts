@@ -4,7 +4,13 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { type Forge, openForge } from '../../support/forge.ts'
-import { type Actor, createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
+import {
+  type Actor,
+  createToken,
+  PASSWORD,
+  RPC_PROTOCOLS,
+  transportTo,
+} from '../../support/server.ts'
 
 let forge: Forge
 let ada: Actor
@@ -35,18 +41,28 @@ describe('an administrator who acts as somebody else', () => {
     ['the query, percent-encoded', '/user?page=1&%73udo=%62ob', {}],
     ['both', '/user?sudo=Bob', { sudo: 'bob' }],
   ])('is that account by %s', async (_name, path, headers) => {
-    const { status, body } = await send('GET', path, { authorization: ada.authorization, ...headers })
+    const { status, body } = await send('GET', path, {
+      authorization: ada.authorization,
+      ...headers,
+    })
     expect([status, body.login, body.is_admin]).toEqual([200, 'bob', false])
   })
 
   it.each(RPC_PROTOCOLS)('is that account over %s', async (protocol) => {
-    const accounts = createClient(AccountService, transportTo(forge.server.url, protocol, ada.authorization))
-    expect(await accounts.getAuthenticatedAccount({}, { headers: { sudo: 'bob' } })).toMatchObject({ login: 'bob' })
+    const accounts = createClient(
+      AccountService,
+      transportTo(forge.server.url, protocol, ada.authorization),
+    )
+    expect(await accounts.getAuthenticatedAccount({}, { headers: { sudo: 'bob' } })).toMatchObject({
+      login: 'bob',
+    })
   })
 
   it('does what that account does, and may do no more', async () => {
     const asBob = { authorization: ada.authorization, sudo: 'bob' }
-    expect((await send('POST', '/user/repos', asBob, { name: 'made-by-ada' })).body.owner.login).toBe('bob')
+    expect(
+      (await send('POST', '/user/repos', asBob, { name: 'made-by-ada' })).body.owner.login,
+    ).toBe('bob')
     expect((await send('GET', '/users', asBob)).status).toBe(403)
     expect((await send('DELETE', '/admin/users/carol', asBob)).status).toBe(403)
     expect((await send('GET', '/users/bob/settings', asBob)).status).toBe(200)
@@ -56,7 +72,11 @@ describe('an administrator who acts as somebody else', () => {
   it('is on record with what was done', async () => {
     const { body: adaHerself } = await send('GET', '/user', { authorization: ada.authorization })
     const { body: bobHimself } = await send('GET', '/user', { authorization: bob.authorization })
-    await send('GET', '/user', { authorization: ada.authorization, sudo: 'bob', 'x-request-id': 'acted' })
+    await send('GET', '/user', {
+      authorization: ada.authorization,
+      sudo: 'bob',
+      'x-request-id': 'acted',
+    })
     expect(forge.server.logged.find(({ request_id }) => request_id === 'acted')).toMatchObject({
       level: 'info',
       user: bobHimself.id,
@@ -77,7 +97,10 @@ describe('an administrator who acts as somebody else', () => {
       sudo,
     }
     const refused = await send('GET', '/user', plain)
-    expect([refused.status, JSON.stringify(refused.body)]).toEqual([403, expect.stringContaining('write:admin')])
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      403,
+      expect.stringContaining('write:admin'),
+    ])
   })
 
   it('may come by a password', async () => {
@@ -100,19 +123,33 @@ describe('an administrator who acts as somebody else', () => {
   it('names one', async () => {
     const headers = { authorization: ada.authorization, sudo: 'bob' }
     expect((await send('GET', '/user?sudo=carol', headers)).status).toBe(404)
-    expect((await send('GET', '/user?sudo=carol&sudo=bob', { authorization: ada.authorization })).status).toBe(404)
+    expect(
+      (await send('GET', '/user?sudo=carol&sudo=bob', { authorization: ada.authorization })).status,
+    ).toBe(404)
   })
 
   it('ends with the powers of the administrator', async () => {
-    await forge.ask(ada, 'POST', '/admin/users', { username: 'eve', email: 'eve@example.org', password: PASSWORD })
-    await forge.ask(ada, 'PATCH', '/admin/users/eve', { source_id: 0, login_name: 'eve', admin: true })
+    await forge.ask(ada, 'POST', '/admin/users', {
+      username: 'eve',
+      email: 'eve@example.org',
+      password: PASSWORD,
+    })
+    await forge.ask(ada, 'PATCH', '/admin/users/eve', {
+      source_id: 0,
+      login_name: 'eve',
+      admin: true,
+    })
     const authorization = `Basic ${Buffer.from(`eve:${PASSWORD}`).toString('base64')}`
     const events = createClient(EventService, transportTo(forge.server.url, 'gRPC', authorization))
     const stream = events.watchEvents({}, { headers: { sudo: 'bob' } })[Symbol.asyncIterator]()
     const first = stream.next()
     await forge.ask(bob, 'POST', '/memos', { content: 'of bob' })
     await first
-    await forge.ask(ada, 'PATCH', '/admin/users/eve', { source_id: 0, login_name: 'eve', admin: false })
+    await forge.ask(ada, 'PATCH', '/admin/users/eve', {
+      source_id: 0,
+      login_name: 'eve',
+      admin: false,
+    })
     const ended = (async () => {
       for (;;) {
         const { done } = await stream.next()
@@ -135,7 +172,11 @@ describe('everybody else', () => {
         ['/version', { sudo: 'bob' }],
       ] as const) {
         const answer = await send('GET', path, { ...who, ...sudo })
-        expect([path, answer.status, answer.body.message]).toEqual([path, 403, 'Only administrators allowed to sudo.'])
+        expect([path, answer.status, answer.body.message]).toEqual([
+          path,
+          403,
+          'Only administrators allowed to sudo.',
+        ])
       }
     }
     const signIn = { passwordCredentials: { username: 'ada', password: PASSWORD } }
@@ -155,7 +196,9 @@ describe('everybody else', () => {
   it('is refused by Git, whoever asks', async () => {
     await forge.ask(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
     const refs = `${forge.server.url}/bob/engine.git/info/refs?service=git-upload-pack`
-    expect((await fetch(refs, { headers: { authorization: ada.authorization, sudo: 'bob' } })).status).toBe(403)
+    expect(
+      (await fetch(refs, { headers: { authorization: ada.authorization, sudo: 'bob' } })).status,
+    ).toBe(403)
     expect((await fetch(refs, { headers: { authorization: ada.authorization } })).status).toBe(200)
   })
 })
@@ -167,6 +210,8 @@ describe('a page of another origin', () => {
       headers: { origin: 'https://app.example.org', 'access-control-request-method': 'GET' },
     })
     const allowed = answer.headers.get('access-control-allow-headers')?.toLowerCase().split(', ')
-    expect(allowed).toEqual(expect.arrayContaining(['sudo', 'x-gitea-otp', 'x-forgejo-otp', 'x-service-otp']))
+    expect(allowed).toEqual(
+      expect.arrayContaining(['sudo', 'x-gitea-otp', 'x-forgejo-otp', 'x-service-otp']),
+    )
   })
 })

@@ -5,7 +5,10 @@ import { TwoFactor_State } from '#gen/branchline/v1/two_factor_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { type SessionGrant, startSession } from '../../../src/domain/accounts/credentials/sessions.ts'
+import {
+  type SessionGrant,
+  startSession,
+} from '../../../src/domain/accounts/credentials/sessions.ts'
 import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
 import { testClock } from '../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
@@ -25,7 +28,10 @@ const FORGOTTEN_AFTER_SECONDS = 5 * 60
 
 const BASIC = `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('base64')}`
 const NAME = 'users/bob/twoFactor'
-const BY_PASSWORD = { case: 'passwordCredentials', value: { username: 'bob', password: PASSWORD } } as const
+const BY_PASSWORD = {
+  case: 'passwordCredentials',
+  value: { username: 'bob', password: PASSWORD },
+} as const
 
 const clock = testClock()
 let server: TestServer
@@ -37,8 +43,8 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 /**
- * A new session that no passcode was used for, so that the passcodes of a test are its own. The clock moves on by more
- * than an access token lasts.
+ * A new session that no passcode was used for, so that the passcodes of a test are its own. The
+ * clock moves on by more than an access token lasts.
  */
 async function sessionOf(username: string): Promise<SessionGrant> {
   const user = await findUserByNameKey(server.app.db, username)
@@ -51,10 +57,16 @@ async function authorizationOf(username: string): Promise<string> {
 }
 
 async function twoFactorAs(username: string) {
-  return createClient(TwoFactorService, transportTo(server.url, 'Connect JSON', await authorizationOf(username)))
+  return createClient(
+    TwoFactorService,
+    transportTo(server.url, 'Connect JSON', await authorizationOf(username)),
+  )
 }
 
-/** Sets bob's second factor up, in place of the one he has, once the wrong codes of the test before are forgotten. */
+/**
+ * Sets bob's second factor up, in place of the one he has, once the wrong codes of the test before
+ * are forgotten.
+ */
 async function setUp(): Promise<{ secret: string; confirmed: string; recoveryCodes: string[] }> {
   clock.advance(FORGOTTEN_AFTER_SECONDS)
   const asBob = await twoFactorAs('bob')
@@ -78,13 +90,19 @@ async function signIn(fields: object, headers: Record<string, string> = {}): Pro
 }
 
 function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(server.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+  return fetch(server.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  })
 }
 
 /** OK, or the reason of the refusal. */
 async function outcomeOf(response: Response): Promise<string> {
   const answer = (await response.json()) as { details?: { reason?: string }[] }
-  return response.ok ? 'OK' : (answer.details?.find(({ reason }) => reason !== undefined)?.reason ?? 'no reason')
+  return response.ok
+    ? 'OK'
+    : (answer.details?.find(({ reason }) => reason !== undefined)?.reason ?? 'no reason')
 }
 
 async function outcomeOfRpc(call: Promise<unknown>): Promise<string> {
@@ -101,27 +119,35 @@ type Present = (passcode: string) => Promise<string>
 /** Every way to present a passcode, once what it needs beside the passcode is there. */
 const SURFACES = {
   'sign-in, in the field': async () => (passcode: string) => signIn({ passcode }),
-  'sign-in, in the header': async () => (passcode: string) => signIn({}, { 'x-service-otp': passcode }),
+  'sign-in, in the header': async () => (passcode: string) =>
+    signIn({}, { 'x-service-otp': passcode }),
   'Basic over REST': async () => async (passcode: string) => {
     const headers = { authorization: BASIC, 'x-service-otp': passcode }
     return outcomeOf(await fetch(`${server.url}/api/v1/auth/me`, { headers }))
   },
   'Basic over gRPC': async () => {
     const client = createClient(AuthService, transportTo(server.url, 'gRPC', BASIC))
-    return (passcode: string) => outcomeOfRpc(client.getCurrentUser({}, { headers: { 'x-service-otp': passcode } }))
+    return (passcode: string) =>
+      outcomeOfRpc(client.getCurrentUser({}, { headers: { 'x-service-otp': passcode } }))
   },
   'password reset': async () => {
-    const asAda = createClient(AuthService, transportTo(server.url, 'gRPC-Web', await authorizationOf('ada')))
+    const asAda = createClient(
+      AuthService,
+      transportTo(server.url, 'gRPC-Web', await authorizationOf('ada')),
+    )
     const { token } = await asAda.createPasswordResetToken({ name: 'users/bob' })
-    return (passcode: string) => outcomeOfRpc(asAda.resetPassword({ token, newPassword: PASSWORD, passcode }))
+    return (passcode: string) =>
+      outcomeOfRpc(asAda.resetPassword({ token, newPassword: PASSWORD, passcode }))
   },
   'new recovery codes': async () => {
     const asBob = await twoFactorAs('bob')
-    return (passcode: string) => outcomeOfRpc(asBob.regenerateRecoveryCodes({ name: NAME, passcode }))
+    return (passcode: string) =>
+      outcomeOfRpc(asBob.regenerateRecoveryCodes({ name: NAME, passcode }))
   },
   'turning it off': async () => {
     const asBob = await twoFactorAs('bob')
-    return (passcode: string) => outcomeOfRpc(asBob.disableTwoFactor({ name: NAME, password: PASSWORD, passcode }))
+    return (passcode: string) =>
+      outcomeOfRpc(asBob.disableTwoFactor({ name: NAME, password: PASSWORD, passcode }))
   },
 } satisfies Readonly<Record<string, () => Promise<Present>>>
 
@@ -135,28 +161,38 @@ async function present(passcode: string, surface: Surface): Promise<string> {
 describe('a passcode that somebody has looked at over a shoulder, after its owner has used it', () => {
   const pairs = SURFACE_NAMES.flatMap((first) => SURFACE_NAMES.map((second) => ({ first, second })))
 
-  it.each(pairs)('by $first, is refused by $second, and a fresh one is not', async ({ first, second }) => {
-    let { secret } = await setUp()
-    const passcode = nextPasscode(secret)
-    expect(await present(passcode, first)).toBe('OK')
-    // Once it is off there is nothing to replay against; the passcodes of the next secret are others.
-    if (first === 'turning it off') secret = (await setUp()).secret
-    expect(await present(passcode, second)).toBe('TWO_FACTOR_INVALID')
-    expect(await present(nextPasscode(secret), second)).toBe('OK')
-  })
+  it.each(pairs)(
+    'by $first, is refused by $second, and a fresh one is not',
+    async ({ first, second }) => {
+      let { secret } = await setUp()
+      const passcode = nextPasscode(secret)
+      expect(await present(passcode, first)).toBe('OK')
+      // Once it is off there is nothing to replay against; the passcodes of the next secret are
+      // others.
+      if (first === 'turning it off') secret = (await setUp()).secret
+      expect(await present(passcode, second)).toBe('TWO_FACTOR_INVALID')
+      expect(await present(nextPasscode(secret), second)).toBe('OK')
+    },
+  )
 
-  it.each(SURFACE_NAMES)('to confirm its secret, is refused by %s, and a fresh one is not', async (surface) => {
-    const { secret, confirmed } = await setUp()
-    expect(await present(confirmed, surface)).toBe('TWO_FACTOR_INVALID')
-    expect(await present(nextPasscode(secret), surface)).toBe('OK')
-  })
+  it.each(SURFACE_NAMES)(
+    'to confirm its secret, is refused by %s, and a fresh one is not',
+    async (surface) => {
+      const { secret, confirmed } = await setUp()
+      expect(await present(confirmed, surface)).toBe('TWO_FACTOR_INVALID')
+      expect(await present(nextPasscode(secret), surface)).toBe('OK')
+    },
+  )
 
-  it.each(SURFACE_NAMES)('is refused by %s after a newer one was used, though it never was', async (surface) => {
-    const { secret } = await setUp()
-    const older = nextPasscode(secret)
-    expect(await signIn({ passcode: passcodeAt(secret, clock, 1) })).toBe('OK')
-    expect(await present(older, surface)).toBe('TWO_FACTOR_INVALID')
-  })
+  it.each(SURFACE_NAMES)(
+    'is refused by %s after a newer one was used, though it never was',
+    async (surface) => {
+      const { secret } = await setUp()
+      const older = nextPasscode(secret)
+      expect(await signIn({ passcode: passcodeAt(secret, clock, 1) })).toBe('OK')
+      expect(await present(older, surface)).toBe('TWO_FACTOR_INVALID')
+    },
+  )
 })
 
 describe('a passcode used twenty times at once', () => {
@@ -172,9 +208,13 @@ describe('a passcode used twenty times at once', () => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const ways = await Promise.all(
-      SURFACE_NAMES.flatMap((surface) => (surface === 'turning it off' ? [] : [SURFACES[surface]()])),
+      SURFACE_NAMES.flatMap((surface) =>
+        surface === 'turning it off' ? [] : [SURFACES[surface]()],
+      ),
     )
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, i) => ways[i % ways.length]?.(passcode)))
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => ways[i % ways.length]?.(passcode)),
+    )
     expect(outcomes.filter((outcome) => outcome === 'OK')).toHaveLength(1)
   })
 
@@ -182,7 +222,10 @@ describe('a passcode used twenty times at once', () => {
     await withFolder(async (data) => {
       const other = await startTestServer({ clock, data })
       const { bob } = await inviteCast(other.url)
-      const asBob = createClient(TwoFactorService, transportTo(other.url, 'gRPC', bob.authorization))
+      const asBob = createClient(
+        TwoFactorService,
+        transportTo(other.url, 'gRPC', bob.authorization),
+      )
       const { secret } = await asBob.enrollTwoFactor({ name: NAME, password: PASSWORD })
       const passcode = passcodeAt(secret, clock)
       await asBob.confirmTwoFactor({ name: NAME, passcode })
@@ -199,7 +242,10 @@ describe('a passcode used twenty times at once', () => {
 describe('somebody who knows the password and nothing else', () => {
   it('gets neither session nor cookie, and is asked for a passcode', async () => {
     await setUp()
-    const response = await post('/api/v1/auth/signin', JSON.stringify({ passwordCredentials: BY_PASSWORD.value }))
+    const response = await post(
+      '/api/v1/auth/signin',
+      JSON.stringify({ passwordCredentials: BY_PASSWORD.value }),
+    )
     expect(response.status).toBe(401)
     expect(response.headers.get('x-service-otp')).toBe('required')
     expect(response.headers.get('set-cookie')).toBeNull()
@@ -225,11 +271,18 @@ describe('somebody who knows the password and nothing else', () => {
     const { secret } = await setUp()
     clock.advance(STEP_SECONDS)
     const wrong = wrongPasscode(secret, clock)
-    for (const surface of ['sign-in, in the field', 'Basic over REST', 'Basic over gRPC', 'password reset'] as const) {
+    for (const surface of [
+      'sign-in, in the field',
+      'Basic over REST',
+      'Basic over gRPC',
+      'password reset',
+    ] as const) {
       expect(await present(wrong, surface)).toBe('TWO_FACTOR_INVALID')
     }
     expect(await signIn({ recoveryCode: 'AAAA-AAAA-AAAA-AAAA-AAAA' })).toBe('TWO_FACTOR_INVALID')
-    const body = { passwordCredentials: { ...BY_PASSWORD.value, passcode: passcodeAt(secret, clock) } }
+    const body = {
+      passwordCredentials: { ...BY_PASSWORD.value, passcode: passcodeAt(secret, clock) },
+    }
     const limited = await post('/api/v1/auth/signin', JSON.stringify(body))
     expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '300'])
     expect(await (await twoFactorAs('bob')).getTwoFactor({ name: NAME })).toMatchObject({
@@ -247,9 +300,13 @@ describe('somebody who does not know the password', () => {
     const answers = []
     // bob has a second factor, carol has none, and nobody is called eve.
     for (const username of ['bob', 'carol', 'eve']) {
-      const body = JSON.stringify({ passwordCredentials: { username, password: 'wrong', passcode } })
+      const body = JSON.stringify({
+        passwordCredentials: { username, password: 'wrong', passcode },
+      })
       const response = await post('/api/v1/auth/signin', body, { 'x-service-otp': passcode })
-      const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
+      const headers = [...response.headers].filter(
+        ([name]) => name !== 'date' && name !== 'x-request-id',
+      )
       answers.push({ status: response.status, headers, body: await response.json() })
     }
     expect(answers[0]?.status).toBe(401)
@@ -262,12 +319,19 @@ describe('somebody who does not know the password', () => {
 describe('programs', () => {
   it('go on with tokens and refreshed sessions, which ask for no passcode', async () => {
     await setUp()
-    const token = await createToken(server.url, { username: 'bob', authorization: await authorizationOf('bob') }, [
-      'read:user',
-    ])
-    for (const authorization of [`Bearer ${token}`, `Basic ${Buffer.from(`bob:${token}`).toString('base64')}`]) {
+    const token = await createToken(
+      server.url,
+      { username: 'bob', authorization: await authorizationOf('bob') },
+      ['read:user'],
+    )
+    for (const authorization of [
+      `Bearer ${token}`,
+      `Basic ${Buffer.from(`bob:${token}`).toString('base64')}`,
+    ]) {
       const users = createClient(UserService, transportTo(server.url, 'gRPC', authorization))
-      await expect(users.getUser({ name: 'users/bob' })).resolves.toMatchObject({ email: 'bob@example.org' })
+      await expect(users.getUser({ name: 'users/bob' })).resolves.toMatchObject({
+        email: 'bob@example.org',
+      })
     }
     const { refreshToken } = await sessionOf('bob')
     const refreshed = await post('/api/v1/auth/refresh', '{}', {
@@ -277,12 +341,19 @@ describe('programs', () => {
   })
 
   it('cannot touch the second factor with a token', async () => {
-    const token = await createToken(server.url, { username: 'bob', authorization: await authorizationOf('bob') }, [
-      'all',
-    ])
-    const client = createClient(TwoFactorService, transportTo(server.url, 'gRPC', `Bearer ${token}`))
+    const token = await createToken(
+      server.url,
+      { username: 'bob', authorization: await authorizationOf('bob') },
+      ['all'],
+    )
+    const client = createClient(
+      TwoFactorService,
+      transportTo(server.url, 'gRPC', `Bearer ${token}`),
+    )
     expect(await outcomeOfRpc(client.getTwoFactor({ name: NAME }))).toBe('SESSION_REQUIRED')
-    expect(await outcomeOfRpc(client.enrollTwoFactor({ name: NAME, password: PASSWORD }))).toBe('SESSION_REQUIRED')
+    expect(await outcomeOfRpc(client.enrollTwoFactor({ name: NAME, password: PASSWORD }))).toBe(
+      'SESSION_REQUIRED',
+    )
   })
 })
 
@@ -293,7 +364,10 @@ describe('somebody who has lost phone and recovery codes', () => {
     expect(await outcomeOfRpc(asCarol.disableTwoFactor({ name: NAME }))).toBe('PERMISSION_DENIED')
     await (await twoFactorAs('ada')).disableTwoFactor({ name: NAME })
     expect(await signIn({})).toBe('OK')
-    const [ada, bob] = [await findUserByNameKey(server.app.db, 'ada'), await findUserByNameKey(server.app.db, 'bob')]
+    const [ada, bob] = [
+      await findUserByNameKey(server.app.db, 'ada'),
+      await findUserByNameKey(server.app.db, 'bob'),
+    ]
     expect(server.logged).toContainEqual(
       expect.objectContaining({ level: 'warn', userId: bob?.id, administratorId: ada?.id }),
     )

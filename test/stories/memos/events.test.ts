@@ -52,7 +52,11 @@ describe('a stream of events', () => {
 })
 
 /** Makes memos, two at a time, until the server is gone. */
-async function writeUntilRefused({ url }: ServerProcess, authorization: string, acknowledged: string[]): Promise<void> {
+async function writeUntilRefused(
+  { url }: ServerProcess,
+  authorization: string,
+  acknowledged: string[],
+): Promise<void> {
   const memos = createClient(MemoService, transportTo(url, 'Connect JSON', authorization))
   const write = async () => {
     for (;;) acknowledged.push((await memos.createMemo({ memo: { content: 'a thought' } })).name)

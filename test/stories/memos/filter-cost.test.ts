@@ -6,8 +6,8 @@ import { type Cast, inviteCast, startTestServer, type TestServer } from '../../s
 const COUNT = 100_000
 
 /**
- * Longest that anything may hold up everybody else. A step takes milliseconds; the margin is for a starved machine. The
- * worst of these filters took seconds in one statement.
+ * Longest that anything may hold up everybody else. A step takes milliseconds; the margin is for a
+ * starved machine. The worst of these filters took seconds in one statement.
  */
 const MAX_DELAY_MS = 1000
 
@@ -19,7 +19,10 @@ beforeAll(async () => {
   cast = await inviteCast(server.url)
   const { db } = server.app
   const ids = new Map(
-    (await db.selectFrom('users').select(['id', 'username']).execute()).map((u) => [u.username, u.id]),
+    (await db.selectFrom('users').select(['id', 'username']).execute()).map((u) => [
+      u.username,
+      u.id,
+    ]),
   )
   // Nothing but one letter: what a search for many of that letter takes longest for.
   await storeManyMemos(db, ids.get('bob') ?? 0, COUNT, 'a'.repeat(500))
@@ -41,15 +44,27 @@ describe('the filters that cost most, each on a list of 100,000', () => {
     [MEMOS, 'excluded tags', `${times(60, (i) => `!("tag${i}" in tags)`, '&&')} && pinned`],
     [MEMOS, 'tags that all have to be there', times(80, (i) => `"tag${i}" in tags`, '&&')],
     [MEMOS, 'tags of a set', `tag in [${times(200, (i) => `"n${i}"`, ',')}]`],
-    [MEMOS, 'tags that cannot be put together', times(40, (i) => `("n${i}" in tags && !pinned)`, '||')],
+    [
+      MEMOS,
+      'tags that cannot be put together',
+      times(40, (i) => `("n${i}" in tags && !pinned)`, '||'),
+    ],
     [MEMOS, 'flags', times(120, (i) => `has_${['link', 'code'][i % 2]}`, '||')],
     [MEMOS, 'times', times(80, (i) => `updated_ts<-${i}`, '||')],
     [MEMOS, 'creators', times(80, (i) => `creator=="users/no${i}"`, '||')],
     [MEMOS, 'negations', `${'!'.repeat(200)}pinned`],
     [MEMOS, 'contents', times(8, (i) => `content.contains("${long(String(i))}")`, '||')],
-    [NOTIFICATIONS, 'times', `${times(80, (i) => `create_time!=-${i}`, '&&')} && type == "MEMO_COMMENT"`],
+    [
+      NOTIFICATIONS,
+      'times',
+      `${times(80, (i) => `create_time!=-${i}`, '&&')} && type == "MEMO_COMMENT"`,
+    ],
     [NOTIFICATIONS, 'senders', times(40, () => 'sender=="users/ada"', '&&')],
-    [NOTIFICATIONS, 'statuses', `${times(40, () => 'status!="ARCHIVED"', '&&')} && sender == "users/ada"`],
+    [
+      NOTIFICATIONS,
+      'statuses',
+      `${times(40, () => 'status!="ARCHIVED"', '&&')} && sender == "users/ada"`,
+    ],
   ])(
     '%s: %s, let others have their turn',
     async (path, _, filter) => {
@@ -71,7 +86,9 @@ describe('the filters that cost most, each on a list of 100,000', () => {
   it('let a health probe be answered before them', async () => {
     const filter = times(8, (i) => `content.contains("no${i}")`, '||')
     const answers: string[] = []
-    const search = fetch(`${server.url}${MEMOS}?${new URLSearchParams({ filter })}`).then(() => answers.push('search'))
+    const search = fetch(`${server.url}${MEMOS}?${new URLSearchParams({ filter })}`).then(() =>
+      answers.push('search'),
+    )
     for (let i = 0; i < 5; i++) {
       expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
       answers.push('probe')
@@ -93,7 +110,9 @@ describe('the filters that cost most, each on a list of 100,000', () => {
       pageToken = page.nextPageToken ?? ''
     } while (pageToken !== '')
     const tagsOf = (id: number) => [0, 1, 2].map((position) => (id + position) % 100)
-    const expected = Array.from({ length: 30 }, (_, i) => i).filter((i) => tagsOf(i + 1000).includes(i))
+    const expected = Array.from({ length: 30 }, (_, i) => i).filter((i) =>
+      tagsOf(i + 1000).includes(i),
+    )
     expect(names).toEqual(expected.reverse().map((i) => `memos/many-${i + 1000}`))
     expect(names.length).toBeGreaterThan(0)
   })

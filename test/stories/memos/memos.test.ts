@@ -22,21 +22,30 @@ beforeEach(async () => {
 })
 afterEach(() => server.stop())
 
-const memos = (actor?: Actor) => createClient(MemoService, transportTo(server.url, 'gRPC', actor?.authorization))
+const memos = (actor?: Actor) =>
+  createClient(MemoService, transportTo(server.url, 'gRPC', actor?.authorization))
 const publicMemo = (memoId: string, seconds?: number) =>
   memos(cast.bob).createMemo({
-    memo: { visibility: Visibility.PUBLIC, ...(seconds && { createTime: { seconds: BigInt(seconds) } }) },
+    memo: {
+      visibility: Visibility.PUBLIC,
+      ...(seconds && { createTime: { seconds: BigInt(seconds) } }),
+    },
     memoId,
   })
 
 describe('memos of one id', () => {
   it('are one, however many are made at once', async () => {
     const attempts = Array.from({ length: 10 }, (_, i) =>
-      memos(i % 2 ? cast.bob : cast.carol).createMemo({ memo: { content: `${i}` }, memoId: 'same' }),
+      memos(i % 2 ? cast.bob : cast.carol).createMemo({
+        memo: { content: `${i}` },
+        memoId: 'same',
+      }),
     )
     const outcomes = await Promise.allSettled(attempts)
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    const refusals = outcomes.flatMap((one) => (one.status === 'rejected' ? ConnectError.from(one.reason).code : []))
+    const refusals = outcomes.flatMap((one) =>
+      one.status === 'rejected' ? ConnectError.from(one.reason).code : [],
+    )
     expect(new Set(refusals)).toEqual(new Set([Code.AlreadyExists]))
   })
 })
@@ -53,7 +62,10 @@ describe('changing a memo', () => {
     ]
     const requests = Array.from({ length: 50 }, (_, i) => {
       const [path, values] = changes[i % changes.length] ?? ['', {}]
-      return memos(cast.bob).updateMemo({ memo: { ...values, name }, updateMask: { paths: [path] } })
+      return memos(cast.bob).updateMemo({
+        memo: { ...values, name },
+        updateMask: { paths: [path] },
+      })
     })
     await Promise.all(requests)
     const all = Object.assign({}, ...changes.map(([, values]) => values))
@@ -65,7 +77,12 @@ describe('changing a memo', () => {
     const response = await fetch(`${server.url}/api/v1/memos/one`, {
       method: 'PATCH',
       headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'memos/one', content: 'new', tags: ['x'], createTime: '2020-01-01T00:00:00.9Z' }),
+      body: JSON.stringify({
+        name: 'memos/one',
+        content: 'new',
+        tags: ['x'],
+        createTime: '2020-01-01T00:00:00.9Z',
+      }),
     })
     expect(await response.json()).toMatchObject({
       content: 'new',
@@ -77,12 +94,17 @@ describe('changing a memo', () => {
 
   it('to private hides what others commented, from them too, who may still take it back', async () => {
     const { name } = await publicMemo('one')
-    const comment = await memos(cast.carol).createMemoComment({ name, comment: { content: 'Nice' } })
+    const comment = await memos(cast.carol).createMemoComment({
+      name,
+      comment: { content: 'Nice' },
+    })
     await memos(cast.bob).updateMemo({
       memo: { name, visibility: Visibility.PRIVATE },
       updateMask: { paths: ['visibility'] },
     })
-    await expect(memos(cast.carol).getMemo({ name: comment.name })).rejects.toThrow('may not do that')
+    await expect(memos(cast.carol).getMemo({ name: comment.name })).rejects.toThrow(
+      'may not do that',
+    )
     await memos(cast.carol).deleteMemo({ name: comment.name })
     expect((await memos(cast.bob).listMemoComments({ name })).memos).toEqual([])
   })
@@ -119,7 +141,13 @@ describe('a walk through the memos', () => {
   it('goes by names, which its tokens carry, as well', async () => {
     for (const id of ['b', 'A', 'c', 'a', 'B']) await publicMemo(id, 5)
     expect(await walk({ orderBy: 'name asc' }, async () => {})).toEqual(['A', 'B', 'a', 'b', 'c'])
-    expect(await walk({ orderBy: 'create_time, name' }, async () => {})).toEqual(['c', 'b', 'a', 'B', 'A'])
+    expect(await walk({ orderBy: 'create_time, name' }, async () => {})).toEqual([
+      'c',
+      'b',
+      'a',
+      'B',
+      'A',
+    ])
   })
 
   it('takes a token back only for the list that it belongs to', async () => {
@@ -129,9 +157,16 @@ describe('a walk through the memos', () => {
     for (const other of others) {
       await expect(memos().listMemos({ ...other, pageToken })).rejects.toThrow('page token')
     }
-    await expect(memos().listMemoComments({ name: 'memos/m1', pageToken })).rejects.toThrow('page token')
+    await expect(memos().listMemoComments({ name: 'memos/m1', pageToken })).rejects.toThrow(
+      'page token',
+    )
     // The same list in other words, and in pages of another size.
-    const rest = await memos().listMemos({ orderBy: ' create_time  desc', state: State.NORMAL, pageToken, pageSize: 9 })
+    const rest = await memos().listMemos({
+      orderBy: ' create_time  desc',
+      state: State.NORMAL,
+      pageToken,
+      pageSize: 9,
+    })
     expect(rest.memos.map(({ name }) => name)).toEqual(['memos/m2', 'memos/m1'])
   })
 
@@ -146,7 +181,10 @@ describe('an account that is archived', () => {
   it('leaves its memos and its statistics to others', async () => {
     await publicMemo('one')
     const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.ada.authorization))
-    await users.updateUser({ user: { name: 'users/bob', state: State.ARCHIVED }, updateMask: { paths: ['state'] } })
+    await users.updateUser({
+      user: { name: 'users/bob', state: State.ARCHIVED },
+      updateMask: { paths: ['state'] },
+    })
     expect(await memos().getMemo({ name: 'memos/one' })).toMatchObject({ creator: 'users/bob' })
     expect(await users.getUserStats({ name: 'users/bob' })).toMatchObject({ totalMemoCount: 1 })
   })

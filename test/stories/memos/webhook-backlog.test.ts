@@ -45,7 +45,13 @@ function queue(webhookId: number, count: number): Promise<void> {
   return transaction(forge.server.app.db, async (tx) => {
     const message = await insertMessage(tx, { event_type: 'test', body: '{}', create_time: 0 })
     const uids = Array.from({ length: count }, () => `msg_${randomUUID()}`)
-    await insertDeliveries(tx, Array<number>(count).fill(webhookId), message, uids, Date.now() + LATER_MS)
+    await insertDeliveries(
+      tx,
+      Array<number>(count).fill(webhookId),
+      message,
+      uids,
+      Date.now() + LATER_MS,
+    )
   })
 }
 
@@ -90,7 +96,8 @@ it('what waits for a webhook is bounded, and changes go on', async () => {
 it('what waits for an account is bounded, and that of another account is not', async () => {
   const { cast } = forge
   const webhooks = []
-  for (let i = 0; i < OF_ACCOUNT / OF_WEBHOOK + 1; i += 1) webhooks.push(await addWebhook(cast.carol))
+  for (let i = 0; i < OF_ACCOUNT / OF_WEBHOOK + 1; i += 1)
+    webhooks.push(await addWebhook(cast.carol))
   for (const { id } of webhooks.slice(1)) await queue(id, OF_WEBHOOK)
   const users = forge.grpc(UserService, cast.carol)
   expect(await refusalOf(users.testUserWebhook({ name: webhooks[0]?.name ?? '' }))).toMatchObject({

@@ -25,7 +25,9 @@ async function withInstance(
 ) {
   await withFolder(async (data) => {
     const running: ServerProcess[] = []
-    await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], { input: PASSWORD })
+    await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], {
+      input: PASSWORD,
+    })
     try {
       await work(async (...args) => {
         const server = await serveProcess(data, args, env)
@@ -45,16 +47,22 @@ async function adaAt({ url }: ServerProcess) {
 }
 
 const ALLOWED = ['--webhook-allowed-hosts', '127.0.0.1']
-const idsOf = (deliveries: readonly { name: string }[]) => deliveries.map(({ name }) => name.split('/').at(-1))
+const idsOf = (deliveries: readonly { name: string }[]) =>
+  deliveries.map(({ name }) => name.split('/').at(-1))
 
 describe('a server that is killed', () => {
   it('sends after its next start what it had promised to send, sent or not', async () => {
     await withInstance(async (start) => {
       let silent = true
-      const target = await receiver((response) => (silent ? undefined : response.writeHead(204).end()))
+      const target = await receiver((response) =>
+        silent ? undefined : response.writeHead(204).end(),
+      )
       const killed = await start(...ALLOWED)
       const ada = await adaAt(killed)
-      const { name } = await ada.createUserWebhook({ parent: 'users/ada', webhook: { url: target.url } })
+      const { name } = await ada.createUserWebhook({
+        parent: 'users/ada',
+        webhook: { url: target.url },
+      })
       // The first is under way, without an answer; the second waits for it. Both were acknowledged.
       const promised = [await ada.testUserWebhook({ name }), await ada.testUserWebhook({ name })]
       await target.next()
@@ -76,10 +84,15 @@ describe('a server that is killed', () => {
       const args = [...ALLOWED, '--webhook-retry-schedule', '20ms,24h']
       const killed = await start(...args)
       const ada = await adaAt(killed)
-      const { name } = await ada.createUserWebhook({ parent: 'users/ada', webhook: { url: target.url } })
+      const { name } = await ada.createUserWebhook({
+        parent: 'users/ada',
+        webhook: { url: target.url },
+      })
       const delivery = await ada.testUserWebhook({ name })
-      for (let i = 0; i < 2; i++) expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([delivery]))
-      // Once another one arrives, the second failure is on record: a webhook gets one delivery at a time.
+      for (let i = 0; i < 2; i++)
+        expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([delivery]))
+      // Once another one arrives, the second failure is on record: a webhook gets one delivery at a
+      // time.
       const other = await ada.testUserWebhook({ name })
       expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([other]))
       killed.child.kill('SIGKILL')
@@ -87,8 +100,14 @@ describe('a server that is killed', () => {
 
       const again = await adaAt(await start(...args))
       const { deliveries } = await again.listUserWebhookDeliveries({ parent: name })
-      expect(deliveries[1]).toMatchObject({ name: delivery.name, attemptCount: 2, responseStatus: 500 })
-      const waitS = Number(deliveries[1]?.nextAttemptTime?.seconds) - Number(deliveries[1]?.lastAttemptTime?.seconds)
+      expect(deliveries[1]).toMatchObject({
+        name: delivery.name,
+        attemptCount: 2,
+        responseStatus: 500,
+      })
+      const waitS =
+        Number(deliveries[1]?.nextAttemptTime?.seconds) -
+        Number(deliveries[1]?.lastAttemptTime?.seconds)
       expect(waitS).toBeGreaterThanOrEqual(24 * 60 * 60)
     })
   })
@@ -100,7 +119,10 @@ describe('a server that is told to stop', () => {
       const target = await receiver(() => {})
       const server = await start(...ALLOWED)
       const ada = await adaAt(server)
-      const { name } = await ada.createUserWebhook({ parent: 'users/ada', webhook: { url: target.url } })
+      const { name } = await ada.createUserWebhook({
+        parent: 'users/ada',
+        webhook: { url: target.url },
+      })
       await ada.testUserWebhook({ name })
       await target.next()
       server.child.kill('SIGTERM')
@@ -124,7 +146,14 @@ describe('a webhook to the inside', () => {
         '2130706433',
         '0177.0.0.1',
       ]
-      for (const host of [...hosts, '①②⑦.0.0.1', '0.0.0.0', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]']) {
+      for (const host of [
+        ...hosts,
+        '①②⑦.0.0.1',
+        '0.0.0.0',
+        '[::1]',
+        '[::ffff:127.0.0.1]',
+        '[::ffff:7f00:1]',
+      ]) {
         const webhook = { url: `http://${host}:${inside.port}/` }
         const refused = ada.createUserWebhook({ parent: 'users/ada', webhook })
         await expect(refused, host).rejects.toThrow('has a private or reserved address')
@@ -139,7 +168,10 @@ describe('a webhook to the inside', () => {
       const inside = await receiver((response) => response.writeHead(500).end())
       const before = await start(...ALLOWED, '--webhook-retry-schedule', '1ms,1ms')
       const ada = await adaAt(before)
-      const { name } = await ada.createUserWebhook({ parent: 'users/ada', webhook: { url: inside.url } })
+      const { name } = await ada.createUserWebhook({
+        parent: 'users/ada',
+        webhook: { url: inside.url },
+      })
       before.child.kill('SIGTERM')
       await before.exited
 
@@ -162,7 +194,8 @@ describe('a target that speaks TLS', () => {
         async (start) => {
           const target = await receiver(undefined, 0, certificate)
           const ada = await adaAt(await start('--webhook-allowed-hosts', '127.0.0.1,localhost'))
-          const add = (url: string) => ada.createUserWebhook({ parent: 'users/ada', webhook: { url } })
+          const add = (url: string) =>
+            ada.createUserWebhook({ parent: 'users/ada', webhook: { url } })
           const mistaken = await add(target.url.replace('127.0.0.1', 'localhost'))
           const right = await add(target.url)
 
@@ -171,7 +204,9 @@ describe('a target that speaks TLS', () => {
           expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([delivery]))
           await expect
             .poll(() => ada.listUserWebhookDeliveries({ parent: mistaken.name }))
-            .toMatchObject({ deliveries: [{ attemptCount: 1, responseStatus: 0, error: 'the connection failed' }] })
+            .toMatchObject({
+              deliveries: [{ attemptCount: 1, responseStatus: 0, error: 'the connection failed' }],
+            })
           expect(target.received).toHaveLength(1)
         },
         // As an operator does whose targets have certificates of their own.

@@ -50,10 +50,18 @@ beforeEach(async () => {
     ['open', false],
     ['closed', true],
   ]) {
-    const made = await rest(cast.bob, 'POST', '/orgs/acme/repos', { name, private: isPrivate, auto_init: true })
+    const made = await rest(cast.bob, 'POST', '/orgs/acme/repos', {
+      name,
+      private: isPrivate,
+      auto_init: true,
+    })
     expect(made.status).toBe(201)
   }
-  const team = { name: 'readers', units_map: { 'repo.code': 'read' }, includes_all_repositories: true }
+  const team = {
+    name: 'readers',
+    units_map: { 'repo.code': 'read' },
+    includes_all_repositories: true,
+  }
   const made = await rest(cast.bob, 'POST', '/orgs/acme/teams', team)
   expect(made.status).toBe(201)
   teamId = made.body.id
@@ -66,12 +74,17 @@ const statusOf = async (...request: Parameters<SendRest>) => (await rest(...requ
 const listRemote = (path: string, username?: string) =>
   git.git('.', 'ls-remote', remoteOf(server.url, path, username, username && PASSWORD)).then(
     () => 'fine',
-    (error: Error) => /returned error: \d+|not found|could not read Username/.exec(error.message)?.[0],
+    (error: Error) =>
+      /returned error: \d+|not found|could not read Username/.exec(error.message)?.[0],
   )
 
 describe('a repository of an organisation', () => {
   it('is open to members as far as their teams say', async () => {
-    expect((await rest(cast.carol, 'GET', CLOSED)).body.permissions).toEqual({ admin: false, push: false, pull: true })
+    expect((await rest(cast.carol, 'GET', CLOSED)).body.permissions).toEqual({
+      admin: false,
+      push: false,
+      pull: true,
+    })
     expect(await listRemote('acme/closed', 'carol')).toBe('fine')
     expect(await statusOf(eve, 'GET', CLOSED)).toBe(404)
     expect(await listRemote('acme/closed', 'eve')).toBe('not found')
@@ -79,7 +92,9 @@ describe('a repository of an organisation', () => {
     await git.commit('closed', 'mine')
     await expect(git.git('closed', 'push', '-q')).rejects.toThrow('returned error: 403')
     const edit = { units_map: { 'repo.code': 'write' } }
-    expect(await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, { name: 'readers', ...edit })).toBe(200)
+    expect(
+      await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, { name: 'readers', ...edit }),
+    ).toBe(200)
     await git.git('closed', 'push', '-q')
     // To write is not to administer.
     expect(await statusOf(cast.carol, 'PATCH', CLOSED, { description: 'ours' })).toBe(403)
@@ -96,7 +111,9 @@ describe('a repository of an organisation', () => {
       403,
       'user should have specific read permission or be a repo admin or a site admin',
     ])
-    expect(await statusOf(cast.carol, 'POST', `${CLOSED}/labels`, { name: 'bug', color: '#f00' })).toBe(201)
+    expect(
+      await statusOf(cast.carol, 'POST', `${CLOSED}/labels`, { name: 'bug', color: '#f00' }),
+    ).toBe(201)
     expect(await listRemote('acme/closed', 'carol')).toBe('returned error: 403')
   })
 
@@ -120,8 +137,14 @@ describe('a repository of an organisation', () => {
 
   it('lets in whom it was opened to by name, whoever may know of the organisation', async () => {
     await rest(cast.bob, 'PATCH', ORGANIZATION, { visibility: 'private' })
-    expect(await statusOf(cast.bob, 'PUT', `${CLOSED}/collaborators/eve`, { permission: 'write' })).toBe(204)
-    expect((await rest(eve, 'GET', CLOSED)).body.permissions).toEqual({ admin: false, push: true, pull: true })
+    expect(
+      await statusOf(cast.bob, 'PUT', `${CLOSED}/collaborators/eve`, { permission: 'write' }),
+    ).toBe(204)
+    expect((await rest(eve, 'GET', CLOSED)).body.permissions).toEqual({
+      admin: false,
+      push: true,
+      pull: true,
+    })
     expect(await statusOf(eve, 'GET', OPEN)).toBe(404)
     expect(await listRemote('acme/closed', 'eve')).toBe('fine')
   })

@@ -35,12 +35,16 @@ beforeEach(async () => {
   made += 1
   org = `acme-${made}`
   await rest(cast.bob, 'POST', '/orgs', { username: org })
-  const crew = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'crew', units: ['repo.code'] })
+  const crew = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
+    name: 'crew',
+    units: ['repo.code'],
+  })
   team = crew.body.id
   await rest(cast.bob, 'PUT', `/teams/${team}/members/carol`)
 })
 
-const names = (list: { name?: string; login?: string }[]) => list.map(({ name, login }) => login ?? name)
+const names = (list: { name?: string; login?: string }[]) =>
+  list.map(({ name, login }) => login ?? name)
 
 describe('an organisation', () => {
   it('is made with its maker as the owner', async () => {
@@ -73,7 +77,9 @@ describe('an organisation', () => {
       organization: answer.body,
       units_map: { 'repo.code': 'owner', 'repo.ext_wiki': 'owner' },
     })
-    expect(names((await rest(cast.carol, 'GET', `/teams/${owners.id}/members`)).body)).toEqual(['carol'])
+    expect(names((await rest(cast.carol, 'GET', `/teams/${owners.id}/members`)).body)).toEqual([
+      'carol',
+    ])
   })
 
   it('is the same on every protocol', async () => {
@@ -82,9 +88,16 @@ describe('an organisation', () => {
       const organizations = createClient(OrganizationService, transport)
       const teams = createClient(TeamService, transport)
       const username = `rpc-${i}`
-      const organization = await organizations.createOrganization({ username, description: 'by RPC' })
+      const organization = await organizations.createOrganization({
+        username,
+        description: 'by RPC',
+      })
       expect(organization).toMatchObject({ name: username, visibility: 'public' })
-      const helpers = await teams.createTeam({ org: username, name: 'helpers', unitsMap: { 'repo.code': 'write' } })
+      const helpers = await teams.createTeam({
+        org: username,
+        name: 'helpers',
+        unitsMap: { 'repo.code': 'write' },
+      })
       await teams.addTeamMember({ id: helpers.id, username: 'carol' })
       const { members, total } = await organizations.listOrganizationMembers({ org: username })
       expect([members.map(({ login }) => login), total]).toEqual([['bob', 'carol'], 2n])
@@ -104,11 +117,18 @@ describe('an organisation', () => {
     [{ username: 'a'.repeat(37) }, 422, 'cannot be called'],
     [{ username: 'fine', visibility: 'secret' }, 422, 'visibility'],
     [{ username: 'fine', email: 'nobody' }, 422, 'e-mail'],
-    [{ username: 'fine', full_name: 'x'.repeat(101) }, 422, 'full_name is longer than 100 characters'],
+    [
+      { username: 'fine', full_name: 'x'.repeat(101) },
+      422,
+      'full_name is longer than 100 characters',
+    ],
     [{ username: 'fine', description: 'x'.repeat(256) }, 422, 'description'],
   ])('cannot be made from %j', async (body, status, message) => {
     const refused = await rest(cast.carol, 'POST', '/orgs', body)
-    expect(refused.body).toEqual({ message: expect.stringContaining(message), url: '/openapi.json' })
+    expect(refused.body).toEqual({
+      message: expect.stringContaining(message),
+      url: '/openapi.json',
+    })
     expect(refused.status).toBe(status)
   })
 
@@ -122,12 +142,24 @@ describe('an organisation', () => {
 
   it('is edited by its owners, what is said and no more', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'old', location: 'Graz' })
-    const edit = { description: '', website: 'https://example.org', full_name: null, visibility: '' }
+    const edit = {
+      description: '',
+      website: 'https://example.org',
+      full_name: null,
+      visibility: '',
+    }
     const edited = await rest(cast.bob, 'PATCH', `/orgs/${org}`, edit)
     expect(edited.status).toBe(200)
-    expect(edited.body).toMatchObject({ description: '', website: 'https://example.org', location: 'Graz' })
+    expect(edited.body).toMatchObject({
+      description: '',
+      website: 'https://example.org',
+      location: 'Graz',
+    })
     expect(edited.body.visibility).toBe('public')
-    const bad = await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'new', email: 'nobody' })
+    const bad = await rest(cast.bob, 'PATCH', `/orgs/${org}`, {
+      description: 'new',
+      email: 'nobody',
+    })
     expect(bad.status).toBe(422)
     expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).body.description).toBe('')
   })
@@ -135,7 +167,10 @@ describe('an organisation', () => {
   it('is not deleted while it owns something', async () => {
     await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine' })
     const refused = await rest(cast.bob, 'DELETE', `/orgs/${org}`)
-    expect([refused.status, refused.body.message]).toEqual([422, 'organization still owns repositories'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'organization still owns repositories',
+    ])
     await rest(cast.bob, 'DELETE', `/repos/${org}/engine`)
     expect((await rest(cast.bob, 'DELETE', `/orgs/${org}`)).status).toBe(204)
     expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).status).toBe(404)
@@ -144,13 +179,23 @@ describe('an organisation', () => {
       expect.objectContaining({ name: org }),
     )
     // Its name is free again, for a user too.
-    const user = await rest(cast.ada, 'POST', '/users', { username: org, password: 'long enough for it' })
+    const user = await rest(cast.ada, 'POST', '/users', {
+      username: org,
+      password: 'long enough for it',
+    })
     expect(user.status).toBe(200)
   })
 })
 
 describe('who knows of an organisation', () => {
-  const callers = ['nobody', 'stranger', 'member', 'owner', 'administrator', 'public-only member'] as const
+  const callers = [
+    'nobody',
+    'stranger',
+    'member',
+    'owner',
+    'administrator',
+    'public-only member',
+  ] as const
   type Caller = (typeof callers)[number]
 
   async function actor(caller: Caller): Promise<Actor | undefined> {
@@ -158,7 +203,11 @@ describe('who knows of an organisation', () => {
       case 'nobody':
         return undefined
       case 'stranger':
-        return tokenOf(server.url, cast.ada, ['write:organization', 'read:user', 'write:repository'])
+        return tokenOf(server.url, cast.ada, [
+          'write:organization',
+          'read:user',
+          'write:repository',
+        ])
       case 'member':
         return cast.carol
       case 'owner':
@@ -208,7 +257,11 @@ describe('who knows of an organisation', () => {
         ['DELETE', `/teams/${team}`],
         ['PUT', `/teams/${team}/members/ada`],
       ] as [string, string, object?][]) {
-        expect([method, path, (await rest(who, method, path, body)).status]).toEqual([method, path, 404])
+        expect([method, path, (await rest(who, method, path, body)).status]).toEqual([
+          method,
+          path,
+          404,
+        ])
       }
     }
     const listed = (await rest(who, 'GET', '/orgs?limit=50&page=1')).body
@@ -217,7 +270,8 @@ describe('who knows of an organisation', () => {
 
   it('that somebody belongs to', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
-    const orgsOfCarol = async (who: Actor | undefined) => names((await rest(who, 'GET', '/users/carol/orgs')).body)
+    const orgsOfCarol = async (who: Actor | undefined) =>
+      names((await rest(who, 'GET', '/users/carol/orgs')).body)
     const stranger = await tokenOf(server.url, cast.ada, ['read:organization', 'read:user'])
     expect(await orgsOfCarol(cast.carol)).toContain(org)
     expect(await orgsOfCarol(cast.bob)).toContain(org)
@@ -257,7 +311,12 @@ describe('who knows of an organisation', () => {
 
 describe('a restricted user', () => {
   it('finds in lists what they can open, by a token for public data too', async () => {
-    const account = { username: `rex-${made}`, email: `rex-${made}@example.org`, password: PASSWORD, restricted: true }
+    const account = {
+      username: `rex-${made}`,
+      email: `rex-${made}@example.org`,
+      password: PASSWORD,
+      restricted: true,
+    }
     await rest(cast.ada, 'POST', '/admin/users', account)
     const rex = await signIn(server.url, account.username)
     const token = await tokenOf(server.url, rex, ['all', 'public-only'])
@@ -280,7 +339,10 @@ describe('members', () => {
   it('are shown to outsiders only when they want to be', async () => {
     const shown = async () => names((await rest(undefined, 'GET', `/orgs/${org}/members`)).body)
     expect(await shown()).toEqual([])
-    expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob', 'carol'])
+    expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual([
+      'bob',
+      'carol',
+    ])
     expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(undefined, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
     expect((await rest(cast.bob, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(403)
@@ -303,14 +365,22 @@ describe('members', () => {
     'is not made %s by a token for public data, which could not see it any more',
     async (visibility) => {
       const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
-      expect((await rest(token, 'POST', '/orgs', { username: `hidden-${visibility}`, visibility })).status).toBe(403)
+      expect(
+        (await rest(token, 'POST', '/orgs', { username: `hidden-${visibility}`, visibility }))
+          .status,
+      ).toBe(403)
       expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility })).status).toBe(403)
-      expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility: 'public' })).status).toBe(200)
+      expect((await rest(token, 'PATCH', `/orgs/${org}`, { visibility: 'public' })).status).toBe(
+        200,
+      )
     },
   )
 
   it('leave with all of their teams, by themselves or by an owner', async () => {
-    const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'second', units: ['repo.code'] })
+    const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
+      name: 'second',
+      units: ['repo.code'],
+    })
     await rest(cast.bob, 'PUT', `/teams/${second.body.id}/members/carol`)
     expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(403)
     expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)

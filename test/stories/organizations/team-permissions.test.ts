@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -19,7 +25,10 @@ afterAll(async () => {
   await client.remove()
 })
 
-/** An organisation of bob with carol in a team, and two private repositories, of which the team has `engine`. */
+/**
+ * An organisation of bob with carol in a team, and two private repositories, of which the team has
+ * `engine`.
+ */
 interface Stage {
   readonly org: string
   readonly team: number
@@ -62,8 +71,11 @@ async function whatCarolMayDo(path: string) {
     fetch: await gitOutcome('.', 'ls-remote', url),
     push: await gitOutcome(folder, 'push', '-q', url, 'HEAD:refs/heads/pushed'),
     listLabels: (await rest(cast.carol, 'GET', `/repos/${path}/labels`)).status,
-    label: (await rest(cast.carol, 'POST', `/repos/${path}/labels`, { name: 'bug', color: '#ff0000' })).status,
-    administer: (await rest(cast.carol, 'PATCH', `/repos/${path}`, { description: 'by carol' })).status,
+    label: (
+      await rest(cast.carol, 'POST', `/repos/${path}/labels`, { name: 'bug', color: '#ff0000' })
+    ).status,
+    administer: (await rest(cast.carol, 'PATCH', `/repos/${path}`, { description: 'by carol' }))
+      .status,
     delete: (await rest(cast.carol, 'DELETE', `/repos/${path}`)).status,
   }
 }
@@ -84,17 +96,44 @@ describe('a team with one repository of two', () => {
     [
       'readers of everything',
       { permission: 'read', units: ['repo.code', 'repo.issues'] },
-      { see: 200, read: 200, fetch: 'ok', push: '403', listLabels: 200, label: 403, administer: 403, delete: 403 },
+      {
+        see: 200,
+        read: 200,
+        fetch: 'ok',
+        push: '403',
+        listLabels: 200,
+        label: 403,
+        administer: 403,
+        delete: 403,
+      },
     ],
     [
       'readers of code',
       { permission: 'read', units: ['repo.code'] },
-      { see: 200, read: 200, fetch: 'ok', push: '403', listLabels: 404, label: 404, administer: 403, delete: 403 },
+      {
+        see: 200,
+        read: 200,
+        fetch: 'ok',
+        push: '403',
+        listLabels: 404,
+        label: 404,
+        administer: 403,
+        delete: 403,
+      },
     ],
     [
       'writers of code',
       { units_map: { 'repo.code': 'write', 'repo.issues': 'read' } },
-      { see: 200, read: 200, fetch: 'ok', push: 'ok', listLabels: 200, label: 403, administer: 403, delete: 403 },
+      {
+        see: 200,
+        read: 200,
+        fetch: 'ok',
+        push: 'ok',
+        listLabels: 200,
+        label: 403,
+        administer: 403,
+        delete: 403,
+      },
     ],
     [
       'writers of issues, to whom the code is closed',
@@ -113,14 +152,36 @@ describe('a team with one repository of two', () => {
     [
       'whoever is called owner of a unit',
       { units_map: { 'repo.code': 'owner', 'repo.issues': 'admin' } },
-      { see: 200, read: 200, fetch: 'ok', push: 'ok', listLabels: 200, label: 201, administer: 403, delete: 403 },
+      {
+        see: 200,
+        read: 200,
+        fetch: 'ok',
+        push: 'ok',
+        listLabels: 200,
+        label: 201,
+        administer: 403,
+        delete: 403,
+      },
     ],
     [
       'administrators',
       { permission: 'admin' },
-      { see: 200, read: 200, fetch: 'ok', push: 'ok', listLabels: 200, label: 201, administer: 200, delete: 403 },
+      {
+        see: 200,
+        read: 200,
+        fetch: 'ok',
+        push: 'ok',
+        listLabels: 200,
+        label: 201,
+        administer: 200,
+        delete: 403,
+      },
     ],
-    ['nobody in particular', { units_map: { 'repo.code': 'none', 'repo.issues': 'none' } }, NOTHING],
+    [
+      'nobody in particular',
+      { units_map: { 'repo.code': 'none', 'repo.issues': 'none' } },
+      NOTHING,
+    ],
     // It is nothing that this server has.
     ['readers of a wiki', { units: ['repo.wiki'] }, NOTHING],
   ])('of %s', async (_, settings, expected) => {
@@ -129,19 +190,39 @@ describe('a team with one repository of two', () => {
     expect(await whatCarolMayDo(`${org}/wheel`)).toEqual(NOTHING)
     const sees = expected !== NOTHING
     const names = ({ body }: { body: { name: string }[] }) => body.map(({ name }) => name)
-    expect(names(await rest(cast.carol, 'GET', `/orgs/${org}/repos`))).toEqual(sees ? ['engine'] : [])
-    const { body: search } = await rest(cast.carol, 'GET', '/repos/search?limit=50&sort=id&order=desc&q=e')
-    const found = search.data.filter(({ owner }: { owner: { login: string } }) => owner.login === org)
+    expect(names(await rest(cast.carol, 'GET', `/orgs/${org}/repos`))).toEqual(
+      sees ? ['engine'] : [],
+    )
+    const { body: search } = await rest(
+      cast.carol,
+      'GET',
+      '/repos/search?limit=50&sort=id&order=desc&q=e',
+    )
+    const found = search.data.filter(
+      ({ owner }: { owner: { login: string } }) => owner.login === org,
+    )
     expect(names({ body: found })).toEqual(sees ? ['engine'] : [])
   })
 })
 
 describe('a team that includes all repositories', () => {
   it('has those that are made later', async () => {
-    const { org } = await makeStage({ permission: 'write', units: ['repo.code'], includes_all_repositories: true })
-    await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'later', private: true, auto_init: true })
+    const { org } = await makeStage({
+      permission: 'write',
+      units: ['repo.code'],
+      includes_all_repositories: true,
+    })
+    await rest(cast.bob, 'POST', `/orgs/${org}/repos`, {
+      name: 'later',
+      private: true,
+      auto_init: true,
+    })
     for (const name of ['engine', 'wheel', 'later']) {
-      expect(await whatCarolMayDo(`${org}/${name}`)).toMatchObject({ read: 200, push: 'ok', administer: 403 })
+      expect(await whatCarolMayDo(`${org}/${name}`)).toMatchObject({
+        read: 200,
+        push: 'ok',
+        administer: 403,
+      })
     }
   })
 
@@ -156,11 +237,25 @@ describe('a team that includes all repositories', () => {
 describe('several teams', () => {
   it('give the highest level of each unit', async () => {
     const { org } = await makeStage({ units_map: { 'repo.code': 'write' } })
-    const settings = { units_map: { 'repo.code': 'read', 'repo.issues': 'write' }, includes_all_repositories: true }
-    const { body } = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'planners', ...settings })
+    const settings = {
+      units_map: { 'repo.code': 'read', 'repo.issues': 'write' },
+      includes_all_repositories: true,
+    }
+    const { body } = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
+      name: 'planners',
+      ...settings,
+    })
     await rest(cast.bob, 'PUT', `/teams/${body.id}/members/carol`)
-    expect(await whatCarolMayDo(`${org}/engine`)).toMatchObject({ push: 'ok', label: 201, administer: 403 })
-    expect(await whatCarolMayDo(`${org}/wheel`)).toMatchObject({ read: 200, push: '403', label: 201 })
+    expect(await whatCarolMayDo(`${org}/engine`)).toMatchObject({
+      push: 'ok',
+      label: 201,
+      administer: 403,
+    })
+    expect(await whatCarolMayDo(`${org}/wheel`)).toMatchObject({
+      read: 200,
+      push: '403',
+      label: 201,
+    })
   })
 })
 
@@ -169,8 +264,17 @@ describe('what a team gave', () => {
     ['leaves the team', 'DELETE', ({ team }) => `/teams/${team}/members/carol`],
     ['leaves the organisation', 'DELETE', ({ org }) => `/orgs/${org}/members/carol`],
     ['has no team any more', 'DELETE', ({ team }) => `/teams/${team}`],
-    ['is in a team without the repository', 'DELETE', ({ org, team }) => `/teams/${team}/repos/${org}/engine`],
-    ['is in a team without units', 'PATCH', ({ team }) => `/teams/${team}`, { units_map: { 'repo.code': 'none' } }],
+    [
+      'is in a team without the repository',
+      'DELETE',
+      ({ org, team }) => `/teams/${team}/repos/${org}/engine`,
+    ],
+    [
+      'is in a team without units',
+      'PATCH',
+      ({ team }) => `/teams/${team}`,
+      { units_map: { 'repo.code': 'none' } },
+    ],
   ])('is gone at once when a member %s', async (_, method, path, body) => {
     const stage = await makeStage({ permission: 'write', units: ['repo.code'] })
     expect((await rest(cast.carol, 'GET', `/repos/${stage.org}/engine`)).status).toBe(200)
@@ -185,7 +289,10 @@ describe('members of an organisation', () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
     await rest(cast.bob, 'PATCH', `/repos/${org}/wheel`, { private: false })
     const path = `/repos/${org}/wheel`
-    expect((await rest(cast.carol, 'GET', path)).body).toMatchObject({ internal: true, permissions: { pull: true } })
+    expect((await rest(cast.carol, 'GET', path)).body).toMatchObject({
+      internal: true,
+      permissions: { pull: true },
+    })
     expect((await rest(cast.carol, 'PATCH', path, {})).status).toBe(403)
     expect((await rest(undefined, 'GET', path)).status).toBe(404)
     expect((await rest(cast.carol, 'GET', `/repos/${org}/engine`)).status).toBe(404)
@@ -197,12 +304,22 @@ describe('members of an organisation', () => {
     const { org, team } = await makeStage({ units: ['repo.code'] })
     const refused = await rest(cast.carol, 'POST', `/orgs/${org}/repos`, { name: 'new' })
     expect(refused.status).toBe(403)
-    expect(refused.body.message).toBe('Given user is not allowed to create repository in organization.')
+    expect(refused.body.message).toBe(
+      'Given user is not allowed to create repository in organization.',
+    )
     await rest(cast.bob, 'PATCH', `/teams/${team}`, { can_create_org_repo: true })
-    const added = await rest(cast.carol, 'POST', `/orgs/${org}/repos`, { name: 'new', private: true, auto_init: true })
+    const added = await rest(cast.carol, 'POST', `/orgs/${org}/repos`, {
+      name: 'new',
+      private: true,
+      auto_init: true,
+    })
     expect(added.status).toBe(201)
     // Who made it administers it, and the organisation owns it.
-    expect(await whatCarolMayDo(`${org}/new`)).toMatchObject({ push: 'ok', administer: 200, delete: 403 })
+    expect(await whatCarolMayDo(`${org}/new`)).toMatchObject({
+      push: 'ok',
+      administer: 200,
+      delete: 403,
+    })
     expect((await rest(cast.bob, 'DELETE', `/repos/${org}/new`)).status).toBe(204)
   })
 
@@ -210,6 +327,11 @@ describe('members of an organisation', () => {
     const { org } = await makeStage({ units: ['repo.code'] })
     const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=Owners`)).body.data
     await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
-    expect(await whatCarolMayDo(`${org}/wheel`)).toMatchObject({ push: 'ok', label: 201, administer: 200, delete: 204 })
+    expect(await whatCarolMayDo(`${org}/wheel`)).toMatchObject({
+      push: 'ok',
+      label: 201,
+      administer: 200,
+      delete: 204,
+    })
   })
 })

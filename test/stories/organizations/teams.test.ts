@@ -2,7 +2,13 @@ import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tokenOf } from '../../support/callers.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Actor, type Cast, inviteCast, startTestServer, type TestServer } from '../../support/server.ts'
+import {
+  type Actor,
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -30,10 +36,15 @@ beforeEach(async () => {
   owners = (await rest(cast.bob, 'GET', `/orgs/${org}/teams`)).body[0].id
 })
 
-const names = (list: { name?: string; login?: string }[]) => list.map(({ name, login }) => login ?? name)
+const names = (list: { name?: string; login?: string }[]) =>
+  list.map(({ name, login }) => login ?? name)
 
 /** Makes a team of the organisation and returns its number. */
-async function makeTeam(name: string, settings: object = { units: ['repo.code'] }, members: string[] = []) {
+async function makeTeam(
+  name: string,
+  settings: object = { units: ['repo.code'] },
+  members: string[] = [],
+) {
   const { status, body } = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name, ...settings })
   expect(status).toBe(201)
   for (const member of members) {
@@ -43,7 +54,9 @@ async function makeTeam(name: string, settings: object = { units: ['repo.code'] 
 }
 
 async function makeRepository(name: string, settings: object = {}): Promise<void> {
-  expect((await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name, ...settings })).status).toBe(201)
+  expect((await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name, ...settings })).status).toBe(
+    201,
+  )
 }
 
 describe('a team', () => {
@@ -67,7 +80,11 @@ describe('a team', () => {
     const { id } = answer.body
     expect((await rest(cast.bob, 'GET', `/teams/${id}`)).body).toEqual(answer.body)
 
-    const edit = { name: 'crew', units_map: { 'repo.code': 'read', 'repo.wiki': 'none' }, description: '' }
+    const edit = {
+      name: 'crew',
+      units_map: { 'repo.code': 'read', 'repo.wiki': 'none' },
+      description: '',
+    }
     const edited = await rest(cast.bob, 'PATCH', `/teams/${id}`, edit)
     expect(edited.status).toBe(200)
     expect(edited.body).toMatchObject({
@@ -78,7 +95,14 @@ describe('a team', () => {
       visibility: 'private',
     })
     // As clients send what they do not mean to change.
-    const same = { name: 'crew', description: null, permission: '', units: null, units_map: null, visibility: '' }
+    const same = {
+      name: 'crew',
+      description: null,
+      permission: '',
+      units: null,
+      units_map: null,
+      visibility: '',
+    }
     expect((await rest(cast.bob, 'PATCH', `/teams/${id}`, same)).body).toEqual(edited.body)
 
     expect((await rest(cast.bob, 'DELETE', `/teams/${id}`)).status).toBe(204)
@@ -91,22 +115,37 @@ describe('a team', () => {
     [{ name: 'x'.repeat(256), units: ['repo.code'] }, 'a team cannot be called'],
     [{ name: 'crew' }, 'units permission should not be empty'],
     [{ name: 'crew', permission: 'write', units: [] }, 'units permission should not be empty'],
-    [{ name: 'crew', permission: 'owner', units: ['repo.code'] }, 'permission is missing or not allowed'],
+    [
+      { name: 'crew', permission: 'owner', units: ['repo.code'] },
+      'permission is missing or not allowed',
+    ],
     [{ name: 'crew', units: ['repo.kitchen'] }, 'there is no unit "repo.kitchen"'],
     [{ name: 'crew', units_map: { 'repo.code': 'most' } }, 'a unit has no level "most"'],
-    [{ name: 'crew', units: ['repo.code'], visibility: 'secret' }, 'visibility is missing or not allowed'],
-    [{ name: 'crew', units: ['repo.code'], description: 'x'.repeat(256) }, 'description is longer than'],
+    [
+      { name: 'crew', units: ['repo.code'], visibility: 'secret' },
+      'visibility is missing or not allowed',
+    ],
+    [
+      { name: 'crew', units: ['repo.code'], description: 'x'.repeat(256) },
+      'description is longer than',
+    ],
     [{ name: 'owners', permission: 'admin' }, 'team already exists [name: owners]'],
   ])('cannot be made from %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, body)
-    expect(refused.body).toEqual({ message: expect.stringContaining(message), url: '/openapi.json' })
+    expect(refused.body).toEqual({
+      message: expect.stringContaining(message),
+      url: '/openapi.json',
+    })
     expect(refused.status).toBe(422)
   })
 
   it('cannot take the name of another one', async () => {
     const id = await makeTeam('crew')
     const refused = await rest(cast.bob, 'PATCH', `/teams/${id}`, { name: 'OWNERS' })
-    expect([refused.status, refused.body.message]).toEqual([422, 'team already exists [name: OWNERS]'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'team already exists [name: OWNERS]',
+    ])
     expect((await rest(cast.bob, 'PATCH', `/teams/${id}`, { name: 'Crew' })).body.name).toBe('Crew')
   })
 
@@ -122,20 +161,34 @@ describe('a team', () => {
   ])('of owners keeps its rights against %s %s %j', async (method, path, body) => {
     const before = await rest(cast.bob, 'GET', `/teams/${owners}`)
     const refused = await rest(cast.bob, method, `/teams/${owners}${path}`, body)
-    expect([refused.status, refused.body.message]).toEqual([422, 'the team Owners keeps its name and its rights'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'the team Owners keeps its name and its rights',
+    ])
     expect((await rest(cast.bob, 'GET', `/teams/${owners}`)).body).toEqual(before.body)
   })
 
   it('of owners takes a description, and what it has already', async () => {
     const { body } = await rest(cast.bob, 'GET', `/teams/${owners}`)
     const { id: _, organization: __, ...said } = body
-    const edited = await rest(cast.bob, 'PATCH', `/teams/${owners}`, { ...said, description: 'who decides' })
+    const edited = await rest(cast.bob, 'PATCH', `/teams/${owners}`, {
+      ...said,
+      description: 'who decides',
+    })
     expect(edited.status).toBe(200)
     expect(edited.body).toEqual({ ...body, description: 'who decides' })
   })
 
   it('does not exist under an id that is none', async () => {
-    for (const id of ['0', '-1', '999999', 'crew', '1.5', '9007199254740993', '99999999999999999999']) {
+    for (const id of [
+      '0',
+      '-1',
+      '999999',
+      'crew',
+      '1.5',
+      '9007199254740993',
+      '99999999999999999999',
+    ]) {
       expect([id, (await rest(cast.bob, 'GET', `/teams/${id}`)).status]).toEqual([id, 404])
     }
   })
@@ -148,7 +201,9 @@ describe('who sees a team', () => {
   async function makeTeams(): Promise<number[]> {
     const ids: number[] = []
     for (const visibility of visibilities) {
-      ids.push(await makeTeam(visibility, { units: ['repo.code'], visibility, description: 'Of some' }))
+      ids.push(
+        await makeTeam(visibility, { units: ['repo.code'], visibility, description: 'Of some' }),
+      )
     }
     return ids
   }
@@ -161,8 +216,13 @@ describe('who sees a team', () => {
     ['public-only owner', ['public']],
   ])('%s', async (who, seen) => {
     const ids = await makeTeams()
-    await makeTeam('others', { units: ['repo.code'], visibility: 'private' }, who === 'member' ? ['carol'] : [])
-    const expected = who === 'owner' || who === 'administrator' || who === 'member' ? 'others' : undefined
+    await makeTeam(
+      'others',
+      { units: ['repo.code'], visibility: 'private' },
+      who === 'member' ? ['carol'] : [],
+    )
+    const expected =
+      who === 'owner' || who === 'administrator' || who === 'member' ? 'others' : undefined
     const callers: Record<string, Actor> = {
       stranger: cast.carol,
       member: cast.carol,
@@ -186,9 +246,13 @@ describe('who sees a team', () => {
 
   it('searches by name and description, in pages', async () => {
     await makeTeams()
-    const search = async (query: string) => rest(cast.bob, 'GET', `/orgs/${org}/teams/search?${query}`)
+    const search = async (query: string) =>
+      rest(cast.bob, 'GET', `/orgs/${org}/teams/search?${query}`)
     const found = await search('q=LI')
-    expect(found.body).toEqual({ ok: true, data: [expect.objectContaining({ name: 'limited' }), expect.anything()] })
+    expect(found.body).toEqual({
+      ok: true,
+      data: [expect.objectContaining({ name: 'limited' }), expect.anything()],
+    })
     expect(names((await search('q=some&limit=2&page=2')).body.data)).toEqual(['public'])
     expect((await search('q=some&limit=2&page=2')).headers.get('x-total-count')).toBe('3')
     expect((await search('q=some&limit=2')).headers.get('link')).toContain('rel="next"')
@@ -203,7 +267,13 @@ describe('who sees a team', () => {
       expect.objectContaining({ id, organization: expect.objectContaining({ name: org }) }),
     )
     expect(
-      (await rest(await tokenOf(server.url, cast.carol, ['all', 'public-only']), 'GET', '/user/teams')).status,
+      (
+        await rest(
+          await tokenOf(server.url, cast.carol, ['all', 'public-only']),
+          'GET',
+          '/user/teams',
+        )
+      ).status,
     ).toBe(403)
     expect((await rest(undefined, 'GET', '/user/teams')).status).toBe(401)
   })
@@ -211,11 +281,16 @@ describe('who sees a team', () => {
 
 describe('members of a team', () => {
   it('are members of the organisation for as long as they are in any', async () => {
-    const [first, second] = [await makeTeam('first', undefined, ['carol']), await makeTeam('second')]
+    const [first, second] = [
+      await makeTeam('first', undefined, ['carol']),
+      await makeTeam('second'),
+    ]
     expect((await rest(cast.carol, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${second}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${second}/members/Carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/teams/${second}/members/carol`)).body).toMatchObject({ login: 'carol' })
+    expect((await rest(cast.bob, 'GET', `/teams/${second}/members/carol`)).body).toMatchObject({
+      login: 'carol',
+    })
     expect((await rest(cast.bob, 'DELETE', `/teams/${first}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'DELETE', `/teams/${first}/members/carol`)).status).toBe(404)
@@ -229,7 +304,9 @@ describe('members of a team', () => {
     expect((await rest(cast.carol, 'PUT', `/teams/${crew}/members/ada`)).status).toBe(403)
     expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/bob`)).status).toBe(403)
     expect((await rest(cast.carol, 'PUT', `/teams/${owners}/members/carol`)).status).toBe(403)
-    expect((await rest(cast.carol, 'PATCH', `/teams/${crew}`, { permission: 'admin' })).status).toBe(403)
+    expect(
+      (await rest(cast.carol, 'PATCH', `/teams/${crew}`, { permission: 'admin' })).status,
+    ).toBe(403)
     expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/nobody`)).status).toBe(404)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/${org}`)).status).toBe(404)
@@ -239,9 +316,15 @@ describe('members of a team', () => {
   })
 
   it('are shown to outsiders when they want to be', async () => {
-    const crew = await makeTeam('crew', { units: ['repo.code'], visibility: 'public' }, ['bob', 'ada'])
+    const crew = await makeTeam('crew', { units: ['repo.code'], visibility: 'public' }, [
+      'bob',
+      'ada',
+    ])
     await rest(cast.bob, 'PUT', `/orgs/${org}/public_members/bob`)
-    expect(names((await rest(cast.bob, 'GET', `/teams/${crew}/members`)).body)).toEqual(['ada', 'bob'])
+    expect(names((await rest(cast.bob, 'GET', `/teams/${crew}/members`)).body)).toEqual([
+      'ada',
+      'bob',
+    ])
     const seen = await rest(cast.carol, 'GET', `/teams/${crew}/members`)
     expect(names(seen.body)).toEqual(['bob'])
     expect(seen.headers.get('x-total-count')).toBe('1')
@@ -269,10 +352,14 @@ describe('repositories of a team', () => {
     expect(names(listed.body)).toEqual(['engine'])
     expect(listed.body[0]).toMatchObject({ permissions: { admin: false, push: false, pull: true } })
     expect(listed.headers.get('x-total-count')).toBe('1')
-    expect((await rest(cast.carol, 'GET', `/teams/${crew}/repos/${org}/ENGINE`)).body).toMatchObject({ name: 'engine' })
+    expect(
+      (await rest(cast.carol, 'GET', `/teams/${crew}/repos/${org}/ENGINE`)).body,
+    ).toMatchObject({ name: 'engine' })
     expect((await rest(cast.bob, 'GET', `/teams/${crew}/repos/${org}/wheel`)).status).toBe(404)
     expect((await rest(cast.carol, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(403)
-    expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(403)
+    expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(
+      403,
+    )
     expect((await rest(cast.bob, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
     expect((await rest(cast.bob, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(422)
     expect((await rest(cast.carol, 'GET', `/teams/${crew}/repos`)).body).toEqual([])
@@ -281,17 +368,27 @@ describe('repositories of a team', () => {
   it('are those of its organisation only', async () => {
     const crew = await makeTeam('crew')
     await rest(cast.bob, 'POST', '/user/repos', { name: `of-bob-${made}` })
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/bob/of-bob-${made}`)).status).toBe(404)
+    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/bob/of-bob-${made}`)).status).toBe(
+      404,
+    )
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/nothing`)).status).toBe(404)
   })
 
   it('are all of them, those to come too, for a team that includes all', async () => {
     await makeRepository('engine', { private: true })
-    const all = await makeTeam('all', { units: ['repo.code'], includes_all_repositories: true }, ['carol'])
+    const all = await makeTeam('all', { units: ['repo.code'], includes_all_repositories: true }, [
+      'carol',
+    ])
     await makeRepository('wheel', { private: true })
-    expect(names((await rest(cast.carol, 'GET', `/teams/${all}/repos`)).body)).toEqual(['engine', 'wheel'])
+    expect(names((await rest(cast.carol, 'GET', `/teams/${all}/repos`)).body)).toEqual([
+      'engine',
+      'wheel',
+    ])
     const refused = await rest(cast.bob, 'DELETE', `/teams/${all}/repos/${org}/engine`)
-    expect([refused.status, refused.body.message]).toEqual([422, "team 'all' was not added to repo"])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      "team 'all' was not added to repo",
+    ])
   })
 
   it('are no secret that a team gives away', async () => {
@@ -319,7 +416,10 @@ describe('teams of a repository', () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { repo_admin_change_team_access: true })
     expect((await rest(cast.carol, 'PUT', `${path}/Crew`)).status).toBe(204)
     const again = await rest(cast.carol, 'PUT', `${path}/crew`)
-    expect([again.status, again.body.message]).toEqual([422, "team 'crew' is already added to repo"])
+    expect([again.status, again.body.message]).toEqual([
+      422,
+      "team 'crew' is already added to repo",
+    ])
     const listed = await rest(cast.carol, 'GET', path)
     expect(names(listed.body)).toEqual(['admins', 'crew', 'Owners'])
     expect(listed.headers.get('link')).toBeNull()
@@ -342,13 +442,20 @@ describe('teams of a repository', () => {
       ['DELETE', '/crew'],
     ] as const) {
       const refused = await rest(cast.bob, method, `/repos/bob/own-${made}/teams${path}`)
-      expect([refused.status, refused.body.message]).toEqual([405, 'repo is not owned by an organization'])
+      expect([refused.status, refused.body.message]).toEqual([
+        405,
+        'repo is not owned by an organization',
+      ])
     }
   })
 
   it('are known to readers as far as the teams are, and changed by administrators alone', async () => {
     await makeRepository('engine')
-    await makeTeam('crew', { units: ['repo.code'], includes_all_repositories: true, visibility: 'public' })
+    await makeTeam('crew', {
+      units: ['repo.code'],
+      includes_all_repositories: true,
+      visibility: 'public',
+    })
     const path = `/repos/${org}/engine/teams`
     expect(names((await rest(cast.carol, 'GET', path)).body)).toEqual(['crew'])
     expect((await rest(cast.carol, 'GET', `${path}/owners`)).status).toBe(404)
@@ -366,7 +473,11 @@ describe('teams of a repository', () => {
 
   it('are those that everybody knows, to a token for public data', async () => {
     await makeRepository('engine')
-    await makeTeam('crew', { units: ['repo.code'], includes_all_repositories: true, visibility: 'public' })
+    await makeTeam('crew', {
+      units: ['repo.code'],
+      includes_all_repositories: true,
+      visibility: 'public',
+    })
     const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
     const path = `/repos/${org}/engine/teams`
     expect(names((await rest(token, 'GET', path)).body)).toEqual(['crew'])
@@ -381,5 +492,8 @@ it('teams are still there after a restart', async () => {
   const { data } = server
   server = await startTestServer({ data })
   rest = restAt(server.url)
-  expect(await rest(cast.carol, 'GET', `/teams/${crew}`)).toMatchObject({ status: 200, body: before.body })
+  expect(await rest(cast.carol, 'GET', `/teams/${crew}`)).toMatchObject({
+    status: 200,
+    body: before.body,
+  })
 })

@@ -20,7 +20,13 @@ afterAll(async () => {
 })
 
 /** Writes a file on a branch, or on a new one, and returns the commit. */
-async function write(who: Actor, path: string, file: string, text: string, branches: object): Promise<string> {
+async function write(
+  who: Actor,
+  path: string,
+  file: string,
+  text: string,
+  branches: object,
+): Promise<string> {
   const content = Buffer.from(text).toString('base64')
   const { commit } = await ask(who, 'POST', `${path}/contents/${file}`, { content, ...branches })
   return commit.sha
@@ -28,15 +34,32 @@ async function write(who: Actor, path: string, file: string, text: string, branc
 
 let made = 0
 
-/** A repository of bob where carol may write, with a rule for main and a pull request of carol's that brings one file. */
-async function proposal(rule: object | undefined = { enable_status_check: true, status_check_contexts: ['ci/*'] }) {
+/**
+ * A repository of bob where carol may write, with a rule for main and a pull request of carol's
+ * that brings one file.
+ */
+async function proposal(
+  rule: object | undefined = { enable_status_check: true, status_check_contexts: ['ci/*'] },
+) {
   const name = `auto-${++made}`
   await ask(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   const path = `/repos/bob/${name}`
   await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-  if (rule) await ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', enable_push: true, ...rule })
-  const head = await write(cast.carol, path, 'beds.txt', 'roses\n', { branch: 'main', new_branch: 'beds' })
-  const { number } = await ask(cast.carol, 'POST', `${path}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
+  if (rule)
+    await ask(cast.bob, 'POST', `${path}/branch_protections`, {
+      rule_name: 'main',
+      enable_push: true,
+      ...rule,
+    })
+  const head = await write(cast.carol, path, 'beds.txt', 'roses\n', {
+    branch: 'main',
+    new_branch: 'beds',
+  })
+  const { number } = await ask(cast.carol, 'POST', `${path}/pulls`, {
+    title: 'Beds',
+    head: 'beds',
+    base: 'main',
+  })
   return { path, head, pull: `${path}/pulls/${number}`, number: number as number, name }
 }
 
@@ -61,7 +84,10 @@ const rowOf = (head: string) =>
 describe('a merge that waits for its checks', () => {
   it('happens when the last of them succeeds', async () => {
     const { path, pull, head } = await proposal()
-    expect((await rest(cast.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' })).status).toBe(201)
+    expect(
+      (await rest(cast.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' }))
+        .status,
+    ).toBe(201)
     await report(cast.carol, path, head, 'success', 'ci/lint')
     await report(cast.carol, path, head, 'pending')
     expect(await isMerged(pull)).toBe(false)
@@ -83,13 +109,22 @@ describe('a merge that waits for its checks', () => {
     const { pull, number, name } = await proposal()
     expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
     const again = await rest(cast.bob, 'POST', `${pull}/merge`, SOON)
-    expect([again.status, again.headers.get('x-error-reason')]).toEqual([409, 'AUTO_MERGE_SCHEDULED'])
+    expect([again.status, again.headers.get('x-error-reason')]).toEqual([
+      409,
+      'AUTO_MERGE_SCHEDULED',
+    ])
     expect(again.body.message).toMatch(
       /^pull request is already scheduled to auto merge when checks succeed \[pull_id: \d+\]$/,
     )
     const refused = await forge
       .grpc(PullMergeService, cast.bob)
-      .mergePullRequest({ owner: 'bob', repo: name, index: BigInt(number), do: 'merge', mergeWhenChecksSucceed: true })
+      .mergePullRequest({
+        owner: 'bob',
+        repo: name,
+        index: BigInt(number),
+        do: 'merge',
+        mergeWhenChecksSucceed: true,
+      })
       .then(() => expect.fail('was not refused'), ConnectError.from)
     expect(refused.findDetails(ErrorInfoSchema)[0]?.reason).toBe('AUTO_MERGE_SCHEDULED')
   })
@@ -104,7 +139,10 @@ describe('a merge that waits for its checks', () => {
     expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
     const erin = { username: 'erin', email: 'erin@example.org', password: PASSWORD }
     await ask(cast.ada, 'POST', '/admin/users', erin)
-    expect(await cancel(await signIn(server.url, 'erin'))).toEqual([403, 'AUTO_MERGE_CANCEL_DENIED'])
+    expect(await cancel(await signIn(server.url, 'erin'))).toEqual([
+      403,
+      'AUTO_MERGE_CANCEL_DENIED',
+    ])
     expect(await cancel(cast.bob)).toEqual([204, null])
     expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
     expect(await cancel(cast.carol)).toEqual([204, null])
@@ -137,7 +175,11 @@ describe('a merge that waits for its checks', () => {
     await approve()
     expect(await isMerged(pull)).toBe(true)
 
-    const other = await proposal({ required_approvals: 1, enable_status_check: true, status_check_contexts: ['ci'] })
+    const other = await proposal({
+      required_approvals: 1,
+      enable_status_check: true,
+      status_check_contexts: ['ci'],
+    })
     await ask(cast.carol, 'POST', `${other.pull}/merge`, SOON)
     const { id } = await ask(cast.bob, 'POST', `${other.pull}/reviews`, { event: 'APPROVED' })
     await ask(cast.bob, 'POST', `${other.pull}/reviews/${id}/dismissals`, { message: 'Not yet.' })
@@ -164,17 +206,20 @@ describe('a merge that waits for its checks', () => {
   it.each([
     ['a public repository', false],
     ['a private repository', true],
-  ])('is over when who ordered it has lost the right, also if they get it back: %s', async (_, isPrivate) => {
-    const { path, pull, head } = await proposal()
-    await ask(cast.bob, 'PATCH', path, { private: isPrivate })
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
-    await report(cast.bob, path, head, 'success')
-    expect(await isMerged(pull)).toBe(false)
-    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    expect(await isMerged(pull)).toBe(false)
-    expect((await ask(cast.bob, 'GET', pull)).auto_merge).toBeNull()
-  })
+  ])(
+    'is over when who ordered it has lost the right, also if they get it back: %s',
+    async (_, isPrivate) => {
+      const { path, pull, head } = await proposal()
+      await ask(cast.bob, 'PATCH', path, { private: isPrivate })
+      await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+      await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
+      await report(cast.bob, path, head, 'success')
+      expect(await isMerged(pull)).toBe(false)
+      await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+      expect(await isMerged(pull)).toBe(false)
+      expect((await ask(cast.bob, 'GET', pull)).auto_merge).toBeNull()
+    },
+  )
 
   it.each([
     ['is archived', { archived: true }, { archived: false }],
@@ -241,8 +286,13 @@ describe('a merge that waits for its checks', () => {
     const before = Date.now()
     await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
     const failure = 'a merge that was ordered failed'
-    await vi.waitFor(() => expect(server.logged.some(({ msg }) => msg === failure)).toBe(true), { timeout: 10_000 })
-    const orderOf = server.app.db.selectFrom('auto_merges').selectAll().where('pull_request_id', '=', id)
+    await vi.waitFor(() => expect(server.logged.some(({ msg }) => msg === failure)).toBe(true), {
+      timeout: 10_000,
+    })
+    const orderOf = server.app.db
+      .selectFrom('auto_merges')
+      .selectAll()
+      .where('pull_request_id', '=', id)
     expect((await orderOf.executeTakeFirstOrThrow()).due_time).toBeGreaterThan(before + 1000)
     await server.app.db.deleteFrom('auto_merges').execute()
   })
@@ -259,14 +309,21 @@ describe('a merge that waits for its checks', () => {
   it('is over when the pull request goes to another branch, and goes along with a new name of it', async () => {
     for (const [change, expected] of [
       [(pull: string) => ask(cast.carol, 'PATCH', pull, { base: 'main' }), false],
-      [(_: string, path: string) => ask(cast.bob, 'PATCH', `${path}/branches/next`, { name: 'later' }), true],
+      [
+        (_: string, path: string) =>
+          ask(cast.bob, 'PATCH', `${path}/branches/next`, { name: 'later' }),
+        true,
+      ],
     ] as const) {
       const { path, pull } = await proposal()
       await ask(cast.bob, 'DELETE', `${path}/branch_protections/main`)
       await ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'next' })
       await ask(cast.carol, 'PATCH', pull, { base: 'next' })
       const rule = { enable_push: true, enable_status_check: true, status_check_contexts: ['ci/*'] }
-      const { rule_name } = await ask(cast.bob, 'POST', `${path}/branch_protections`, { ...rule, rule_name: 'next' })
+      const { rule_name } = await ask(cast.bob, 'POST', `${path}/branch_protections`, {
+        ...rule,
+        rule_name: 'next',
+      })
       expect((await rest(cast.bob, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
       // Ready, but for its title.
       await ask(cast.carol, 'PATCH', pull, { title: 'WIP: beds' })
@@ -297,7 +354,10 @@ describe('a merge that waits for its checks', () => {
     const send = restAt(first.url)
     const at = '/repos/bob/restart'
     await send(people.bob, 'POST', '/user/repos', { name: 'restart', auto_init: true })
-    await send(people.bob, 'POST', `${at}/branch_protections`, { rule_name: 'main', enable_status_check: true })
+    await send(people.bob, 'POST', `${at}/branch_protections`, {
+      rule_name: 'main',
+      enable_status_check: true,
+    })
     const file = { content: 'cm9zZXM=', branch: 'main', new_branch: 'beds' }
     const { body } = await send(people.bob, 'POST', `${at}/contents/beds.txt`, file)
     await send(people.bob, 'POST', `${at}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
@@ -306,7 +366,10 @@ describe('a merge that waits for its checks', () => {
     // As if the server had been killed between the status and the look at the merge.
     const status = { state: 'success', context: 'ci' }
     await send(people.bob, 'POST', `${at}/statuses/${body.commit.sha}`, status)
-    await first.app.db.updateTable('auto_merges').set({ due_time: Number.MAX_SAFE_INTEGER }).execute()
+    await first.app.db
+      .updateTable('auto_merges')
+      .set({ due_time: Number.MAX_SAFE_INTEGER })
+      .execute()
     await first.stop()
     const second = await startTestServer({ data })
     await finishAutoMerges(second.app)
@@ -324,7 +387,8 @@ describe('whether a pull request can be merged', () => {
     return [mergeable, (await ask(who, 'GET', pull)).mergeable]
   }
 
-  const failedChecks = () => server.logged.filter((line) => line.work === 'mergeability check').length
+  const failedChecks = () =>
+    server.logged.filter((line) => line.work === 'mergeability check').length
 
   it('is known when it is made, and anew after its head or its base has moved', async () => {
     const { path, pull, number } = await proposal(undefined)
@@ -344,7 +408,11 @@ describe('whether a pull request can be merged', () => {
     const { pull, head } = await proposal(undefined)
     const { id } = await rowOf(head)
     await server.app.background.settled()
-    await server.app.db.updateTable('pull_requests').set({ mergeability: 'ERROR' }).where('id', '=', id).execute()
+    await server.app.db
+      .updateTable('pull_requests')
+      .set({ mergeability: 'ERROR' })
+      .where('id', '=', id)
+      .execute()
     expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, true])
   })
 
@@ -364,13 +432,20 @@ describe('whether a pull request can be merged', () => {
     const { pull, path } = await proposal(undefined)
     await write(cast.bob, path, 'base.txt', 'moved\n', { branch: 'main' })
     await ask(cast.carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
-    await write(cast.carol, '/repos/carol/mine', 'beds.txt', 'roses\n', { branch: 'main', new_branch: 'beds' })
+    await write(cast.carol, '/repos/carol/mine', 'beds.txt', 'roses\n', {
+      branch: 'main',
+      new_branch: 'beds',
+    })
     const { id: bobId } = await ask(cast.bob, 'GET', '/user')
     const release = await new Promise<() => void>((resolve) => {
       oneCheckAtATime(server.app, bobId, () => new Promise<void>((done) => resolve(done)))
     })
     expect((await ask(cast.bob, 'GET', pull)).mergeable).toBe(false)
-    const made = await ask(cast.carol, 'POST', '/repos/carol/mine/pulls', { title: 'Beds', head: 'beds', base: 'main' })
+    const made = await ask(cast.carol, 'POST', '/repos/carol/mine/pulls', {
+      title: 'Beds',
+      head: 'beds',
+      base: 'main',
+    })
     expect(made.mergeable).toBe(true)
     release()
     expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)

@@ -20,7 +20,8 @@ afterAll(() => server.stop())
 
 const issueOf = ({ path }: Pick<ReviewedPull, 'path'>) => `${path}/issues/1`
 const labelsOf = (pull: ReviewedPull) => `${issueOf(pull)}/labels`
-const grpcAs = (who: Actor) => createClient(IssueService, transportTo(server.url, 'gRPC', who.authorization))
+const grpcAs = (who: Actor) =>
+  createClient(IssueService, transportTo(server.url, 'gRPC', who.authorization))
 const namesOf = (labels: { name: string }[]) => labels.map(({ name }) => name)
 
 /** Makes labels of a repository and returns their numbers. */
@@ -28,7 +29,9 @@ async function labels({ path }: ReviewedPull, ...names: string[]): Promise<numbe
   const ids: number[] = []
   for (const name of names) {
     const exclusive = name.includes('/')
-    ids.push((await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: 'abc', exclusive })).id)
+    ids.push(
+      (await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: 'abc', exclusive })).id,
+    )
   }
   return ids
 }
@@ -78,8 +81,16 @@ describe('a pull request as an issue', () => {
   it('is edited by the rules of pull requests', async () => {
     const pull = await forge.pull('edited')
     const issue = issueOf(pull)
-    const { id: milestone } = await forge.ask(cast.bob, 'POST', `${pull.path}/milestones`, { title: 'One' })
-    const changes = { title: 'WIP: it', body: 'Text.', due_date: '2030-01-02T03:04:05Z', assignees: ['eve'], milestone }
+    const { id: milestone } = await forge.ask(cast.bob, 'POST', `${pull.path}/milestones`, {
+      title: 'One',
+    })
+    const changes = {
+      title: 'WIP: it',
+      body: 'Text.',
+      due_date: '2030-01-02T03:04:05Z',
+      assignees: ['eve'],
+      milestone,
+    }
     const edited = await forge.rest(cast.bob, 'PATCH', issue, { ...changes, state: 'closed' })
     expect(edited.status).toBe(201)
     expect(edited.body).toMatchObject({
@@ -104,8 +115,12 @@ describe('a pull request as an issue', () => {
       state: null,
       due_date: null,
     }
-    expect((await forge.ask(cast.bob, 'PATCH', issue, { ...nothing, unset_due_date: null })).title).toBe('WIP: it')
-    expect(await forge.ask(cast.bob, 'PATCH', issue, { unset_due_date: true, assignees: [] })).toMatchObject({
+    expect(
+      (await forge.ask(cast.bob, 'PATCH', issue, { ...nothing, unset_due_date: null })).title,
+    ).toBe('WIP: it')
+    expect(
+      await forge.ask(cast.bob, 'PATCH', issue, { unset_due_date: true, assignees: [] }),
+    ).toMatchObject({
       due_date: null,
       assignees: [],
     })
@@ -138,7 +153,10 @@ describe('a pull request as an issue', () => {
     ] as const) {
       expect((await forge.rest(cast.eve, method, path, body)).status, `${method} ${path}`).toBe(404)
       const elsewhere = path.replace('issues/1', 'issues/7')
-      expect((await forge.rest(cast.bob, method, elsewhere, body)).status, `${method} ${elsewhere}`).toBe(404)
+      expect(
+        (await forge.rest(cast.bob, method, elsewhere, body)).status,
+        `${method} ${elsewhere}`,
+      ).toBe(404)
     }
   })
 
@@ -150,11 +168,15 @@ describe('a pull request as an issue', () => {
     expect((await bob.editIssue({ ...place, title: 'Better' })).title).toBe('Better')
     const reasonOf = async (made: Promise<unknown>) => (await refusalOf(made)).reason
     expect(await reasonOf(eve.editIssue({ ...place, title: 'x' }))).toBe('PULL_REQUEST_EDIT_DENIED')
-    expect(await reasonOf(eve.addIssueLabels({ ...place, labels: [] }))).toBe('REPOSITORY_ACCESS_DENIED')
+    expect(await reasonOf(eve.addIssueLabels({ ...place, labels: [] }))).toBe(
+      'REPOSITORY_ACCESS_DENIED',
+    )
     expect(await reasonOf(bob.getIssue({ ...place, index: 9n }))).toBe('PULL_REQUEST_NOT_FOUND')
     expect(await reasonOf(bob.removeIssueLabel({ ...place, id: 999n }))).toBe('LABEL_NOT_FOUND')
     expect(
-      await reasonOf(bob.addIssueLabels({ ...place, labels: [{ kind: { case: 'boolValue', value: true } }] })),
+      await reasonOf(
+        bob.addIssueLabels({ ...place, labels: [{ kind: { case: 'boolValue', value: true } }] }),
+      ),
     ).toBe('INVALID_FIELD')
   })
 })
@@ -163,15 +185,12 @@ describe('labels of a pull request', () => {
   it('are added, replaced, taken away one by one and all at once, by number and by name', async () => {
     const pull = await forge.pull('labels')
     const [bug, late] = await labels(pull, 'bug', 'late', 'more')
-    expect(namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: ['late', bug] }))).toEqual([
-      'bug',
-      'late',
-    ])
-    expect(namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: ['more', 'late'] }))).toEqual([
-      'bug',
-      'late',
-      'more',
-    ])
+    expect(
+      namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: ['late', bug] })),
+    ).toEqual(['bug', 'late'])
+    expect(
+      namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: ['more', 'late'] })),
+    ).toEqual(['bug', 'late', 'more'])
     expect((await forge.rest(undefined, 'GET', labelsOf(pull))).body).toEqual(
       (await forge.ask(cast.bob, 'GET', pull.pull)).labels,
     )
@@ -180,7 +199,9 @@ describe('labels of a pull request', () => {
     expect((await forge.rest(cast.carol, 'DELETE', `${labelsOf(pull)}/${bug}`)).status).toBe(204)
     expect((await forge.rest(cast.carol, 'DELETE', `${labelsOf(pull)}/999`)).status).toBe(404)
     expect(namesOf(await forge.ask(cast.bob, 'GET', labelsOf(pull)))).toEqual(['late', 'more'])
-    expect(namesOf(await forge.ask(cast.carol, 'PUT', labelsOf(pull), { labels: [bug] }))).toEqual(['bug'])
+    expect(namesOf(await forge.ask(cast.carol, 'PUT', labelsOf(pull), { labels: [bug] }))).toEqual([
+      'bug',
+    ])
     // Unknown ones are ignored, whatever they are.
     const unknown = { labels: ['none', 999, -1, late] }
     expect(namesOf(await forge.ask(cast.carol, 'PUT', labelsOf(pull), unknown))).toEqual(['late'])
@@ -193,31 +214,49 @@ describe('labels of a pull request', () => {
     const pull = await forge.pull('scopes')
     const [low, high] = await labels(pull, 'priority/low', 'priority/high', 'plain')
     await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: [low, 'plain'] })
-    expect(namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: [high] }))).toEqual([
-      'plain',
-      'priority/high',
-    ])
+    expect(
+      namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: [high] })),
+    ).toEqual(['plain', 'priority/high'])
   })
 
   it('may be those of the organisation, of which the repository has precedence', async () => {
     await forge.ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/acme/labels', { name: 'bug', color: 'abc' })
+    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/acme/labels', {
+      name: 'bug',
+      color: 'abc',
+    })
     await forge.ask(cast.bob, 'POST', '/orgs/acme/labels', { name: 'ours', color: 'abc' })
     await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
     const path = '/repos/acme/engine'
     const own = await forge.ask(cast.bob, 'POST', `${path}/labels`, { name: 'bug', color: 'def' })
     await forge.change(cast.bob, path, 'topic')
-    await forge.ask(cast.bob, 'POST', `${path}/pulls`, { head: 'topic', base: 'main', title: 'A change' })
-    const given = await forge.ask(cast.bob, 'POST', `${path}/issues/1/labels`, { labels: ['ours', 'bug'] })
+    await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+      head: 'topic',
+      base: 'main',
+      title: 'A change',
+    })
+    const given = await forge.ask(cast.bob, 'POST', `${path}/issues/1/labels`, {
+      labels: ['ours', 'bug'],
+    })
     expect(namesOf(given)).toEqual(['bug', 'ours'])
-    expect(given[0]).toMatchObject({ id: own.id, url: expect.stringContaining('/repos/acme/engine/labels/') })
+    expect(given[0]).toMatchObject({
+      id: own.id,
+      url: expect.stringContaining('/repos/acme/engine/labels/'),
+    })
     expect(given[1].url).toContain('/orgs/acme/labels/')
     const both = await forge.ask(cast.bob, 'PUT', `${path}/issues/1/labels`, { labels: [id] })
     expect(both).toMatchObject([{ id }])
     // Those of another repository are none of its own.
-    const { id: foreign } = await forge.ask(cast.bob, 'POST', '/repos/bob/labels/labels', { name: 'x', color: 'abc' })
-    expect(await forge.ask(cast.bob, 'PUT', `${path}/issues/1/labels`, { labels: [foreign, 'x'] })).toEqual([])
-    expect((await forge.rest(cast.bob, 'DELETE', `${path}/issues/1/labels/${foreign}`)).status).toBe(404)
+    const { id: foreign } = await forge.ask(cast.bob, 'POST', '/repos/bob/labels/labels', {
+      name: 'x',
+      color: 'abc',
+    })
+    expect(
+      await forge.ask(cast.bob, 'PUT', `${path}/issues/1/labels`, { labels: [foreign, 'x'] }),
+    ).toEqual([])
+    expect(
+      (await forge.rest(cast.bob, 'DELETE', `${path}/issues/1/labels/${foreign}`)).status,
+    ).toBe(404)
   })
 
   it('are for those who may write to pull requests, in a repository that is in use', async () => {
@@ -239,7 +278,8 @@ describe('labels of a pull request', () => {
       expect((await forge.rest(publicOnly, method, path, body)).status).toBeLessThan(300)
     }
     await forge.ask(cast.bob, 'PATCH', pull.path, { archived: true })
-    for (const [method, path, body] of cases) expect((await forge.rest(cast.bob, method, path, body)).status).toBe(423)
+    for (const [method, path, body] of cases)
+      expect((await forge.rest(cast.bob, method, path, body)).status).toBe(423)
   })
 
   it.each<[title: string, body: object]>([
@@ -276,7 +316,8 @@ describe('labels of a pull request', () => {
       return [change_count, events.length]
     }
     const [changes = 0, events = 0] = await told()
-    for (const labels of [[bug], [bug, 'bug'], []]) await forge.ask(cast.bob, 'POST', labelsOf(pull), { labels })
+    for (const labels of [[bug], [bug, 'bug'], []])
+      await forge.ask(cast.bob, 'POST', labelsOf(pull), { labels })
     expect(await told()).toEqual([changes + 1, events + 1])
     await forge.ask(cast.bob, 'DELETE', labelsOf(pull))
     await forge.ask(cast.bob, 'DELETE', labelsOf(pull))
@@ -285,12 +326,18 @@ describe('labels of a pull request', () => {
 })
 
 describe('a pull request that waits for another one', () => {
-  /** A repository with three pull requests of carol's, and what of the first one there is to ask. */
+  /**
+   * A repository with three pull requests of carol's, and what of the first one there is to ask.
+   */
   async function three(name: string) {
     const pull = await forge.pull(name)
     for (const head of ['second', 'third']) {
       await forge.change(cast.carol, pull.path, head)
-      await forge.ask(cast.carol, 'POST', `${pull.path}/pulls`, { head, base: 'main', title: `The ${head}` })
+      await forge.ask(cast.carol, 'POST', `${pull.path}/pulls`, {
+        head,
+        base: 'main',
+        title: `The ${head}`,
+      })
     }
     return { ...pull, dependencies: `${issueOf(pull)}/dependencies` }
   }
@@ -309,7 +356,10 @@ describe('a pull request that waits for another one', () => {
       'cannot close this issue or pull request because it still has open dependencies',
     ])
     await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).mergeable).toBe(true)
-    const merged = await forge.rest(cast.bob, 'POST', `${pull}/merge`, { Do: 'merge', force_merge: true })
+    const merged = await forge.rest(cast.bob, 'POST', `${pull}/merge`, {
+      Do: 'merge',
+      force_merge: true,
+    })
     expect([merged.status, merged.body.message]).toEqual([405, 'is blocked by an open dependency'])
     expect((await forge.ask(cast.bob, 'GET', pull)).state).toBe('open')
 
@@ -329,7 +379,12 @@ describe('a pull request that waits for another one', () => {
       [`${path}/issues/2/dependencies`, 1],
     ] as const)
       expect((await forge.rest(cast.carol, 'POST', place, { index })).status).toBe(422)
-    for (const body of [{ index: 9 }, {}, { index: 1, owner: 'carol' }, { index: 1, repo: 'labels' }])
+    for (const body of [
+      { index: 9 },
+      {},
+      { index: 1, owner: 'carol' },
+      { index: 1, repo: 'labels' },
+    ])
       for (const method of ['POST', 'DELETE'])
         expect((await forge.rest(cast.carol, method, dependencies, body)).status).toBe(404)
   })
@@ -355,7 +410,10 @@ describe('a pull request that waits for another one', () => {
     const order = { Do: 'merge', merge_when_checks_succeed: true }
     expect((await forge.rest(cast.bob, 'POST', `${pull}/merge`, order)).status).toBe(201)
     await forge.ask(cast.bob, 'POST', dependencies, { index: 2 })
-    await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, { state: 'success', context: 'ci' })
+    await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, {
+      state: 'success',
+      context: 'ci',
+    })
     await finishAutoMerges(server.app)
     expect((await forge.ask(cast.bob, 'GET', pull)).merged).toBe(false)
     await forge.ask(cast.bob, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
@@ -367,10 +425,15 @@ describe('a pull request that waits for another one', () => {
     await three('waits-by-grpc')
     const [bob, place] = [grpcAs(cast.bob), { owner: 'bob', repo: 'waits-by-grpc', index: 1n }]
     expect((await bob.addIssueDependency({ ...place, dependency: { index: 2n } })).number).toBe(1n)
-    expect(await bob.listIssueDependencies(place)).toMatchObject({ issues: [{ number: 2n }], total: 1n })
+    expect(await bob.listIssueDependencies(place)).toMatchObject({
+      issues: [{ number: 2n }],
+      total: 1n,
+    })
     const reasonOf = async (made: Promise<unknown>) => (await refusalOf(made)).reason
     expect(await reasonOf(bob.editIssue({ ...place, state: 'closed' }))).toBe('CLOSE_BLOCKED')
-    expect(await reasonOf(bob.addIssueDependency({ ...place, dependency: { index: 1n } }))).toBe('INVALID_DEPENDENCY')
+    expect(await reasonOf(bob.addIssueDependency({ ...place, dependency: { index: 1n } }))).toBe(
+      'INVALID_DEPENDENCY',
+    )
     expect(await reasonOf(bob.addIssueDependency(place))).toBe('PULL_REQUEST_NOT_FOUND')
     await bob.removeIssueDependency({ ...place, dependency: { index: 2n } })
     expect((await bob.editIssue({ ...place, state: 'closed' })).state).toBe('closed')

@@ -25,14 +25,22 @@ afterAll(async () => {
   await client.remove()
 })
 
-/** Bob's repository, which eve has forked and asks to pull `theirs` from, and which carol may write to; with a clone of the fork. */
+/**
+ * Bob's repository, which eve has forked and asks to pull `theirs` from, and which carol may write
+ * to; with a clone of the fork.
+ */
 async function proposed(name: string, pull: object = { allow_maintainer_edit: true }) {
   const base = await forge.repository(cast.bob, name)
   await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
   const fork = await forge.fork(cast.eve, base.path)
   await forge.change(cast.eve, fork.path, 'theirs')
   await forge.change(cast.eve, fork.path, 'others')
-  await forge.ask(cast.eve, 'POST', base.pulls, { head: 'eve:theirs', base: 'main', title: 'Mend it', ...pull })
+  await forge.ask(cast.eve, 'POST', base.pulls, {
+    head: 'eve:theirs',
+    base: 'main',
+    title: 'Mend it',
+    ...pull,
+  })
   await client.git('.', 'clone', '-q', '-b', 'theirs', remoteOf(server.url, `eve/${name}`), name)
   const git = (...args: string[]) => client.git(name, ...args)
   return {
@@ -65,12 +73,24 @@ describe('who could merge a pull request', () => {
     await git('commit', '-q', '--amend', '--allow-empty', '-m', 'forced')
     expect(await push('bob')).toBe('ok')
     await commit()
-    for (const refspec of ['HEAD:others', 'HEAD:main', 'HEAD:fresh', ':theirs', 'HEAD:refs/tags/v1']) {
+    for (const refspec of [
+      'HEAD:others',
+      'HEAD:main',
+      'HEAD:fresh',
+      ':theirs',
+      'HEAD:refs/tags/v1',
+    ]) {
       expect([refspec, await push('carol', refspec)]).toEqual([refspec, DENIED])
     }
     // One ref that is refused refuses all.
     await expect(
-      git('push', '-q', remoteOf(server.url, 'eve/edited', 'carol', PASSWORD), 'HEAD:theirs', 'HEAD:fresh'),
+      git(
+        'push',
+        '-q',
+        remoteOf(server.url, 'eve/edited', 'carol', PASSWORD),
+        'HEAD:theirs',
+        'HEAD:fresh',
+      ),
     ).rejects.toThrow(DENIED)
   })
 
@@ -78,12 +98,19 @@ describe('who could merge a pull request', () => {
     const { fork } = await proposed('moved')
     const to = (await forge.ask(cast.eve, 'GET', `${fork.path}/branches/others`)).commit.id
     const move = (branch: string) =>
-      forge.rest(cast.carol, 'PUT', `${fork.path}/branches/${branch}`, { new_commit_id: to, force: true })
+      forge.rest(cast.carol, 'PUT', `${fork.path}/branches/${branch}`, {
+        new_commit_id: to,
+        force: true,
+      })
     expect((await move('theirs')).status).toBe(204)
     expect((await move('main')).status).toBe(403)
     expect((await forge.ask(cast.eve, 'GET', `${fork.path}/branches/theirs`)).commit.id).toBe(to)
-    expect((await forge.rest(cast.carol, 'DELETE', `${fork.path}/branches/theirs`)).status).toBe(403)
-    expect((await forge.rest(cast.carol, 'PATCH', fork.path, { description: 'mine' })).status).toBe(403)
+    expect((await forge.rest(cast.carol, 'DELETE', `${fork.path}/branches/theirs`)).status).toBe(
+      403,
+    )
+    expect((await forge.rest(cast.carol, 'PATCH', fork.path, { description: 'mine' })).status).toBe(
+      403,
+    )
   })
 
   it('does so only while all of it holds', async () => {
@@ -106,7 +133,11 @@ describe('who could merge a pull request', () => {
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
     expect(await outcome()).toBe('403')
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    const list = { rule_name: 'main', enable_merge_whitelist: true, merge_whitelist_usernames: ['carol'] }
+    const list = {
+      rule_name: 'main',
+      enable_merge_whitelist: true,
+      merge_whitelist_usernames: ['carol'],
+    }
     await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, list)
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
     expect([await outcome(), await outcome('bob')]).toEqual(['ok', '403'])
@@ -132,7 +163,12 @@ describe('who could merge a pull request', () => {
     const { pulls, fork, commit, push } = await proposed('lent', {})
     await forge.ask(cast.eve, 'PUT', `${fork.path}/collaborators/ada`, { permission: 'write' })
     await forge.change(cast.eve, fork.path, 'lent')
-    const user = { username: 'finn', email: 'finn@example.org', password: PASSWORD, must_change_password: false }
+    const user = {
+      username: 'finn',
+      email: 'finn@example.org',
+      password: PASSWORD,
+      must_change_password: false,
+    }
     await forge.ask(cast.ada, 'POST', '/admin/users', user)
     const finn = { authorization: `Basic ${Buffer.from(`finn:${PASSWORD}`).toString('base64')}` }
     await forge.ask(cast.eve, 'PUT', `${fork.path}/collaborators/finn`, { permission: 'write' })
@@ -156,12 +192,25 @@ describe('who could merge a pull request', () => {
     ] as const) {
       await forge.ask(who, 'PATCH', down.path, { default_allow_maintainer_edit: true })
       const draft = { head: 'bob/upstream:next', base: 'main', title: 'What is new' }
-      const { allow_maintainer_edit } = await forge.ask(cast.bob, 'POST', `${down.path}/pulls`, draft)
+      const { allow_maintainer_edit } = await forge.ask(
+        cast.bob,
+        'POST',
+        `${down.path}/pulls`,
+        draft,
+      )
       expect(allow_maintainer_edit).toBe(true)
       const file = { content: '', branch: 'next' }
       expect((await forge.rest(who, 'POST', `${path}/contents/mine`, file)).status).toBe(403)
       const folder = `upstream-${who.username}`
-      await client.git('.', 'clone', '-q', '-b', 'next', remoteOf(server.url, 'bob/upstream'), folder)
+      await client.git(
+        '.',
+        'clone',
+        '-q',
+        '-b',
+        'next',
+        remoteOf(server.url, 'bob/upstream'),
+        folder,
+      )
       await client.commit(folder, 'mine')
       const remote = remoteOf(server.url, 'bob/upstream', who.username, PASSWORD)
       await expect(client.git(folder, 'push', '-q', remote, 'HEAD:next')).rejects.toThrow('403')
@@ -185,7 +234,11 @@ describe('who could merge a pull request', () => {
     await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
     const draft = { head: 'own', base: 'main', title: 'x', allow_maintainer_edit: true }
     await forge.ask(cast.bob, 'POST', base.pulls, draft)
-    const list = { rule_name: 'main', enable_merge_whitelist: true, merge_whitelist_usernames: ['carol'] }
+    const list = {
+      rule_name: 'main',
+      enable_merge_whitelist: true,
+      merge_whitelist_usernames: ['carol'],
+    }
     await forge.ask(cast.bob, 'POST', `${base.path}/branch_protections`, list)
     await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'read' })
     await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/within'), 'within')
@@ -205,7 +258,13 @@ describe('who pushes', () => {
   it('is told where the pull request of the branch is, or is to be opened', async () => {
     const { path, pulls, fork, git } = await proposed('told')
     const url = (rest: string) => `  ${server.url}/bob/told${rest}`
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/told', 'bob', PASSWORD), 'told-base')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'bob/told', 'bob', PASSWORD),
+      'told-base',
+    )
     await client.commit('told-base', 'next')
     expect(await saidTo('told-base', 'origin', 'HEAD:main')).toEqual([])
     expect(await saidTo('told-base', 'origin', 'HEAD:new/one')).toEqual([
@@ -237,7 +296,13 @@ describe('who pushes', () => {
 
   it('is told of branches that have moved, and not of one that Git could not move', async () => {
     const { id } = await forge.repository(cast.bob, 'stuck')
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/stuck', 'bob', PASSWORD), 'stuck')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'bob/stuck', 'bob', PASSWORD),
+      'stuck',
+    )
     await client.commit('stuck', 'next')
     const lock = join(repositoryPath(server.app.git, id), 'refs', 'heads', 'held.lock')
     await writeFile(lock, '')
@@ -248,15 +313,25 @@ describe('who pushes', () => {
     await unlink(lock)
     const { body } = await forge.rest(cast.bob, 'GET', '/repos/bob/stuck/branches')
     expect(body.map(({ name }: { name: string }) => name)).toEqual(['free', 'main'])
-    expect(said.filter((line) => line.includes('pull request'))).toEqual(["Create a new pull request for 'free':"])
+    expect(said.filter((line) => line.includes('pull request'))).toEqual([
+      "Create a new pull request for 'free':",
+    ])
   })
 
   it('is told so behind what a hook says', async () => {
     const { path } = await forge.repository(cast.bob, 'hooked')
     for (const hook of ['pre-receive', 'post-receive']) {
-      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/${hook}`, { content: `#!/bin/sh\necho ${hook} ran\n` })
+      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/${hook}`, {
+        content: `#!/bin/sh\necho ${hook} ran\n`,
+      })
     }
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/hooked', 'bob', PASSWORD), 'hooked')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'bob/hooked', 'bob', PASSWORD),
+      'hooked',
+    )
     await client.commit('hooked', 'next')
     expect(await saidTo('hooked', 'origin', 'HEAD:branch')).toEqual([
       'pre-receive ran',

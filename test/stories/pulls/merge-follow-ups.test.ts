@@ -2,7 +2,13 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { askBy } from '../../support/forge.ts'
-import { branchline, processWith, serveProcess, waitingScript, withFolder } from '../../support/process.ts'
+import {
+  branchline,
+  processWith,
+  serveProcess,
+  waitingScript,
+  withFolder,
+} from '../../support/process.ts'
 import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
 import { restAt } from '../../support/rest.ts'
 import { inviteCast, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
@@ -20,20 +26,40 @@ describe('the deletion of a head branch after its merge', () => {
         const path = '/repos/bob/killed'
         const ask = askBy(restAt(first.url))
         await ask(bob, 'POST', '/user/repos', { name: 'killed', auto_init: true })
-        const rule = { rule_name: 'main', enable_push: true, enable_status_check: true, status_check_contexts: ['ci'] }
+        const rule = {
+          rule_name: 'main',
+          enable_push: true,
+          enable_status_check: true,
+          status_check_contexts: ['ci'],
+        }
         await ask(bob, 'POST', `${path}/branch_protections`, rule)
         const file = { content: 'cm9zZXM=', branch: 'main', new_branch: 'beds' }
         const { commit } = await ask(bob, 'POST', `${path}/contents/beds.txt`, file)
         await ask(bob, 'POST', `${path}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
         // It runs when the merge is recorded, and before anything follows from it.
         const mark = `after-the-merge-of-${first.child.pid}`
-        const hooks = createClient(GitHookService, transportTo(first.url, 'Connect JSON', ada.authorization))
-        await hooks.editGitHook({ owner: 'bob', repo: 'killed', id: 'post-receive', content: waitingScript(mark) })
+        const hooks = createClient(
+          GitHookService,
+          transportTo(first.url, 'Connect JSON', ada.authorization),
+        )
+        await hooks.editGitHook({
+          owner: 'bob',
+          repo: 'killed',
+          id: 'post-receive',
+          content: waitingScript(mark),
+        })
 
-        const succeed = () => ask(bob, 'POST', `${path}/statuses/${commit.sha}`, { state: 'success', context: 'ci' })
-        const order = { Do: 'merge', merge_when_checks_succeed: true, delete_branch_after_merge: true }
+        const succeed = () =>
+          ask(bob, 'POST', `${path}/statuses/${commit.sha}`, { state: 'success', context: 'ci' })
+        const order = {
+          Do: 'merge',
+          merge_when_checks_succeed: true,
+          delete_branch_after_merge: true,
+        }
         if (how === 'happens at once') await succeed()
-        const merging = restAt(first.url)(bob, 'POST', `${path}/pulls/1/merge`, order).catch(() => undefined)
+        const merging = restAt(first.url)(bob, 'POST', `${path}/pulls/1/merge`, order).catch(
+          () => undefined,
+        )
         if (how !== 'happens at once') {
           expect((await merging)?.status).toBe(201)
           await succeed()
@@ -45,7 +71,8 @@ describe('the deletion of a head branch after its merge', () => {
         await merging
 
         const second = await serveProcess(data)
-        const statusOf = async (at: string) => (await restAt(second.url)(bob, 'GET', `${path}${at}`)).status
+        const statusOf = async (at: string) =>
+          (await restAt(second.url)(bob, 'GET', `${path}${at}`)).status
         expect(await statusOf('/pulls/1/merge')).toBe(204)
         await expect.poll(() => statusOf('/branches/beds'), { timeout: 20_000 }).toBe(404)
         second.child.kill('SIGTERM')
@@ -90,9 +117,11 @@ describe('what follows from a merge', () => {
       expect([await pullOf(path, first), await pullOf(path, second)]).toEqual([404, 404])
       await forge.ask(cast.bob, 'POST', `${pull}/merge`, { Do: style })
       const { merge_commit_sha } = await forge.ask(cast.bob, 'GET', pull)
-      expect([await pullOf(path, first), await pullOf(path, second), await pullOf(path, merge_commit_sha)]).toEqual([
-        1, 1, 1,
-      ])
+      expect([
+        await pullOf(path, first),
+        await pullOf(path, second),
+        await pullOf(path, merge_commit_sha),
+      ]).toEqual([1, 1, 1])
       expect(await pullOf(path, base)).toBe(404)
       const onMain = await forge.ask(cast.bob, 'GET', `${path}/commits?sha=main&limit=50`)
       const numbers = await Promise.all(onMain.map(({ sha }: { sha: string }) => pullOf(path, sha)))
@@ -107,7 +136,11 @@ describe('what follows from a merge', () => {
     const { path, first, second, pull } = await proposal('manual')
     await forge.ask(cast.bob, 'PATCH', path, { allow_manual_merge: true })
     await forge.change(cast.bob, path, 'side')
-    await forge.ask(cast.bob, 'POST', `${path}/pulls`, { title: 'Side', head: 'side', base: 'main' })
+    await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+      title: 'Side',
+      head: 'side',
+      base: 'main',
+    })
     await forge.ask(cast.bob, 'POST', `${path}/pulls/2/merge`, { Do: 'merge' })
     const { merge_commit_sha: MergeCommitID } = await forge.ask(cast.bob, 'GET', `${path}/pulls/2`)
     await forge.ask(cast.bob, 'POST', `${pull}/merge`, { Do: 'manually-merged', MergeCommitID })
@@ -116,12 +149,21 @@ describe('what follows from a merge', () => {
 
   it('leaves a branch that has moved since, or whose deleter has lost the right', async () => {
     const { path, pull, id } = await proposal('kept')
-    await forge.ask(cast.bob, 'POST', `${pull}/merge`, { Do: 'merge', delete_branch_after_merge: false })
+    await forge.ask(cast.bob, 'POST', `${pull}/merge`, {
+      Do: 'merge',
+      delete_branch_after_merge: false,
+    })
     const { user, head } = await forge.ask(cast.bob, 'GET', pull)
     const { id: pull_request_id } = await forge.ask(cast.bob, 'GET', pull)
     const { id: carolId } = await forge.ask(cast.carol, 'GET', '/user')
     const wanted = async (deleter_id: number, token_uuid: string | null = null) => {
-      const row = { pull_request_id, repository_id: id, base_commit: null, scopes: null, due_time: 0 }
+      const row = {
+        pull_request_id,
+        repository_id: id,
+        base_commit: null,
+        scopes: null,
+        due_time: 0,
+      }
       await expect.poll(() => pendingOf(pull_request_id)).toBe(0)
       await server.app.db
         .insertInto('merge_follow_ups')
@@ -147,6 +189,11 @@ describe('what follows from a merge', () => {
   })
 
   const pendingOf = async (id: number) =>
-    (await server.app.db.selectFrom('merge_follow_ups').select('tries').where('pull_request_id', '=', id).execute())
-      .length
+    (
+      await server.app.db
+        .selectFrom('merge_follow_ups')
+        .select('tries')
+        .where('pull_request_id', '=', id)
+        .execute()
+    ).length
 })

@@ -6,12 +6,21 @@ import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts
 import { tokenOf } from '../../support/callers.ts'
 import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
-import { type Actor, PASSWORD, signIn, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Actor,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: PullCast
 let forge: ReturnType<typeof reviewForge>
-/** A pull request of carol's in a repository of bob's, for whatever does not change it for others. */
+/**
+ * A pull request of carol's in a repository of bob's, for whatever does not change it for others.
+ */
 let pull: ReviewedPull
 
 beforeAll(async () => {
@@ -25,11 +34,16 @@ afterAll(() => server.stop())
 type Who = Pick<Actor, 'authorization'> | undefined
 
 const commentsOf = ({ path }: ReviewedPull) => `${path}/issues/1/comments`
-const say = (who: Who, where: ReviewedPull, body: unknown) => forge.rest(who, 'POST', commentsOf(where), { body })
-const grpcAs = (who: Who) => createClient(IssueCommentService, transportTo(server.url, 'gRPC', who?.authorization))
+const say = (who: Who, where: ReviewedPull, body: unknown) =>
+  forge.rest(who, 'POST', commentsOf(where), { body })
+const grpcAs = (who: Who) =>
+  createClient(IssueCommentService, transportTo(server.url, 'gRPC', who?.authorization))
 const textsOf = (comments: { body: string }[]) => comments.map(({ body }) => body)
 
-/** A private repository of bob's with a pull request, which carol may write to, and a comment of hers. */
+/**
+ * A private repository of bob's with a pull request, which carol may write to, and a comment of
+ * hers.
+ */
 async function privatePull(name: string) {
   const made = await forge.pull(name, { private: true })
   const { body } = await say(cast.carol, made, 'Between us.')
@@ -55,14 +69,17 @@ describe('a comment on a pull request', () => {
       updated_at: body.created_at,
     })
     expect(await forge.ask(cast.eve, 'GET', `${own.path}/issues/comments/${body.id}`)).toEqual(body)
-    expect((await forge.rest(undefined, 'GET', commentsOf(own))).body).toMatchObject([{ id: body.id }])
+    expect((await forge.rest(undefined, 'GET', commentsOf(own))).body).toMatchObject([
+      { id: body.id },
+    ])
     expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(1)
   })
 
   it('may be made by whoever reads the pull request, open or closed, on all sides of it', async () => {
     const own = await forge.pull('everybody')
     await forge.ask(cast.carol, 'PATCH', own.pull, { state: 'closed' })
-    for (const who of [cast.carol, cast.bob, cast.eve, cast.ada]) expect((await say(who, own, 'x')).status).toBe(201)
+    for (const who of [cast.carol, cast.bob, cast.eve, cast.ada])
+      expect((await say(who, own, 'x')).status).toBe(201)
     expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(4)
   })
 
@@ -82,7 +99,10 @@ describe('a comment on a pull request', () => {
     const own = await forge.pull('changes')
     const { id, created_at } = (await say(cast.eve, own, 'One.')).body
     const comment = `${own.path}/issues/comments/${id}`
-    expect(await forge.ask(cast.eve, 'PATCH', comment, { body: 'Two.' })).toMatchObject({ body: 'Two.', created_at })
+    expect(await forge.ask(cast.eve, 'PATCH', comment, { body: 'Two.' })).toMatchObject({
+      body: 'Two.',
+      created_at,
+    })
     expect(await forge.ask(cast.bob, 'PATCH', comment, { body: 'Three.' })).toMatchObject({
       body: 'Three.',
       user: { login: 'eve' },
@@ -92,7 +112,10 @@ describe('a comment on a pull request', () => {
     await forge.ask(cast.bob, 'DELETE', `${own.path}/collaborators/carol`)
     for (const method of ['PATCH', 'DELETE']) {
       const refused = await forge.rest(cast.carol, method, comment, { body: 'x' })
-      expect([refused.status, refused.headers.get('x-error-reason')]).toEqual([403, 'ISSUE_COMMENT_DENIED'])
+      expect([refused.status, refused.headers.get('x-error-reason')]).toEqual([
+        403,
+        'ISSUE_COMMENT_DENIED',
+      ])
       expect((await forge.rest(undefined, method, comment, { body: 'x' })).status).toBe(401)
     }
     expect((await forge.rest(cast.eve, 'PATCH', comment, { body: '' })).status).toBe(422)
@@ -104,14 +127,22 @@ describe('a comment on a pull request', () => {
   it('is not found by another number, nor in another repository', async () => {
     const { id } = (await say(cast.eve, pull, 'Here.')).body
     const { path } = await forge.repository(cast.bob, 'elsewhere')
-    for (const place of [`${path}/issues/comments/${id}`, `${pull.path}/issues/comments/${id + 1000}`])
+    for (const place of [
+      `${path}/issues/comments/${id}`,
+      `${pull.path}/issues/comments/${id + 1000}`,
+    ])
       for (const [method, fields] of [['GET'], ['PATCH', { body: 'x' }], ['DELETE']] as const)
         expect((await forge.rest(cast.bob, method, place, fields)).status).toBe(404)
     for (const word of ['x', '0', '-1', '9'.repeat(30)])
-      expect((await forge.rest(cast.bob, 'GET', `${pull.path}/issues/comments/${word}`)).status).toBe(404)
+      expect(
+        (await forge.rest(cast.bob, 'GET', `${pull.path}/issues/comments/${word}`)).status,
+      ).toBe(404)
     for (const number of ['2', '0', 'x'])
       for (const [method, fields] of [['GET'], ['POST', { body: 'x' }]] as const)
-        expect((await forge.rest(cast.bob, method, `${pull.path}/issues/${number}/comments`, fields)).status).toBe(404)
+        expect(
+          (await forge.rest(cast.bob, method, `${pull.path}/issues/${number}/comments`, fields))
+            .status,
+        ).toBe(404)
   })
 
   it('is made by nobody whom the owner, or who opened the pull request, has blocked', async () => {
@@ -122,7 +153,9 @@ describe('a comment on a pull request', () => {
       try {
         const refused = await say(cast.eve, own, 'After.')
         expect([refused.status, refused.body.message]).toEqual([403, 'user is blocked'])
-        const edit = await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' })
+        const edit = await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, {
+          body: 'x',
+        })
         expect(edit.status).toBe(403)
       } finally {
         await forge.ask(blocker, 'DELETE', '/user/blocks/eve')
@@ -130,7 +163,9 @@ describe('a comment on a pull request', () => {
     }
     // What they said before is theirs to take back.
     await forge.ask(cast.bob, 'PUT', '/user/blocks/eve')
-    expect((await forge.rest(cast.eve, 'DELETE', `${own.path}/issues/comments/${id}`)).status).toBe(204)
+    expect((await forge.rest(cast.eve, 'DELETE', `${own.path}/issues/comments/${id}`)).status).toBe(
+      204,
+    )
     await forge.ask(cast.bob, 'DELETE', '/user/blocks/eve')
   })
 
@@ -147,7 +182,11 @@ describe('a comment on a pull request', () => {
 
   it('does not exist for whoever may not read it', async () => {
     const hidden = await privatePull('hidden')
-    for (const who of [cast.eve, undefined, await tokenOf(server.url, cast.bob, ['all', 'public-only'])]) {
+    for (const who of [
+      cast.eve,
+      undefined,
+      await tokenOf(server.url, cast.bob, ['all', 'public-only']),
+    ]) {
       expect((await forge.rest(who, 'GET', commentsOf(hidden))).status).toBe(404)
       expect((await forge.rest(who, 'GET', hidden.comment)).status).toBe(404)
       const status = who === undefined ? 401 : 404
@@ -174,7 +213,12 @@ describe('a comment on a pull request', () => {
 
   it('outlives the account of who made it', async () => {
     const own = await forge.pull('survives')
-    const mallory = { username: 'mallory', email: 'm@example.org', password: PASSWORD, must_change_password: false }
+    const mallory = {
+      username: 'mallory',
+      email: 'm@example.org',
+      password: PASSWORD,
+      must_change_password: false,
+    }
     await forge.ask(cast.ada, 'POST', '/admin/users', mallory)
     const { id } = (await say(await signIn(server.url, 'mallory'), own, 'Goodbye.')).body
     await forge.ask(cast.ada, 'DELETE', '/admin/users/mallory?purge=true')
@@ -182,7 +226,10 @@ describe('a comment on a pull request', () => {
       body: 'Goodbye.',
       user: { id: -1, login: 'Ghost' },
     })
-    expect((await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' })).status).toBe(403)
+    expect(
+      (await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' }))
+        .status,
+    ).toBe(403)
   })
 
   it('goes the same way over gRPC, with reasons', async () => {
@@ -198,8 +245,12 @@ describe('a comment on a pull request', () => {
     })
     expect((await nobody.getIssueComment({ ...place, id })).body).toBe('Two.')
     const reasonOf = async (made: Promise<unknown>) => (await refusalOf(made)).reason
-    expect(await reasonOf(nobody.createIssueComment({ ...place, index: 1n, body: 'x' }))).toBe('UNAUTHENTICATED')
-    expect(await reasonOf(eve.createIssueComment({ ...place, index: 9n, body: 'x' }))).toBe('PULL_REQUEST_NOT_FOUND')
+    expect(await reasonOf(nobody.createIssueComment({ ...place, index: 1n, body: 'x' }))).toBe(
+      'UNAUTHENTICATED',
+    )
+    expect(await reasonOf(eve.createIssueComment({ ...place, index: 9n, body: 'x' }))).toBe(
+      'PULL_REQUEST_NOT_FOUND',
+    )
     expect(await reasonOf(eve.createIssueComment({ ...place, index: 1n }))).toBe('INVALID_FIELD')
     await eve.deleteIssueComment({ ...place, id })
     expect(await reasonOf(nobody.getIssueComment({ ...place, id }))).toBe('ISSUE_COMMENT_NOT_FOUND')
@@ -291,10 +342,16 @@ describe('the list of comments', () => {
     const own = await forge.pull('times')
     for (const body of ['One.', 'Two.', 'Three.']) await say(cast.eve, own, body)
     const { db } = server.app
-    const ids = (await forge.ask(cast.eve, 'GET', commentsOf(own))).map(({ id }: { id: number }) => id)
+    const ids = (await forge.ask(cast.eve, 'GET', commentsOf(own))).map(
+      ({ id }: { id: number }) => id,
+    )
     for (const [i, id] of ids.entries()) {
       const at = Date.parse(`2025-01-0${i + 1}T00:00:00Z`) / 1000
-      await db.updateTable('pull_comments').set({ create_time: at, update_time: at }).where('id', '=', id).execute()
+      await db
+        .updateTable('pull_comments')
+        .set({ create_time: at, update_time: at })
+        .where('id', '=', id)
+        .execute()
     }
     const listed = async (query: string) => {
       const { body, headers } = await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?${query}`)
@@ -305,6 +362,8 @@ describe('the list of comments', () => {
     expect(await listed('before=2025-01-02T01:00:00%2B01:00')).toEqual(['One.', 'Two.'])
     expect(await listed('since=2025-01-02T00:00:00Z&before=2025-01-02T00:00:00Z')).toEqual(['Two.'])
     expect(await listed('since=2030-01-01T00:00:00Z')).toEqual([])
-    expect((await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?since=yesterday`)).status).toBe(422)
+    expect((await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?since=yesterday`)).status).toBe(
+      422,
+    )
   })
 })

@@ -41,17 +41,30 @@ describe('a server that is killed while pull requests are opened, and their bran
       let server = first
       for (let life = 0; life < LIVES; life += 1) {
         const rest = restAt(server.url)
-        await client.git('fork', 'remote', 'set-url', 'origin', remoteOf(server.url, 'carol/engine', 'carol', PASSWORD))
+        await client.git(
+          'fork',
+          'remote',
+          'set-url',
+          'origin',
+          remoteOf(server.url, 'carol/engine', 'carol', PASSWORD),
+        )
         const branches = Array.from({ length: ASKED }, (_, i) => `life-${life}-${i}`)
         await client.commit('fork', `life ${life}`)
-        await client.git('fork', 'push', '-q', 'origin', ...branches.map((branch) => `HEAD:refs/heads/${branch}`))
+        await client.git(
+          'fork',
+          'push',
+          '-q',
+          'origin',
+          ...branches.map((branch) => `HEAD:refs/heads/${branch}`),
+        )
         const asked = branches.map(async (branch) => {
           const draft = { head: `carol:${branch}`, base: 'main', title: branch }
           const { status, body } = await rest(carol, 'POST', '/repos/bob/engine/pulls', draft)
           if (status === 201) acknowledged.set(branch, body.number)
           return status
         })
-        // The first answers are on their way, and others are not: what is killed is in the middle of something.
+        // The first answers are on their way, and others are not: what is killed is in the middle
+        // of something.
         await Promise.race(life % 2 === 0 ? asked : asked.slice(-2))
         await client.commit('fork', 'pushed')
         const pushed = client.git(
@@ -74,7 +87,9 @@ describe('a server that is killed while pull requests are opened, and their bran
       expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
       for (const folder of ['01/1.git', '02/2.git']) {
         const path = join(data, 'repositories', folder)
-        execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], { stdio: 'pipe' })
+        execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], {
+          stdio: 'pipe',
+        })
       }
 
       async function expectSound(url: string): Promise<void> {
@@ -85,10 +100,16 @@ describe('a server that is killed while pull requests are opened, and their bran
         const [base, fork] = [await refs('bob/engine'), await refs('carol/engine')]
         const pulls: { number: number; head: { ref: string; sha: string } }[] = []
         for (let page = 1; pulls.length === (page - 1) * 50; page += 1) {
-          const { body } = await restAt(url)(bob, 'GET', `/repos/bob/engine/pulls?limit=50&page=${page}`)
+          const { body } = await restAt(url)(
+            bob,
+            'GET',
+            `/repos/bob/engine/pulls?limit=50&page=${page}`,
+          )
           pulls.push(...body)
         }
-        expect(pulls.map(({ number }) => number).sort((a, b) => a - b)).toEqual(pulls.map((_, i) => i + 1))
+        expect(pulls.map(({ number }) => number).sort((a, b) => a - b)).toEqual(
+          pulls.map((_, i) => i + 1),
+        )
         for (const { number, head } of pulls) {
           expect([head.ref, head.sha]).toEqual([head.ref, fork.get(`refs/heads/${head.ref}`)])
           expect([head.ref, base.get(`refs/pull/${number}/head`)]).toEqual([head.ref, head.sha])

@@ -28,7 +28,8 @@ afterAll(async () => {
   await client.remove()
 })
 
-const refsOf = (path: string) => client.git('.', 'ls-remote', remoteOf(server.url, path.slice('/repos/'.length)))
+const refsOf = (path: string) =>
+  client.git('.', 'ls-remote', remoteOf(server.url, path.slice('/repos/'.length)))
 
 /** Bob's repository that eve has forked, each with a branch of its own. */
 async function forked(name: string, fields: object = {}) {
@@ -42,7 +43,10 @@ async function forked(name: string, fields: object = {}) {
 describe('a pull request that is opened', () => {
   it('has what was asked for, and its commits in the repository that it goes to, under its ref', async () => {
     const { path, pulls, fork, theirs } = await forked('whole')
-    const bug = await forge.ask(cast.bob, 'POST', `${path}/labels`, { name: 'bug', color: '#ff0000' })
+    const bug = await forge.ask(cast.bob, 'POST', `${path}/labels`, {
+      name: 'bug',
+      color: '#ff0000',
+    })
     const milestone = await forge.ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v1' })
     const made = await forge.rest(cast.eve, 'POST', pulls, {
       head: 'eve:theirs',
@@ -76,7 +80,9 @@ describe('a pull request that is opened', () => {
       created_at: new Date(now).toISOString().replace('.000', ''),
       closed_at: null,
     })
-    expect(made.body.merge_base).toBe((await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit.id)
+    expect(made.body.merge_base).toBe(
+      (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit.id,
+    )
     // Also of nobody's branch the commit is there for whoever fetches.
     expect(await refsOf(path)).toContain(`${theirs}\trefs/pull/1/head`)
     await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/whole'), 'whole')
@@ -93,22 +99,41 @@ describe('a pull request that is opened', () => {
     const made = await forge
       .grpcAs(cast.bob)
       .createPullRequest({ owner: 'bob', repo: 'usual', head: 'own', base: 'main' })
-    expect(made).toMatchObject({ number: 1n, title: 'Add own.txt', body: '', allowMaintainerEdit: true, labels: [] })
+    expect(made).toMatchObject({
+      number: 1n,
+      title: 'Add own.txt',
+      body: '',
+      allowMaintainerEdit: true,
+      labels: [],
+    })
     expect(made.head?.sha).toBe(own)
-    expect(await forge.ask(cast.bob, 'GET', `${pulls}/1`)).toMatchObject({ due_date: null, milestone: null })
+    expect(await forge.ask(cast.bob, 'GET', `${pulls}/1`)).toMatchObject({
+      due_date: null,
+      milestone: null,
+    })
     // Numbers go on from there, whatever becomes of the pull requests.
     await forge.change(cast.bob, path, 'second')
-    const next = await forge.ask(cast.bob, 'POST', pulls, { head: 'second', base: 'main', title: 'x' })
+    const next = await forge.ask(cast.bob, 'POST', pulls, {
+      head: 'second',
+      base: 'main',
+      title: 'x',
+    })
     expect(next.number).toBe(2)
     expect((await forge.ask(cast.bob, 'GET', path)).open_pr_counter).toBe(2)
   })
 
   it('has of labels that go together with none of their scope the last, and none of an organisation that hides', async () => {
     await forge.ask(cast.bob, 'POST', '/orgs', { username: 'veiled', visibility: 'private' })
-    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/veiled/repos', { name: 'scopes', auto_init: true })
-    await forge.ask(cast.bob, 'PUT', '/repos/veiled/scopes/collaborators/carol', { permission: 'write' })
+    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/veiled/repos', {
+      name: 'scopes',
+      auto_init: true,
+    })
+    await forge.ask(cast.bob, 'PUT', '/repos/veiled/scopes/collaborators/carol', {
+      permission: 'write',
+    })
     const label = async (path: string, name: string, exclusive = true) =>
-      (await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: '#00ff00', exclusive })).id
+      (await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: '#00ff00', exclusive }))
+        .id
     const repository = '/repos/veiled/scopes'
     const low = await label(repository, 'level/low')
     const high = await label(repository, 'level/high')
@@ -116,12 +141,20 @@ describe('a pull request that is opened', () => {
     const shared = await label('/orgs/veiled', 'shared', false)
     const named = async (who: Actor, branch: string, labels: number[]) => {
       await forge.change(cast.bob, repository, branch)
-      const { number } = await forge.ask(who, 'POST', `${repository}/pulls`, { head: branch, base: 'main', labels })
+      const { number } = await forge.ask(who, 'POST', `${repository}/pulls`, {
+        head: branch,
+        base: 'main',
+        labels,
+      })
       const made = await forge.ask(cast.bob, 'GET', `${repository}/pulls/${number}`)
       return made.labels.map(({ name }: { name: string }) => name)
     }
     expect(id).toBeGreaterThan(0)
-    expect(await named(cast.bob, 'one', [low, plain, high, shared])).toEqual(['level/high', 'level/plain', 'shared'])
+    expect(await named(cast.bob, 'one', [low, plain, high, shared])).toEqual([
+      'level/high',
+      'level/plain',
+      'shared',
+    ])
     expect(await named(cast.bob, 'two', [high, low, high])).toEqual(['level/high'])
     expect(await named(cast.carol, 'three', [shared, low])).toEqual(['level/low'])
   })
@@ -139,7 +172,11 @@ describe('a pull request that is opened', () => {
     // From the parent to its fork, and between forks.
     const sibling = await forge.fork(cast.carol, path)
     await forge.change(cast.carol, sibling.path, 'sib')
-    const down = await forge.rest(cast.eve, 'POST', `${fork.path}/pulls`, { head: 'bob:own', base: 'main', title: 'd' })
+    const down = await forge.rest(cast.eve, 'POST', `${fork.path}/pulls`, {
+      head: 'bob:own',
+      base: 'main',
+      title: 'd',
+    })
     expect([down.status, down.body.head?.repo.full_name]).toEqual([201, 'bob/spelled'])
     const across = { head: 'carol/spelled:sib', base: 'main', title: 'across' }
     const aside = await forge.rest(cast.carol, 'POST', `${fork.path}/pulls`, across)
@@ -151,10 +188,19 @@ describe('a pull request from a private fork', () => {
   it('shows what it proposes and, to who may not read the fork, nothing else of it', async () => {
     const { pulls, path, fork, theirs } = await forked('veiled-fork')
     await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
-    const made = await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'main', title: 'x' })
+    const made = await forge.ask(cast.eve, 'POST', pulls, {
+      head: 'eve:theirs',
+      base: 'main',
+      title: 'x',
+    })
     expect(made.head).toMatchObject({ label: 'theirs', repo: { private: true } })
     const seen = await forge.ask(cast.bob, 'GET', `${pulls}/1`)
-    expect(seen.head).toMatchObject({ repo: null, repo_id: -1, sha: theirs, ref: 'refs/pull/1/head' })
+    expect(seen.head).toMatchObject({
+      repo: null,
+      repo_id: -1,
+      sha: theirs,
+      ref: 'refs/pull/1/head',
+    })
     expect(await refsOf(path)).toContain(`${theirs}\trefs/pull/1/head`)
     // There is no fork to ask about, or to open another one from.
     const again = { head: 'eve:theirs', base: 'own', title: 'y' }
@@ -181,20 +227,69 @@ describe('what cannot be opened', () => {
       'PULL_REQUEST_WITHOUT_CHANGES',
       /^Invalid PullRequest: There are no/,
     ],
-    ['the same in more words', 'bob', { head: 'bob:main' }, 422, 'PULL_REQUEST_WITHOUT_CHANGES', /no changes/],
+    [
+      'the same in more words',
+      'bob',
+      { head: 'bob:main' },
+      422,
+      'PULL_REQUEST_WITHOUT_CHANGES',
+      /no changes/,
+    ],
     ['nothing', 'bob', { head: '' }, 422, 'INVALID_FIELD', '[Head]: Required'],
     ['to nowhere', 'bob', { base: '' }, 422, 'INVALID_FIELD', '[Base]: Required'],
-    ['a range', 'bob', { head: 'main...own' }, 400, 'INVALID_COMPARISON', 'invalid compare argument: main...own'],
-    ['too many colons', 'bob', { head: 'a:b:own' }, 400, 'INVALID_COMPARISON', /^invalid compare argument/],
-    ['nobody and a branch', 'bob', { head: ':own' }, 400, 'INVALID_COMPARISON', /^invalid compare argument/],
-    ['somebody without a branch', 'bob', { head: 'eve:' }, 400, 'INVALID_COMPARISON', /^invalid compare argument/],
+    [
+      'a range',
+      'bob',
+      { head: 'main...own' },
+      400,
+      'INVALID_COMPARISON',
+      'invalid compare argument: main...own',
+    ],
+    [
+      'too many colons',
+      'bob',
+      { head: 'a:b:own' },
+      400,
+      'INVALID_COMPARISON',
+      /^invalid compare argument/,
+    ],
+    [
+      'nobody and a branch',
+      'bob',
+      { head: ':own' },
+      400,
+      'INVALID_COMPARISON',
+      /^invalid compare argument/,
+    ],
+    [
+      'somebody without a branch',
+      'bob',
+      { head: 'eve:' },
+      400,
+      'INVALID_COMPARISON',
+      /^invalid compare argument/,
+    ],
     ['a branch that is not there', 'bob', { head: 'nothere' }, 404, 'REF_NOT_FOUND', missing],
     ['what is no name', 'bob', { head: 'no name' }, 404, 'REF_NOT_FOUND', missing],
     ['to a branch that is not there', 'bob', { base: 'nothere' }, 404, 'REF_NOT_FOUND', missing],
     ['of nobody', 'bob', { head: 'nobody:own' }, 404, 'REF_NOT_FOUND', missing],
     ['of one without a fork', 'bob', { head: 'carol:own' }, 404, 'REF_NOT_FOUND', missing],
-    ['of a repository that is not there', 'bob', { head: 'eve/none:own' }, 404, 'REF_NOT_FOUND', missing],
-    ['of an unrelated repository', 'eve', { head: 'eve/apart:side' }, 404, 'REF_NOT_FOUND', missing],
+    [
+      'of a repository that is not there',
+      'bob',
+      { head: 'eve/none:own' },
+      404,
+      'REF_NOT_FOUND',
+      missing,
+    ],
+    [
+      'of an unrelated repository',
+      'eve',
+      { head: 'eve/apart:side' },
+      404,
+      'REF_NOT_FOUND',
+      missing,
+    ],
     ['of a fork that hides', 'bob', { head: 'eve/refused:hidden' }, 404, 'REF_NOT_FOUND', missing],
     [
       'a tag',
@@ -205,8 +300,22 @@ describe('what cannot be opened', () => {
       'Invalid PullRequest: base and head must be branches',
     ],
     ['to a tag', 'bob', { base: 'v1' }, 422, 'PULL_REQUEST_NOT_OF_BRANCHES', /must be branches$/],
-    ['a ref in full', 'bob', { head: 'refs/heads/own' }, 422, 'PULL_REQUEST_NOT_OF_BRANCHES', /must be branches$/],
-    ['for a milestone that is not there', 'bob', { milestone: 77 }, 404, 'MILESTONE_NOT_FOUND', missing],
+    [
+      'a ref in full',
+      'bob',
+      { head: 'refs/heads/own' },
+      422,
+      'PULL_REQUEST_NOT_OF_BRANCHES',
+      /must be branches$/,
+    ],
+    [
+      'for a milestone that is not there',
+      'bob',
+      { milestone: 77 },
+      404,
+      'MILESTONE_NOT_FOUND',
+      missing,
+    ],
     [
       'for nobody',
       'bob',
@@ -215,7 +324,14 @@ describe('what cannot be opened', () => {
       'ASSIGNEE_NOT_FOUND',
       'Assignee does not exist: [name: user does not exist [uid: 0, name: nobody]]',
     ],
-    ['for an organisation', 'bob', { assignee: 'crowd' }, 422, 'ASSIGNEE_NOT_FOUND', /name: crowd\]\]$/],
+    [
+      'for an organisation',
+      'bob',
+      { assignee: 'crowd' },
+      422,
+      'ASSIGNEE_NOT_FOUND',
+      /name: crowd\]\]$/,
+    ],
     [
       'for who is archived',
       'bob',
@@ -243,7 +359,14 @@ describe('what cannot be opened', () => {
       'REVIEWER_NOT_FOUND',
       "team doesn't exist: no",
     ],
-    ['with too long a title', 'bob', { title: 'x'.repeat(256) }, 422, 'INVALID_FIELD', /^title is longer/],
+    [
+      'with too long a title',
+      'bob',
+      { title: 'x'.repeat(256) },
+      422,
+      'INVALID_FIELD',
+      /^title is longer/,
+    ],
   ])('%s', async (_, who, body, status, reason, text) => {
     refused ??= prepare()
     const { pulls } = await refused
@@ -251,8 +374,14 @@ describe('what cannot be opened', () => {
     const answer = await forge.rest(cast[who], 'POST', pulls, asked)
     const expected = typeof text === 'string' ? text : expect.stringMatching(text)
     expect([answer.status, answer.body.message]).toEqual([status, expected])
-    const request = fromJson(CreatePullRequestRequestSchema, { owner: 'bob', repo: 'refused', ...asked })
-    expect(await refusalOf(forge.grpcAs(cast[who]).createPullRequest(request))).toMatchObject({ reason })
+    const request = fromJson(CreatePullRequestRequestSchema, {
+      owner: 'bob',
+      repo: 'refused',
+      ...asked,
+    })
+    expect(await refusalOf(forge.grpcAs(cast[who]).createPullRequest(request))).toMatchObject({
+      reason,
+    })
     // Nothing is left of it: no row, no number, no ref.
     expect((await forge.ask(cast.bob, 'GET', `${pulls}?state=all`)).length).toBe(0)
     expect(await refsOf('/repos/bob/refused')).not.toContain('refs/pull')
@@ -276,7 +405,9 @@ describe('what cannot be opened', () => {
     await forge.rest(cast.bob, 'DELETE', '/user/blocks/carol')
     const { pulls, own, id } = await forked('twice')
     const body = { head: 'own', base: 'main', title: 'once' }
-    const answers = await Promise.all(Array.from({ length: 8 }, () => forge.rest(cast.bob, 'POST', pulls, body)))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => forge.rest(cast.bob, 'POST', pulls, body)),
+    )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
     const made = answers.find(({ status }) => status === 201)?.body
     expect(made.number).toBe(1)
@@ -308,7 +439,9 @@ describe('what cannot be opened', () => {
     await forge.ask(cast.bob, 'PATCH', path, { has_pull_requests: true, private: true })
     expect(await statusOf(cast.carol)).toBe(404)
     // A token that sees public data only sees neither.
-    expect(await statusOf(await tokenOf(server.url, cast.bob, ['write:repository', 'public-only']))).toBe(404)
+    expect(
+      await statusOf(await tokenOf(server.url, cast.bob, ['write:repository', 'public-only'])),
+    ).toBe(404)
     expect(await statusOf(await tokenOf(server.url, cast.bob, ['read:repository']))).toBe(403)
     expect((await forge.rest(undefined, 'POST', pulls, body)).status).toBe(401)
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
@@ -318,7 +451,11 @@ describe('what cannot be opened', () => {
 
   it('what the members of a team may not read the code of', async () => {
     await forge.ask(cast.bob, 'POST', '/orgs', { username: 'guild' })
-    await forge.ask(cast.bob, 'POST', '/orgs/guild/repos', { name: 'inner', auto_init: true, private: true })
+    await forge.ask(cast.bob, 'POST', '/orgs/guild/repos', {
+      name: 'inner',
+      auto_init: true,
+      private: true,
+    })
     await forge.change(cast.bob, '/repos/guild/inner', 'own')
     const units_map = { 'repo.pulls': 'write' }
     const team = await forge.ask(cast.bob, 'POST', '/orgs/guild/teams', {
@@ -328,7 +465,9 @@ describe('what cannot be opened', () => {
     })
     await forge.ask(cast.bob, 'PUT', `/teams/${team.id}/members/carol`)
     const body = { head: 'own', base: 'main', title: 'x' }
-    expect((await forge.rest(cast.carol, 'POST', '/repos/guild/inner/pulls', body)).status).toBe(404)
+    expect((await forge.rest(cast.carol, 'POST', '/repos/guild/inner/pulls', body)).status).toBe(
+      404,
+    )
   })
 
   it('what its caller loses access to while the commits are being fetched', async () => {
@@ -336,7 +475,11 @@ describe('what cannot be opened', () => {
     const { transfers } = server.app.git
     const places = await Promise.all(Array.from({ length: MAX_TRANSFERS }, () => transfers.enter()))
     const entering = vi.spyOn(transfers, 'enter')
-    const asked = forge.rest(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'main', title: 'x' })
+    const asked = forge.rest(cast.eve, 'POST', pulls, {
+      head: 'eve:theirs',
+      base: 'main',
+      title: 'x',
+    })
     await expect.poll(() => entering.mock.calls.length).toBe(1)
     entering.mockRestore()
     await forge.ask(cast.bob, 'PATCH', path, { private: true })

@@ -23,7 +23,13 @@ async function proposed(name: string) {
   await forge.change(cast.bob, base.path, 'next')
   const fork = await forge.fork(cast.eve, base.path)
   const head = await forge.change(cast.eve, fork.path, 'theirs')
-  const draft = { head: 'eve:theirs', base: 'main', title: 'Mend it', body: 'first', allow_maintainer_edit: false }
+  const draft = {
+    head: 'eve:theirs',
+    base: 'main',
+    title: 'Mend it',
+    body: 'first',
+    allow_maintainer_edit: false,
+  }
   const { number } = await forge.ask(cast.eve, 'POST', base.pulls, draft)
   const pull = `${base.pulls}/${number}`
   return {
@@ -46,8 +52,13 @@ async function proposed(name: string) {
 describe('an edit', () => {
   it('of the poster changes title, text, date and base, and counts how often the text has changed', async () => {
     const { edit, read } = await proposed('posters')
-    const bug = await forge.ask(cast.bob, 'POST', '/repos/bob/posters/labels', { name: 'bug', color: '#ff0000' })
-    const milestone = await forge.ask(cast.bob, 'POST', '/repos/bob/posters/milestones', { title: 'v1' })
+    const bug = await forge.ask(cast.bob, 'POST', '/repos/bob/posters/labels', {
+      name: 'bug',
+      color: '#ff0000',
+    })
+    const milestone = await forge.ask(cast.bob, 'POST', '/repos/bob/posters/milestones', {
+      title: 'v1',
+    })
     const edited = await edit('eve', {
       title: 'Mend all',
       body: 'second',
@@ -78,7 +89,10 @@ describe('an edit', () => {
       title: 'Mend all',
     })
     expect((await edit('eve', { body: '' })).body).toMatchObject({ content_version: 2, body: '' })
-    expect((await edit('eve', { title: 'x', body: null })).body).toMatchObject({ content_version: 2, body: '' })
+    expect((await edit('eve', { title: 'x', body: null })).body).toMatchObject({
+      content_version: 2,
+      body: '',
+    })
     expect(await read()).toMatchObject({ title: 'x', content_version: 2 })
   })
 
@@ -93,7 +107,8 @@ describe('an edit', () => {
     ]
     const seen = async (body: object) => {
       const { status, body: answer } = await edit('carol', body)
-      const names = (list: { login?: string; name?: string }[]) => list.map(({ login, name }) => login ?? name)
+      const names = (list: { login?: string; name?: string }[]) =>
+        list.map(({ login, name }) => login ?? name)
       return [status, names(answer.assignees), names(answer.labels), answer.milestone?.title]
     }
     expect(await seen({ assignees: ['eve'], labels: [a, b], milestone: first.id })).toEqual([
@@ -103,14 +118,38 @@ describe('an edit', () => {
       'v1',
     ])
     // The two together are the new set; each alone replaces it.
-    expect(await seen({ assignee: 'carol', assignees: ['bob'] })).toEqual([201, ['bob', 'carol'], ['a', 'b'], 'v1'])
-    expect(await seen({ assignee: 'eve', labels: [b, 12_345] })).toEqual([201, ['eve'], ['b'], 'v1'])
-    expect(await seen({ assignees: null, labels: null, milestone: 0 })).toEqual([201, ['eve'], ['b'], 'v1'])
-    expect(await seen({ assignees: [], labels: [], milestone: second.id })).toEqual([201, [], [], 'v2'])
+    expect(await seen({ assignee: 'carol', assignees: ['bob'] })).toEqual([
+      201,
+      ['bob', 'carol'],
+      ['a', 'b'],
+      'v1',
+    ])
+    expect(await seen({ assignee: 'eve', labels: [b, 12_345] })).toEqual([
+      201,
+      ['eve'],
+      ['b'],
+      'v1',
+    ])
+    expect(await seen({ assignees: null, labels: null, milestone: 0 })).toEqual([
+      201,
+      ['eve'],
+      ['b'],
+      'v1',
+    ])
+    expect(await seen({ assignees: [], labels: [], milestone: second.id })).toEqual([
+      201,
+      [],
+      [],
+      'v2',
+    ])
     const milestones = await forge.ask(cast.bob, 'GET', `${path}/milestones`)
-    expect(milestones.map(({ open_issues }: { open_issues: number }) => open_issues)).toEqual([0, 1])
+    expect(milestones.map(({ open_issues }: { open_issues: number }) => open_issues)).toEqual([
+      0, 1,
+    ])
     await edit('carol', { state: 'closed' })
-    expect((await forge.ask(cast.bob, 'GET', `${path}/milestones/${second.id}`)).closed_issues).toBe(1)
+    expect(
+      (await forge.ask(cast.bob, 'GET', `${path}/milestones/${second.id}`)).closed_issues,
+    ).toBe(1)
   })
 
   it('has a date end with its day, where the day is', async () => {
@@ -138,7 +177,13 @@ describe('an edit', () => {
     await edit('carol', { state: 'open', base: 'main' })
     await edit('eve', { body: 'more' })
     // What changes nothing is not told.
-    await edit('eve', { body: 'more', title: 'other', state: 'open', base: 'main', allow_maintainer_edit: false })
+    await edit('eve', {
+      body: 'more',
+      title: 'other',
+      state: 'open',
+      base: 'main',
+      allow_maintainer_edit: false,
+    })
     const events = await server.app.db
       .selectFrom('repository_events')
       .select(['type', 'subject'])
@@ -146,7 +191,12 @@ describe('an edit', () => {
       .orderBy('id')
       .execute()
     const ofPulls = events.filter(({ type }) => type.startsWith('PULL_REQUEST_'))
-    expect(ofPulls.map(({ type, subject }) => [type.slice('PULL_REQUEST_'.length), JSON.parse(subject)[1]])).toEqual([
+    expect(
+      ofPulls.map(({ type, subject }) => [
+        type.slice('PULL_REQUEST_'.length),
+        JSON.parse(subject)[1],
+      ]),
+    ).toEqual([
       ['OPENED', 'main'],
       ['RETARGETED', 'next'],
       ['CLOSED', 'next'],
@@ -158,13 +208,21 @@ describe('an edit', () => {
 
   it('closes, and opens again with what the branch holds by then', async () => {
     const { edit, fork, read } = await proposed('reopened')
-    expect((await edit('eve', { state: 'closed' })).body).toMatchObject({ state: 'closed', merged: false })
+    expect((await edit('eve', { state: 'closed' })).body).toMatchObject({
+      state: 'closed',
+      merged: false,
+    })
     expect((await read()).closed_at).toEqual(expect.any(String))
     const moved = await forge.change(cast.eve, fork.path, 'theirs', 'main', 'more.txt')
     // What is closed follows nothing.
     expect(
-      (await server.app.db.selectFrom('pull_requests').selectAll().orderBy('id', 'desc').executeTakeFirst())
-        ?.head_commit,
+      (
+        await server.app.db
+          .selectFrom('pull_requests')
+          .selectAll()
+          .orderBy('id', 'desc')
+          .executeTakeFirst()
+      )?.head_commit,
     ).not.toBe(moved)
     const opened = await forge
       .grpcAs(cast.carol)
@@ -200,7 +258,14 @@ describe('an edit that is refused', () => {
     text: RegExp | string,
   ]
   it.each<Case>([
-    ['by another version', 'eve', { content_version: 7 }, 409, 'PULL_REQUEST_CHANGED', 'the issue is already changed'],
+    [
+      'by another version',
+      'eve',
+      { content_version: 7 },
+      409,
+      'PULL_REQUEST_CHANGED',
+      'the issue is already changed',
+    ],
     [
       'for an assignee who is nobody',
       'carol',
@@ -225,10 +290,38 @@ describe('an edit that is refused', () => {
       'USER_BLOCKED',
       'user is blocked',
     ],
-    ['for a milestone that is not there', 'carol', { milestone: 99 }, 404, 'MILESTONE_NOT_FOUND', 'not found'],
-    ['for another state', 'eve', { state: 'ajar' }, 412, 'INVALID_PULL_REQUEST_STATE', 'unknown state: ajar'],
-    ['for a base that is not there', 'eve', { base: 'no' }, 404, 'NEW_BASE_NOT_FOUND', "new base 'no' not exist"],
-    ['for a base that is no name', 'eve', { base: 'a..b' }, 404, 'NEW_BASE_NOT_FOUND', "new base 'a..b' not exist"],
+    [
+      'for a milestone that is not there',
+      'carol',
+      { milestone: 99 },
+      404,
+      'MILESTONE_NOT_FOUND',
+      'not found',
+    ],
+    [
+      'for another state',
+      'eve',
+      { state: 'ajar' },
+      412,
+      'INVALID_PULL_REQUEST_STATE',
+      'unknown state: ajar',
+    ],
+    [
+      'for a base that is not there',
+      'eve',
+      { base: 'no' },
+      404,
+      'NEW_BASE_NOT_FOUND',
+      "new base 'no' not exist",
+    ],
+    [
+      'for a base that is no name',
+      'eve',
+      { base: 'a..b' },
+      404,
+      'NEW_BASE_NOT_FOUND',
+      "new base 'a..b' not exist",
+    ],
     [
       'for a base that another one has',
       'eve',
@@ -253,8 +346,22 @@ describe('an edit that is refused', () => {
       'MAINTAINER_EDIT_DENIED',
       'SetAllowEdits: user not allowed to do this action',
     ],
-    ['with too long a title', 'eve', { title: 'x'.repeat(256) }, 422, 'INVALID_FIELD', /^title is longer/],
-    ['with too long a text', 'eve', { body: 'x'.repeat(65_537) }, 422, 'INVALID_FIELD', /^body is longer/],
+    [
+      'with too long a title',
+      'eve',
+      { title: 'x'.repeat(256) },
+      422,
+      'INVALID_FIELD',
+      /^title is longer/,
+    ],
+    [
+      'with too long a text',
+      'eve',
+      { body: 'x'.repeat(65_537) },
+      422,
+      'INVALID_FIELD',
+      /^body is longer/,
+    ],
   ])('%s changes nothing', async (_name, who, body, status, reason, text) => {
     refused ??= prepare()
     const { edit, read } = await refused
@@ -264,8 +371,15 @@ describe('an edit that is refused', () => {
     const answer = await edit(who, asked)
     const expected = typeof text === 'string' ? text : expect.stringMatching(text)
     expect([answer.status, answer.body.message]).toEqual([status, expected])
-    const request = fromJson(EditPullRequestRequestSchema, { owner: 'bob', repo: 'refusing', index: 1, ...asked })
-    expect(await refusalOf(forge.grpcAs(cast[who]).editPullRequest(request))).toMatchObject({ reason })
+    const request = fromJson(EditPullRequestRequestSchema, {
+      owner: 'bob',
+      repo: 'refusing',
+      index: 1,
+      ...asked,
+    })
+    expect(await refusalOf(forge.grpcAs(cast[who]).editPullRequest(request))).toMatchObject({
+      reason,
+    })
     // All or nothing.
     expect(await read()).toMatchObject(before)
   })
@@ -308,7 +422,12 @@ describe('an edit that is refused', () => {
     expect(await statusOf(await tokenOf(server.url, cast.bob, ['read:repository']), pull)).toBe(403)
     await forge.ask(cast.bob, 'PATCH', path, { private: true })
     expect(await statusOf(outsider, pull)).toBe(404)
-    expect(await statusOf(await tokenOf(server.url, cast.bob, ['write:repository', 'public-only']), pull)).toBe(404)
+    expect(
+      await statusOf(
+        await tokenOf(server.url, cast.bob, ['write:repository', 'public-only']),
+        pull,
+      ),
+    ).toBe(404)
     await forge.ask(cast.bob, 'PATCH', path, { private: false, archived: true })
     expect(await statusOf(cast.bob, pull)).toBe(423)
     await forge.ask(cast.bob, 'PATCH', path, { archived: false })
@@ -332,7 +451,10 @@ describe('an edit that is refused', () => {
       'cannot change the target branch of a merged pull request',
     ])
     // Where it went already is nowhere else.
-    expect((await edit('bob', { base: 'main', title: 'Mended' })).body).toMatchObject({ title: 'Mended', merged: true })
+    expect((await edit('bob', { base: 'main', title: 'Mended' })).body).toMatchObject({
+      title: 'Mended',
+      merged: true,
+    })
     const request = { owner: 'bob', repo: 'merged', index: 1n, state: 'closed' }
     expect(await refusalOf(forge.grpcAs(cast.bob).editPullRequest(request))).toMatchObject({
       code: 'FailedPrecondition',
@@ -353,14 +475,30 @@ describe('an edit that is refused', () => {
   it('since it cannot be opened again: without its branches, or beside another one', async () => {
     const { edit, path, pulls, fork } = await proposed('gone')
     await edit('eve', { state: 'closed' })
-    const other = await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'main', title: 'again' })
+    const other = await forge.ask(cast.eve, 'POST', pulls, {
+      head: 'eve:theirs',
+      base: 'main',
+      title: 'again',
+    })
     const beside = await edit('eve', { state: 'open' })
-    expect([beside.status, beside.body.message]).toEqual([409, expect.stringContaining(`[id: ${other.id}, `)])
+    expect([beside.status, beside.body.message]).toEqual([
+      409,
+      expect.stringContaining(`[id: ${other.id}, `),
+    ])
     // To who may not read it the repository of the head has no number.
     await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
-    const third = await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:theirs', base: 'next', title: 'elsewhere' })
-    const moved = await forge.rest(cast.carol, 'PATCH', `${pulls}/${other.number}`, { base: 'next' })
-    expect([moved.status, moved.body.message]).toEqual([409, expect.stringContaining('head_repo_id: -1,')])
+    const third = await forge.ask(cast.eve, 'POST', pulls, {
+      head: 'eve:theirs',
+      base: 'next',
+      title: 'elsewhere',
+    })
+    const moved = await forge.rest(cast.carol, 'PATCH', `${pulls}/${other.number}`, {
+      base: 'next',
+    })
+    expect([moved.status, moved.body.message]).toEqual([
+      409,
+      expect.stringContaining('head_repo_id: -1,'),
+    ])
     for (const { number } of [other, third]) {
       await forge.ask(cast.eve, 'PATCH', `${pulls}/${number}`, { state: 'closed' })
     }
@@ -378,7 +516,9 @@ describe('an edit that is refused', () => {
     await edit('eve', { state: 'open', base: 'next' })
     await edit('eve', { state: 'closed' })
     await forge.ask(cast.bob, 'DELETE', `${path}/branches/next`)
-    expect((await edit('eve', { state: 'open' })).body.message).toContain('branch next does not exist')
+    expect((await edit('eve', { state: 'open' })).body.message).toContain(
+      'branch next does not exist',
+    )
     expect((await edit('eve', { state: 'open', base: 'main' })).body).toMatchObject({
       state: 'open',
       base: { ref: 'main' },
@@ -388,7 +528,9 @@ describe('an edit that is refused', () => {
   it('by one of two that change the text at once', async () => {
     const { edit, read } = await proposed('racing')
     const texts = Array.from({ length: 6 }, (_, i) => `text ${i}`)
-    const answers = await Promise.all(texts.map((body) => edit('eve', { body, content_version: 0 })))
+    const answers = await Promise.all(
+      texts.map((body) => edit('eve', { body, content_version: 0 })),
+    )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)])
     expect(await read()).toMatchObject({ content_version: 1 })
   })

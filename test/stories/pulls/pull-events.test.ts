@@ -33,7 +33,9 @@ async function watch(who: Pick<Actor, 'authorization'> | undefined, repo: string
   return {
     /** All that is sent until the repository has another description, which it gets now. */
     async events(): Promise<Event[]> {
-      await forge.ask(cast.bob, 'PATCH', `/repos/bob/${repo}`, { description: String(Math.random()) })
+      await forge.ask(cast.bob, 'PATCH', `/repos/bob/${repo}`, {
+        description: String(Math.random()),
+      })
       const events: Event[] = []
       for (;;) {
         const { event } = await watcher.next()
@@ -52,8 +54,15 @@ const summary = (events: readonly Event[]) =>
       : [],
   )
 
-/** What is told of a change to a pull request of carol's, bob's repository being watched by a passer-by. */
-async function toldOf(name: string, change: (pull: ReviewedPull) => Promise<unknown>, fields: object = {}) {
+/**
+ * What is told of a change to a pull request of carol's, bob's repository being watched by a
+ * passer-by.
+ */
+async function toldOf(
+  name: string,
+  change: (pull: ReviewedPull) => Promise<unknown>,
+  fields: object = {},
+) {
   const pull = await forge.pull(name, fields)
   const watcher = await watch(undefined, name)
   await change(pull)
@@ -71,7 +80,10 @@ describe('events of pull requests', () => {
     const draft = { head: 'topic', base: 'main', title: 'A change' }
     const { id } = await forge.ask(cast.carol, 'POST', `${path}/pulls`, draft)
     const after = await forge.change(cast.carol, path, 'topic', 'main', 'more.txt')
-    await forge.ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'other', old_ref_name: 'main' })
+    await forge.ask(cast.bob, 'POST', `${path}/branches`, {
+      new_branch_name: 'other',
+      old_ref_name: 'main',
+    })
     await forge.ask(cast.bob, 'PATCH', `${path}/pulls/1`, { base: 'other' })
     const events = (await watcher.events()).filter(({ subject }) => subject.case === 'pullRequest')
     expect(summary(events)).toEqual(['OPENED carol', 'HEAD_MOVED carol', 'RETARGETED bob'])
@@ -83,7 +95,11 @@ describe('events of pull requests', () => {
   })
 
   it.each<[name: string, change: (pull: ReviewedPull) => Promise<unknown>, told: string[]]>([
-    ['edit', ({ pull }) => forge.ask(cast.carol, 'PATCH', pull, { title: 'Two', body: 'B' }), ['EDITED carol']],
+    [
+      'edit',
+      ({ pull }) => forge.ask(cast.carol, 'PATCH', pull, { title: 'Two', body: 'B' }),
+      ['EDITED carol'],
+    ],
     ['nothing', ({ pull }) => forge.ask(cast.carol, 'PATCH', pull, { title: 'A change' }), []],
     [
       'close and reopen',
@@ -98,14 +114,19 @@ describe('events of pull requests', () => {
       'merge',
       async ({ pull }) => {
         await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).mergeable).toBe(true)
-        await forge.ask(cast.bob, 'POST', `${pull}/merge`, { Do: 'squash', delete_branch_after_merge: true })
+        await forge.ask(cast.bob, 'POST', `${pull}/merge`, {
+          Do: 'squash',
+          delete_branch_after_merge: true,
+        })
       },
       ['MERGED bob'],
     ],
     [
       'comment',
       async ({ path }) => {
-        const { id } = await forge.ask(cast.eve, 'POST', `${path}/issues/1/comments`, { body: 'Hm.' })
+        const { id } = await forge.ask(cast.eve, 'POST', `${path}/issues/1/comments`, {
+          body: 'Hm.',
+        })
         await forge.ask(cast.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Hm?' })
         await forge.ask(cast.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Hm?' })
         await forge.ask(cast.bob, 'DELETE', `${path}/issues/comments/${id}`)
@@ -125,7 +146,9 @@ describe('events of pull requests', () => {
     [
       'pending',
       async (pull) => {
-        const { id } = await forge.review(cast.eve, pull, 'PENDING', 'Wait.', { comments: [comment] })
+        const { id } = await forge.review(cast.eve, pull, 'PENDING', 'Wait.', {
+          comments: [comment],
+        })
         await forge.ask(cast.eve, 'POST', `${pull.reviews}/${id}/comments`, comment)
         const [{ id: line }] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
         await forge.ask(cast.eve, 'DELETE', `${pull.reviews}/${id}/comments/${line}`)
@@ -136,8 +159,13 @@ describe('events of pull requests', () => {
     [
       'submit',
       async (pull) => {
-        const { id } = await forge.review(cast.eve, pull, 'PENDING', 'Wait.', { comments: [comment] })
-        await forge.ask(cast.eve, 'POST', `${pull.reviews}/${id}`, { event: 'COMMENT', body: 'Now.' })
+        const { id } = await forge.review(cast.eve, pull, 'PENDING', 'Wait.', {
+          comments: [comment],
+        })
+        await forge.ask(cast.eve, 'POST', `${pull.reviews}/${id}`, {
+          event: 'COMMENT',
+          body: 'Now.',
+        })
         const [{ id: line }] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
         await forge.ask(cast.eve, 'DELETE', `${pull.reviews}/${id}/comments/${line}`)
       },
@@ -151,11 +179,18 @@ describe('events of pull requests', () => {
       },
       ['REVIEW_REQUESTED carol', 'REVIEW_REQUESTED eve'],
     ],
-    ['head deleted', ({ path }) => forge.ask(cast.bob, 'DELETE', `${path}/branches/topic`), ['CLOSED bob']],
+    [
+      'head deleted',
+      ({ path }) => forge.ask(cast.bob, 'DELETE', `${path}/branches/topic`),
+      ['CLOSED bob'],
+    ],
     [
       'base renamed',
       async ({ path, pull }) => {
-        await forge.ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'other', old_ref_name: 'main' })
+        await forge.ask(cast.bob, 'POST', `${path}/branches`, {
+          new_branch_name: 'other',
+          old_ref_name: 'main',
+        })
         await forge.ask(cast.carol, 'PATCH', pull, { base: 'other' })
         await forge.ask(cast.bob, 'PATCH', `${path}/branches/other`, { name: 'another' })
       },
@@ -172,11 +207,19 @@ describe('events of pull requests', () => {
         await forge.ask(cast.bob, 'DELETE', `${pull}/merge`)
         await forge.ask(cast.bob, 'POST', `${pull}/merge`, order)
         const { head } = await forge.ask(cast.bob, 'GET', pull)
-        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head.sha}`, { state: 'success', context: 'ci' })
+        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head.sha}`, {
+          state: 'success',
+          context: 'ci',
+        })
         await finishAutoMerges(server.app)
         await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).merged).toBe(true)
       },
-      ['AUTO_MERGE_SCHEDULED bob', 'AUTO_MERGE_CANCELLED bob', 'AUTO_MERGE_SCHEDULED bob', 'MERGED bob'],
+      [
+        'AUTO_MERGE_SCHEDULED bob',
+        'AUTO_MERGE_CANCELLED bob',
+        'AUTO_MERGE_SCHEDULED bob',
+        'MERGED bob',
+      ],
     ],
   ])('are one for each change: %s', async (name, change, told) => {
     expect(await toldOf(name.replaceAll(' ', '-'), change)).toEqual(told)
@@ -184,7 +227,11 @@ describe('events of pull requests', () => {
 
   it('are for those who may read pull requests, and nobody else even knows that there is something', async () => {
     await forge.pull('private', { private: true })
-    for (const who of [cast.eve, undefined, await tokenOf(server.url, cast.bob, ['all', 'public-only'])]) {
+    for (const who of [
+      cast.eve,
+      undefined,
+      await tokenOf(server.url, cast.bob, ['all', 'public-only']),
+    ]) {
       const { reason } = await refusalOf(watch(who, 'private'))
       expect(reason).toBe('REPOSITORY_NOT_FOUND')
     }

@@ -39,7 +39,11 @@ afterAll(async () => {
 })
 
 /** Makes `bob/{name}`, and a clone of it of that name, with a history. */
-async function pushHistory(name: string, history: readonly ScriptedCommit[], settings: object = {}): Promise<void> {
+async function pushHistory(
+  name: string,
+  history: readonly ScriptedCommit[],
+  settings: object = {},
+): Promise<void> {
   await rest(cast.bob, 'POST', '/user/repos', { name, ...settings })
   await client.git('.', 'init', '-q', '-b', 'main', name)
   importHistory(join(client.home, name), history)
@@ -47,12 +51,22 @@ async function pushHistory(name: string, history: readonly ScriptedCommit[], set
 }
 
 function push(folder: string, who: Actor, repository: string, ...refs: string[]): Promise<string> {
-  return client.git(folder, 'push', '-q', remoteOf(server.url, repository, who.username, PASSWORD), ...refs)
+  return client.git(
+    folder,
+    'push',
+    '-q',
+    remoteOf(server.url, repository, who.username, PASSWORD),
+    ...refs,
+  )
 }
 
 /** Opens a pull request into `main` of `bob/{name}`, and returns its number. */
 async function openPull(name: string, head: string, who = cast.bob): Promise<number> {
-  const opened = await rest(who, 'POST', `/repos/bob/${name}/pulls`, { head, base: 'main', title: head })
+  const opened = await rest(who, 'POST', `/repos/bob/${name}/pulls`, {
+    head,
+    base: 'main',
+    title: head,
+  })
   expect([opened.status, opened.body.message]).toEqual([201, undefined])
   return opened.body.number
 }
@@ -77,15 +91,20 @@ async function treeOf(text: string, folder: string, commit: string): Promise<str
   const file = join(client.home, 'text')
   await writeFile(file, text)
   const isMails = text.startsWith('From ')
-  await client.git(`${folder}-work`, ...(isMails ? ['am', '-q', '--keep-cr', file] : ['apply', '--index', file]))
+  await client.git(
+    `${folder}-work`,
+    ...(isMails ? ['am', '-q', '--keep-cr', file] : ['apply', '--index', file]),
+  )
   const tree = await client.git(`${folder}-work`, 'write-tree')
   await client.git(folder, 'worktree', 'remove', '--force', work)
   return tree
 }
 
-const lines = (count: number, word = 'line') => Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('')
+const lines = (count: number, word = 'line') =>
+  Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('')
 const pathsOf = (files: { filename: string }[]) => files.map(({ filename }) => filename)
-const messagesOf = (commits: { commit: { message: string } }[]) => commits.map(({ commit }) => commit.message)
+const messagesOf = (commits: { commit: { message: string } }[]) =>
+  commits.map(({ commit }) => commit.message)
 const PAGING = ['x-total-count', 'x-page', 'x-perpage', 'x-pagecount', 'x-hasmore']
 
 /** A branch with every kind of change, and a base that has gone on since. */
@@ -133,7 +152,10 @@ const EVERYTHING: readonly ScriptedCommit[] = [
       'l empty': '',
     },
   },
-  { message: 'meanwhile', files: { 'a changed.txt': lines(40).replace('line 30\n', 'thirty\n'), meanwhile: 'm\n' } },
+  {
+    message: 'meanwhile',
+    files: { 'a changed.txt': lines(40).replace('line 30\n', 'thirty\n'), meanwhile: 'm\n' },
+  },
 ]
 
 describe('what a pull request changes', () => {
@@ -194,7 +216,11 @@ describe('what a pull request changes', () => {
     ['?limit=1000&page=x', undefined, ['13', '1', '50', '1', 'false']],
     ['?skip-to=k%20blank', ['k blank', 'l empty'], ['13', '1', '30', '1', 'false']],
     ['?skip-to=j%20crlf&limit=2&page=2', ['l empty'], ['13', '2', '2', '7', 'true']],
-    ['?skip-to=d/new%20%C3%BC%23%3F.txt&limit=1', ['d/new ü#?.txt'], ['13', '1', '1', '13', 'true']],
+    [
+      '?skip-to=d/new%20%C3%BC%23%3F.txt&limit=1',
+      ['d/new ü#?.txt'],
+      ['13', '1', '1', '13', 'true'],
+    ],
     ['?skip-to=nothing', [], ['13', '1', '30', '1', 'false']],
     ['?skip-to=--all', [], ['13', '1', '30', '1', 'false']],
     ['?skip-to=', undefined, ['13', '1', '30', '1', 'false']],
@@ -209,9 +235,14 @@ describe('what a pull request changes', () => {
   it('keeps what came from where on each page', async () => {
     for (const [page, expected] of [
       [3, { filename: 'c copy', status: 'copied' }],
-      [5, { filename: 'd/new ü#?.txt', status: 'renamed', previous_filename: 'd old', additions: 1 }],
+      [
+        5,
+        { filename: 'd/new ü#?.txt', status: 'renamed', previous_filename: 'd old', additions: 1 },
+      ],
     ] as const) {
-      expect((await get(`${pull}/files?limit=1&page=${page}`)).body).toEqual([expect.objectContaining(expected)])
+      expect((await get(`${pull}/files?limit=1&page=${page}`)).body).toEqual([
+        expect.objectContaining(expected),
+      ])
     }
   })
 
@@ -222,7 +253,9 @@ describe('what a pull request changes', () => {
     ['ignore-all', 'unchanged'],
     ['anything', 'changed'],
   ])('counts white space as it is told: %s', async (whitespace, status) => {
-    const { body, headers } = await get(`${pull}/files?whitespace=${whitespace}&skip-to=k%20blank&limit=1`)
+    const { body, headers } = await get(
+      `${pull}/files?whitespace=${whitespace}&skip-to=k%20blank&limit=1`,
+    )
     expect(body).toEqual([expect.objectContaining({ filename: 'k blank', status })])
     expect(headers.get('x-total-count')).toBe('13')
   })
@@ -257,7 +290,10 @@ describe('what a pull request changes', () => {
     const [commit] = (await get(`${pull}/commits?verification=false&files=false`)).body
     expect(commit).toMatchObject({ files: null, commit: { verification: null } })
     const [other] = (await get(`${pull}/commits?verification=1&files=true`)).body
-    expect(other).toMatchObject({ files: expect.any(Array), commit: { verification: { verified: false } } })
+    expect(other).toMatchObject({
+      files: expect.any(Array),
+      commit: { verification: { verified: false } },
+    })
   })
 
   it('tells scripts of other origins where a page is', async () => {
@@ -277,10 +313,15 @@ describe('what a pull request changes', () => {
     for (const query of ['', '?binary=true']) {
       const mails = await textAt(`${pull}.patch${query}`)
       expect(await treeOf(mails, 'everything', base)).toBe(tree)
-      expect(mails.match(/^Subject: .*$/gm)).toEqual(['Subject: [PATCH 1/2] change', 'Subject: [PATCH 2/2] odds'])
+      expect(mails.match(/^Subject: .*$/gm)).toEqual([
+        'Subject: [PATCH 1/2] change',
+        'Subject: [PATCH 2/2] odds',
+      ])
     }
     const text = await textAt(`${pull}.diff`)
-    expect(text).toContain('Binary files "a/f picture" and "b/f picture" differ'.replaceAll('"', ''))
+    expect(text).toContain(
+      'Binary files "a/f picture" and "b/f picture" differ'.replaceAll('"', ''),
+    )
     expect(text).not.toContain('meanwhile')
   })
 
@@ -300,7 +341,10 @@ describe('what a pull request changes', () => {
   })
 
   it.each(RPC_PROTOCOLS)('is the same over RPC: %s', async (protocol) => {
-    const rpc = createClient(PullFileService, transportTo(server.url, protocol, cast.carol.authorization))
+    const rpc = createClient(
+      PullFileService,
+      transportTo(server.url, protocol, cast.carol.authorization),
+    )
     const request = { owner: 'bob', repo: 'everything', index: 1n }
     const listed = await rpc.listPullRequestFiles({
       ...request,
@@ -308,16 +352,35 @@ describe('what a pull request changes', () => {
       whitespace: 'ignore-all',
       limit: 2,
     })
-    expect([listed.total, listed.limit, pathsOf(listed.files)]).toEqual([13n, 2, ['d/new ü#?.txt', 'e mode.sh']])
-    expect(listed.files[0]).toMatchObject({ status: 'renamed', previousFilename: 'd old', additions: 1n, changes: 1n })
-    const { commits, total } = await rpc.listPullRequestCommits({ ...request, files: false, page: 2, limit: 1 })
-    expect([total, commits.map(({ commit }) => commit?.message)]).toEqual([2n, ['change\n\nIn full.\n']])
+    expect([listed.total, listed.limit, pathsOf(listed.files)]).toEqual([
+      13n,
+      2,
+      ['d/new ü#?.txt', 'e mode.sh'],
+    ])
+    expect(listed.files[0]).toMatchObject({
+      status: 'renamed',
+      previousFilename: 'd old',
+      additions: 1n,
+      changes: 1n,
+    })
+    const { commits, total } = await rpc.listPullRequestCommits({
+      ...request,
+      files: false,
+      page: 2,
+      limit: 1,
+    })
+    expect([total, commits.map(({ commit }) => commit?.message)]).toEqual([
+      2n,
+      ['change\n\nIn full.\n'],
+    ])
     for (const format of ['diff', 'patch']) {
       let text = ''
       for await (const { data } of rpc.getPullRequestDiff({ ...request, format, binary: true })) {
         text += Buffer.from(data).toString('latin1')
       }
-      expect(Buffer.from(text, 'latin1').toString()).toBe(await textAt(`${pull}.${format}?binary=true`))
+      expect(Buffer.from(text, 'latin1').toString()).toBe(
+        await textAt(`${pull}.${format}?binary=true`),
+      )
     }
     const missing = { ...request, index: 99n }
     const notFound = { code: 5, rawMessage: 'not found' }
@@ -335,9 +398,9 @@ describe('what a pull request changes', () => {
         [Symbol.asyncIterator]()
         .next(),
     ).rejects.toMatchObject({ code: 3 })
-    await expect(rpc.getCommitPullRequest({ owner: 'bob', repo: 'everything', sha: 'main' })).rejects.toMatchObject(
-      notFound,
-    )
+    await expect(
+      rpc.getCommitPullRequest({ owner: 'bob', repo: 'everything', sha: 'main' }),
+    ).rejects.toMatchObject(notFound)
   })
 
   it('follows pushes to the head and to the base', async () => {
@@ -346,7 +409,11 @@ describe('what a pull request changes', () => {
     await client.git('moving', 'checkout', '-q', 'topic')
     await client.commit('moving', 'pushed')
     await push('moving', cast.bob, 'bob/moving', 'topic')
-    expect(messagesOf((await get(`${path}/commits`)).body)).toEqual(['pushed\n', 'odds', 'change\n\nIn full.\n'])
+    expect(messagesOf((await get(`${path}/commits`)).body)).toEqual([
+      'pushed\n',
+      'odds',
+      'change\n\nIn full.\n',
+    ])
     await push('moving', cast.bob, 'bob/moving', '+topic~3:main')
     expect(messagesOf((await get(`${path}/commits`)).body)).toHaveLength(3)
     // What the base has got meanwhile is no longer a change.
@@ -387,7 +454,10 @@ describe('a pull request whose base', () => {
     const path = `/repos/bob/${name}`
     const send = async (method: string, at: string, body?: object) => {
       const answer = await rest(cast.bob, method, at, body)
-      expect([answer.status, answer.body.message]).toEqual([expect.toSatisfy((status) => status < 300), undefined])
+      expect([answer.status, answer.body.message]).toEqual([
+        expect.toSatisfy((status) => status < 300),
+        undefined,
+      ])
       return answer.body
     }
     const write = (file: string, place: object) =>
@@ -396,13 +466,18 @@ describe('a pull request whose base', () => {
     await write('next.txt', { branch: 'main', new_branch: 'next' })
     // What is of the default branch has nowhere else to go.
     const head = isClosedBefore ? 'topic' : 'main'
-    await write('topic.txt', isClosedBefore ? { branch: 'next', new_branch: 'topic' } : { branch: 'main' })
+    await write(
+      'topic.txt',
+      isClosedBefore ? { branch: 'next', new_branch: 'topic' } : { branch: 'main' },
+    )
     await send('POST', `${path}/pulls`, { head, base: 'next', title: 'x' })
     // What comes from the base is no change, as nobody has found out yet when it is closed.
     await write('later.txt', { branch: 'next' })
     await send('POST', `${path}/pulls/1/update`)
     const look = async () => [
-      (await get(`/${name}/pulls/1/commits`)).body.map(({ commit }: { commit: { message: string } }) => commit.message),
+      (await get(`/${name}/pulls/1/commits`)).body.map(
+        ({ commit }: { commit: { message: string } }) => commit.message,
+      ),
       pathsOf((await get(`/${name}/pulls/1/files`)).body),
       await textAt(`/${name}/pulls/1.diff`),
       await textAt(`/${name}/pulls/1.patch`),
@@ -431,7 +506,10 @@ describe('a pull request whose base', () => {
       .execute()
     for (const path of ['/commits', '/files', '.diff', '.patch']) {
       const refused = await get(`/baseless/pulls/${number}${path}`)
-      expect([refused.status, refused.body.message]).toEqual([404, 'invalid base branch or revision'])
+      expect([refused.status, refused.body.message]).toEqual([
+        404,
+        'invalid base branch or revision',
+      ])
       expect(refused.headers.get('x-error-reason')).toBe('PULL_BASE_INVALID')
     }
     const rpc = createClient(PullFileService, transportTo(server.url, 'gRPC'))
@@ -445,7 +523,9 @@ describe('a pull request whose base', () => {
   it('has nothing in common with it any more, has none either', async () => {
     await pushHistory('unrelated', EVERYTHING)
     const number = await openPull('unrelated', 'topic')
-    importHistory(join(client.home, 'unrelated'), [{ on: 'refs/heads/other', message: 'other', files: { o: 'o\n' } }])
+    importHistory(join(client.home, 'unrelated'), [
+      { on: 'refs/heads/other', message: 'other', files: { o: 'o\n' } },
+    ])
     await push('unrelated', cast.bob, 'bob/unrelated', '+other:topic')
     const refused = await get(`/unrelated/pulls/${number}/commits`)
     expect([refused.status, refused.body.message]).toEqual([404, 'invalid base branch or revision'])
@@ -463,7 +543,10 @@ describe('what a merged pull request has changed', () => {
       await textAt(`/merged/pulls/${number}.patch`),
     ]
     const before = await look()
-    expect((await rest(cast.bob, 'POST', `/repos/bob/merged/pulls/${number}/merge`, { Do: 'merge' })).status).toBe(200)
+    expect(
+      (await rest(cast.bob, 'POST', `/repos/bob/merged/pulls/${number}/merge`, { Do: 'merge' }))
+        .status,
+    ).toBe(200)
     const { merge_commit_sha: merge } = (await get(`/merged/pulls/${number}`)).body
     expect(await look()).toEqual(before)
     await push('merged', cast.bob, 'bob/merged', ':topic')
@@ -494,14 +577,26 @@ describe('a pull request that is too large for a text', () => {
     const bytes = Buffer.alloc(65 * 1024 * 1024)
     await pushHistory('large', [
       { message: 'base', files: { a: 'a\n' } },
-      { on: 'refs/heads/topic', parents: ['refs/heads/main'], message: 'large', files: { b: bytes } },
+      {
+        on: 'refs/heads/topic',
+        parents: ['refs/heads/main'],
+        message: 'large',
+        files: { b: bytes },
+      },
     ])
     const id = await client.git('large', 'rev-parse', 'topic:b')
     const large = await client.git('large', 'rev-parse', 'topic')
     // More than waits between the two ends of a connection.
-    const texts = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`text ${number}`, lines(300_000)]))
+    const texts = Object.fromEntries(
+      [1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`text ${number}`, lines(300_000)]),
+    )
     importHistory(join(client.home, 'large'), [
-      { on: 'refs/heads/topic', parents: [large], message: 'larger', files: { c: { mode: '100644', id } } },
+      {
+        on: 'refs/heads/topic',
+        parents: [large],
+        message: 'larger',
+        files: { c: { mode: '100644', id } },
+      },
       { on: 'refs/heads/many', parents: [`${large}~1`], message: 'many', files: texts },
     ])
     await push('large', cast.bob, 'bob/large', 'topic', 'many')
@@ -519,7 +614,9 @@ describe('a pull request that is too large for a text', () => {
     }
     const rpc = createClient(PullFileService, transportTo(server.url, 'gRPC'))
     const request = { owner: 'bob', repo: 'large', index: 1n, format: 'patch' }
-    await expect(rpc.getPullRequestDiff(request)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 8 })
+    await expect(
+      rpc.getPullRequestDiff(request)[Symbol.asyncIterator]().next(),
+    ).rejects.toMatchObject({ code: 8 })
     expect(await textAt('/large/pulls/1.diff')).toMatch(/^Binary files .* differ$/m)
     expect((await get('/large/pulls/1/files')).body).toEqual([
       expect.objectContaining({ filename: 'b', status: 'added', changes: 0 }),
@@ -533,7 +630,9 @@ describe('a pull request that is too large for a text', () => {
     const kept = await gitsIn(folder)
     const others = async () => (await gitsIn(folder)).filter((pid) => !kept.includes(pid))
     const gone = new AbortController()
-    const { body } = await fetch(`${server.url}/api/v1/repos/bob/large/pulls/2.diff`, { signal: gone.signal })
+    const { body } = await fetch(`${server.url}/api/v1/repos/bob/large/pulls/2.diff`, {
+      signal: gone.signal,
+    })
     await body?.getReader().read()
     expect(await others()).not.toEqual([])
     gone.abort()
@@ -589,7 +688,15 @@ describe('Git', () => {
     for (const name of ['everything', 'parent', 'moving']) {
       const folder = repositoryPath(server.app.git, await idOf(name))
       expect(
-        await client.git('.', `--git-dir=${folder}`, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress'),
+        await client.git(
+          '.',
+          `--git-dir=${folder}`,
+          'fsck',
+          '--full',
+          '--strict',
+          '--no-dangling',
+          '--no-progress',
+        ),
       ).toBe('')
     }
   })

@@ -28,7 +28,9 @@ it('refs of many pull requests that cannot follow are tried once each, and then 
   const { db } = server.app
   await rm(repositoryPath(server.app.git, id), { recursive: true })
   // Others like it, in a repository that is broken.
-  const columns = (await sql<{ name: string }>`select name from pragma_table_info('pull_requests')`.execute(db)).rows
+  const columns = (
+    await sql<{ name: string }>`select name from pragma_table_info('pull_requests')`.execute(db)
+  ).rows
     .map(({ name }) => name)
     .filter((name) => !['id', 'number', 'state', 'head_commit', 'head_ref_commit'].includes(name))
   const others = sql.raw(columns.join(', '))

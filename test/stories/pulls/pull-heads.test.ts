@@ -33,21 +33,29 @@ async function problems(fix = false) {
   return found
 }
 
-const remote = (path: string, who?: string) => remoteOf(server.url, path.slice('/repos/'.length), who, who && PASSWORD)
+const remote = (path: string, who?: string) =>
+  remoteOf(server.url, path.slice('/repos/'.length), who, who && PASSWORD)
 
 /** The commit that a ref of a repository holds, for whoever fetches; empty without one. */
 async function held(path: string, ref: string): Promise<string> {
   return (await client.git('.', 'ls-remote', remote(path, 'bob'), ref)).split('\t')[0] ?? ''
 }
 
-/** Bob's repository with a branch `own`, and eve's fork with a branch `theirs`, each asked to be pulled; with clones. */
+/**
+ * Bob's repository with a branch `own`, and eve's fork with a branch `theirs`, each asked to be
+ * pulled; with clones.
+ */
 async function proposed(name: string) {
   const base = await forge.repository(cast.bob, name)
   const own = await forge.change(cast.bob, base.path, 'own')
   const fork = await forge.fork(cast.eve, base.path)
   const theirs = await forge.change(cast.eve, fork.path, 'theirs')
   await forge.ask(cast.bob, 'POST', base.pulls, { head: 'own', base: 'main', title: 'Mine' })
-  await forge.ask(cast.eve, 'POST', base.pulls, { head: 'eve:theirs', base: 'main', title: 'Theirs' })
+  await forge.ask(cast.eve, 'POST', base.pulls, {
+    head: 'eve:theirs',
+    base: 'main',
+    title: 'Theirs',
+  })
   await client.git('.', 'clone', '-q', remote(base.path, 'bob'), name)
   await client.git('.', 'clone', '-q', '-b', 'theirs', remote(fork.path, 'eve'), `${name}-fork`)
   return {
@@ -99,7 +107,9 @@ describe('the head of a pull request', () => {
   it('is nothing that people push to', async () => {
     const { git } = await proposed('kept')
     await client.commit('kept', 'mine')
-    await expect(git('push', '-q', 'origin', 'HEAD:refs/pull/1/head')).rejects.toThrow('deny updating a hidden ref')
+    await expect(git('push', '-q', 'origin', 'HEAD:refs/pull/1/head')).rejects.toThrow(
+      'deny updating a hidden ref',
+    )
     await expect(git('push', '-q', 'origin', ':refs/pull/1/head')).rejects.toThrow()
     // What mirrors a clone of the usual kind leaves them alone.
     await git('fetch', '-q')
@@ -135,26 +145,57 @@ describe('the head of a pull request', () => {
     await forkGit('push', '-q')
     // As if the server had not come to it yet.
     await transaction(server.app.db, (tx) =>
-      tx.updateTable('pull_requests').set({ head_ref_commit: null }).where('repository_id', '=', id).execute(),
+      tx
+        .updateTable('pull_requests')
+        .set({ head_ref_commit: null })
+        .where('repository_id', '=', id)
+        .execute(),
     )
-    await client.git('.', '-C', repositoryPath(server.app.git, id), 'update-ref', '-d', 'refs/pull/2/head')
+    await client.git(
+      '.',
+      '-C',
+      repositoryPath(server.app.git, id),
+      'update-ref',
+      '-d',
+      'refs/pull/2/head',
+    )
     await forge.ask(cast.eve, 'DELETE', fork.path)
     expect(await held(path, 'refs/pull/2/head')).toBe(last)
     const seen = await read(2)
-    expect([seen.state, seen.head.repo, seen.head.repo_id, seen.head.sha]).toEqual(['open', null, -1, last])
+    expect([seen.state, seen.head.repo, seen.head.repo_id, seen.head.sha]).toEqual([
+      'open',
+      null,
+      -1,
+      last,
+    ])
     expect(JSON.stringify(seen.head)).not.toContain('eve')
   })
 
   it('outlives the account that it was from', async () => {
     const { path, pulls, read } = await proposed('left')
-    const user = { username: 'gone', email: 'gone@example.org', password: PASSWORD, must_change_password: false }
+    const user = {
+      username: 'gone',
+      email: 'gone@example.org',
+      password: PASSWORD,
+      must_change_password: false,
+    }
     await forge.ask(cast.ada, 'POST', '/admin/users', user)
-    const gone = { username: 'gone', authorization: `Basic ${Buffer.from(`gone:${PASSWORD}`).toString('base64')}` }
+    const gone = {
+      username: 'gone',
+      authorization: `Basic ${Buffer.from(`gone:${PASSWORD}`).toString('base64')}`,
+    }
     const fork = await forge.fork(gone, path)
     const commit = await forge.change(gone, fork.path, 'mine')
-    const { number } = await forge.ask(gone, 'POST', pulls, { head: 'gone:mine', base: 'main', title: 'x' })
+    const { number } = await forge.ask(gone, 'POST', pulls, {
+      head: 'gone:mine',
+      base: 'main',
+      title: 'x',
+    })
     await forge.ask(cast.ada, 'DELETE', '/admin/users/gone?purge=true')
-    expect(await read(number)).toMatchObject({ user: { login: 'Ghost' }, head: { repo: null, sha: commit } })
+    expect(await read(number)).toMatchObject({
+      user: { login: 'Ghost' },
+      head: { repo: null, sha: commit },
+    })
     expect(await held(path, `refs/pull/${number}/head`)).toBe(commit)
   })
 
@@ -165,8 +206,16 @@ describe('the head of a pull request', () => {
     await forge.ask(cast.eve, 'PATCH', `${fork.path}/branches/theirs`, { name: 'new/name' })
     await forge.ask(cast.bob, 'PATCH', `${path}/branches/stable`, { name: 'solid' })
     await forge.ask(cast.bob, 'PATCH', `${path}/branches/main`, { name: 'trunk' })
-    expect(await read(2)).toMatchObject({ state: 'open', head: { ref: 'new/name' }, base: { ref: 'solid' } })
-    expect(await read(1)).toMatchObject({ state: 'open', head: { ref: 'own' }, base: { ref: 'trunk' } })
+    expect(await read(2)).toMatchObject({
+      state: 'open',
+      head: { ref: 'new/name' },
+      base: { ref: 'solid' },
+    })
+    expect(await read(1)).toMatchObject({
+      state: 'open',
+      head: { ref: 'own' },
+      base: { ref: 'trunk' },
+    })
     const moved = await forge.change(cast.eve, fork.path, 'new/name', 'main', 'more.txt')
     expect((await read(2)).head.sha).toBe(moved)
   })
@@ -191,7 +240,8 @@ describe('the base of a pull request', () => {
     for (const name of ['alpha', 'beta']) await forge.change(cast.bob, path, name)
     await forge.change(cast.eve, fork.path, 'second')
     const open = async (who: 'bob' | 'eve', head: string, base: string): Promise<number> =>
-      (await forge.ask(cast[who], 'POST', pulls, { head, base, title: `${head} to ${base}` })).number
+      (await forge.ask(cast[who], 'POST', pulls, { head, base, title: `${head} to ${base}` }))
+        .number
     const moves = await open('eve', 'eve:second', 'alpha')
     // There is one to the default branch already.
     const doubles = await open('eve', 'eve:theirs', 'alpha')
@@ -214,7 +264,11 @@ describe('after a crash', () => {
     const inside = (...args: string[]) => client.git('.', '-C', folder, ...args)
     const behind = (head_ref_commit: string | null) =>
       transaction(server.app.db, (tx) =>
-        tx.updateTable('pull_requests').set({ head_ref_commit }).where('repository_id', '=', id).execute(),
+        tx
+          .updateTable('pull_requests')
+          .set({ head_ref_commit })
+          .where('repository_id', '=', id)
+          .execute(),
       )
     // A row without a ref.
     await inside('update-ref', '-d', 'refs/pull/2/head')
@@ -223,9 +277,15 @@ describe('after a crash', () => {
     expect((await rowOf(id, 2)).head_ref_commit).toBe(theirs)
     // A ref without a row, in the way of the next one.
     await inside('update-ref', 'refs/pull/3/head', 'main')
-    expect(await problems()).toEqual(['refs/pull/3/head belongs to no pull request: --fix repairs it'])
+    expect(await problems()).toEqual([
+      'refs/pull/3/head belongs to no pull request: --fix repairs it',
+    ])
     const next = await forge.change(cast.bob, path, 'third')
-    const made = await forge.ask(cast.bob, 'POST', `${path}/pulls`, { head: 'third', base: 'main', title: 'x' })
+    const made = await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+      head: 'third',
+      base: 'main',
+      title: 'x',
+    })
     expect([made.number, await held(path, 'refs/pull/3/head')]).toEqual([3, next])
     // The ref has moved, and the row does not know yet.
     await forkGit('commit', '-q', '--allow-empty', '-m', 'late')
@@ -245,7 +305,8 @@ describe('after a crash', () => {
     const { path, pulls, id } = await own.repository(people.bob, 'restarted')
     const before = await own.change(people.bob, path, 'own')
     await own.change(people.bob, path, 'gone')
-    for (const head of ['own', 'gone']) await own.ask(people.bob, 'POST', pulls, { head, base: 'main', title: head })
+    for (const head of ['own', 'gone'])
+      await own.ask(people.bob, 'POST', pulls, { head, base: 'main', title: head })
     const folder = repositoryPath(first.app.git, id)
     await first.close(0)
     // Git did what it was asked for, and the server was killed.
@@ -253,21 +314,37 @@ describe('after a crash', () => {
     await transaction(second.app.db, noteAllRepositories)
     await second.close(0)
     const tree = await client.git('.', '-C', folder, 'rev-parse', `${before}^{tree}`)
-    const moved = await client.git('.', '-C', folder, 'commit-tree', tree, '-p', before, '-m', 'next')
+    const moved = await client.git(
+      '.',
+      '-C',
+      folder,
+      'commit-tree',
+      tree,
+      '-p',
+      before,
+      '-m',
+      'next',
+    )
     await client.git('.', '-C', folder, 'update-ref', 'refs/heads/own', moved)
     await client.git('.', '-C', folder, 'update-ref', '-d', 'refs/heads/gone')
     const third = await startTestServer({ data: `${data}-again` })
     const again = pullForge(third)
-    expect(await again.ask(people.bob, 'GET', `${pulls}/1`)).toMatchObject({ state: 'open', head: { sha: moved } })
+    expect(await again.ask(people.bob, 'GET', `${pulls}/1`)).toMatchObject({
+      state: 'open',
+      head: { sha: moved },
+    })
     expect(await again.ask(people.bob, 'GET', `${pulls}/2`)).toMatchObject({ state: 'closed' })
-    await expect.poll(() => client.git('.', '-C', folder, 'rev-parse', 'refs/pull/1/head')).toBe(moved)
+    await expect
+      .poll(() => client.git('.', '-C', folder, 'rev-parse', 'refs/pull/1/head'))
+      .toBe(moved)
     await third.close(0)
     await rm(`${data}-again`, { recursive: true })
   })
 
   it('an operator is told of refs that are not what rows say, and has them repaired', async () => {
     const { id, own, theirs } = await proposed('examined')
-    const inside = (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
+    const inside = (...args: string[]) =>
+      client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
     await inside('update-ref', 'refs/pull/1/head', 'main')
     await inside('update-ref', '-d', 'refs/pull/2/head')
     await inside('update-ref', 'refs/pull/9/head', 'main')
@@ -280,6 +357,8 @@ describe('after a crash', () => {
     expect(await problems()).toEqual(texts.map((text) => `${text}: --fix repairs it`))
     expect(await problems(true)).toEqual(texts.map((text) => `${text}: repaired`))
     expect(await problems()).toEqual([])
-    expect(await inside('rev-parse', 'refs/pull/1/head', 'refs/pull/2/head')).toBe(`${own}\n${theirs}`)
+    expect(await inside('rev-parse', 'refs/pull/1/head', 'refs/pull/2/head')).toBe(
+      `${own}\n${theirs}`,
+    )
   })
 })

@@ -43,7 +43,8 @@ async function proposed(fields: object = {}) {
     forge.ask(cast.bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic', ...more })
   const protect = (rule: object) =>
     forge.ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', ...rule })
-  const tip = async (branch = 'main') => (await forge.ask(cast.bob, 'GET', `${path}/branches/${branch}`)).commit.id
+  const tip = async (branch = 'main') =>
+    (await forge.ask(cast.bob, 'GET', `${path}/branches/${branch}`)).commit.id
   return { id, path, pulls, pull: `${pulls}/1`, head, open, protect, tip }
 }
 
@@ -57,7 +58,8 @@ interface Gate {
 }
 
 const TRY_LATER = 'Please try again later'
-const notReady = (message: string, reason: string) => [405, message, 'FailedPrecondition', reason] as const
+const notReady = (message: string, reason: string) =>
+  [405, message, 'FailedPrecondition', reason] as const
 
 const GATES: Readonly<Record<string, Gate>> = {
   'one that is not there': {
@@ -121,7 +123,11 @@ const GATES: Readonly<Record<string, Gate>> = {
   },
   'missing statuses': {
     async prepare({ open, protect }) {
-      await protect({ enable_status_check: true, status_check_contexts: ['ci/*'], required_approvals: 1 })
+      await protect({
+        enable_status_check: true,
+        status_check_contexts: ['ci/*'],
+        required_approvals: 1,
+      })
       await open()
       return undefined
     },
@@ -139,7 +145,10 @@ const GATES: Readonly<Record<string, Gate>> = {
     async prepare({ open, protect, pull }) {
       await protect({ block_on_rejected_reviews: true })
       await open()
-      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'REQUEST_CHANGES', body: 'No.' })
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, {
+        event: 'REQUEST_CHANGES',
+        body: 'No.',
+      })
       return undefined
     },
     refusal: notReady('There are requested changes', 'CHANGES_REQUESTED'),
@@ -154,7 +163,11 @@ const GATES: Readonly<Record<string, Gate>> = {
   },
   'a head behind its base': {
     async prepare({ open, protect, path }) {
-      await protect({ block_on_outdated_branch: true, enable_push: true, protected_file_patterns: 'topic.*' })
+      await protect({
+        block_on_outdated_branch: true,
+        enable_push: true,
+        protected_file_patterns: 'topic.*',
+      })
       await open()
       await forge.change(cast.bob, path, 'main', 'main', 'other.txt')
       return undefined
@@ -188,7 +201,13 @@ const GATES: Readonly<Record<string, Gate>> = {
   'commits without signatures': {
     async prepare({ open, protect }) {
       await protect({ require_signed_commits: true })
-      await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/gate${names}`, 'bob', PASSWORD), `gate${names}`)
+      await client.git(
+        '.',
+        'clone',
+        '-q',
+        remoteOf(server.url, `bob/gate${names}`, 'bob', PASSWORD),
+        `gate${names}`,
+      )
       await client.git(`gate${names}`, 'checkout', '-q', 'topic')
       await client.commit(`gate${names}`, 'not signed')
       await client.git(`gate${names}`, 'push', '-q', 'origin', 'topic')
@@ -206,14 +225,20 @@ const GATES: Readonly<Record<string, Gate>> = {
       await open()
       return { body: { Do: 'squash', HeadCommitID: '0'.repeat(40) } }
     },
-    refusal: notReady('squash is not allowed an allowed merge style for this repository', 'MERGE_STYLE_NOT_ALLOWED'),
+    refusal: notReady(
+      'squash is not allowed an allowed merge style for this repository',
+      'MERGE_STYLE_NOT_ALLOWED',
+    ),
   },
   'a style that nobody knows': {
     async prepare({ open }) {
       await open()
       return { body: { do: 'octopus' } }
     },
-    refusal: notReady('octopus is not allowed an allowed merge style for this repository', 'MERGE_STYLE_NOT_ALLOWED'),
+    refusal: notReady(
+      'octopus is not allowed an allowed merge style for this repository',
+      'MERGE_STYLE_NOT_ALLOWED',
+    ),
   },
   'a head that is elsewhere': {
     async prepare({ open }) {
@@ -265,10 +290,17 @@ const GATES: Readonly<Record<string, Gate>> = {
   'what a hook refuses without a word': {
     async prepare({ open, path }) {
       await open()
-      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/update`, { content: '#!/bin/sh\nexit 1\n' })
+      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/update`, {
+        content: '#!/bin/sh\nexit 1\n',
+      })
       return undefined
     },
-    refusal: [409, 'PushRejected without remote error message', 'FailedPrecondition', 'MERGE_PUSH_REFUSED'],
+    refusal: [
+      409,
+      'PushRejected without remote error message',
+      'FailedPrecondition',
+      'MERGE_PUSH_REFUSED',
+    ],
   },
   'an archived repository': {
     async prepare({ open, path }) {
@@ -304,7 +336,12 @@ describe('a merge is refused for', () => {
       reason === 'AUTO_MERGE_SCHEDULED'
         ? `pull request is already scheduled to auto merge when checks succeed [pull_id: ${ids.at(-1)}]`
         : message
-    expect(await merges.refusalOf(who, made.pull, body)).toEqual({ status, message: text, code, reason })
+    expect(await merges.refusalOf(who, made.pull, body)).toEqual({
+      status,
+      message: text,
+      code,
+      reason,
+    })
     expect(await made.tip()).toBe(base)
   })
 
@@ -317,13 +354,21 @@ read -r old new ref
 while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
 `
     await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
-    const git = (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
+    const git = (...args: string[]) =>
+      client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
     let isRefused = false
     const refused = merges.refusalOf(cast.bob, pull).finally(() => {
       isRefused = true
     })
     for (let i = 0; !isRefused; i++) {
-      const commit = await git('commit-tree', 'refs/heads/main^{tree}', '-p', 'refs/heads/main', '-m', `${i}`)
+      const commit = await git(
+        'commit-tree',
+        'refs/heads/main^{tree}',
+        '-p',
+        'refs/heads/main',
+        '-m',
+        `${i}`,
+      )
       await git('update-ref', 'refs/heads/main', commit)
     }
     expect(await refused).toEqual({
@@ -339,14 +384,26 @@ while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
     const { path, open, pull } = await proposed()
     await open()
     await forge.ask(cast.bob, 'PATCH', path, { private: true })
-    const missing = { status: 404, message: 'not found', code: 'NotFound', reason: 'REPOSITORY_NOT_FOUND' }
+    const missing = {
+      status: 404,
+      message: 'not found',
+      code: 'NotFound',
+      reason: 'REPOSITORY_NOT_FOUND',
+    }
     expect(await merges.refusalOf(cast.eve, pull)).toEqual(missing)
-    expect(await merges.refusalOf(await tokenOf(server.url, cast.bob, ['all', 'public-only']), pull)).toEqual(missing)
-    expect(await merges.refusalOf(await tokenOf(server.url, cast.bob, ['read:repository']), pull)).toMatchObject({
+    expect(
+      await merges.refusalOf(await tokenOf(server.url, cast.bob, ['all', 'public-only']), pull),
+    ).toEqual(missing)
+    expect(
+      await merges.refusalOf(await tokenOf(server.url, cast.bob, ['read:repository']), pull),
+    ).toMatchObject({
       status: 403,
       reason: 'SCOPE_MISSING',
     })
-    expect(await merges.refusalOf(undefined, pull)).toMatchObject({ status: 401, reason: 'UNAUTHENTICATED' })
+    expect(await merges.refusalOf(undefined, pull)).toMatchObject({
+      status: 401,
+      reason: 'UNAUTHENTICATED',
+    })
   })
 })
 
@@ -367,7 +424,9 @@ describe('a merge that Git cannot do is answered with', () => {
     const { status, body } = await merges.merge(cast.bob, pull, { Do: style })
     expect([status, body]).toEqual([409, conflict(style)])
     expect(body.StdOut).toContain('topic.txt')
-    expect(await merges.mergeByGrpc(cast.bob, pull, { do: style }).catch(String)).toContain('conflict')
+    expect(await merges.mergeByGrpc(cast.bob, pull, { do: style }).catch(String)).toContain(
+      'conflict',
+    )
   })
 
   it.each(['merge', 'squash', 'rebase', 'rebase-merge', 'fast-forward-only'])(
@@ -391,7 +450,8 @@ describe('a merge that Git cannot do is answered with', () => {
         await merges.merge(cast.bob, pull, { Do: style }),
         await merges.refusalOf(cast.bob, pull, { Do: style }),
       ]
-      const told = (answers: typeof before) => answers.map((answer) => ({ ...answer, headers: undefined }))
+      const told = (answers: typeof before) =>
+        answers.map((answer) => ({ ...answer, headers: undefined }))
       expect(told(after)).toEqual(told(before))
       expect(after[0]?.status).toBe(409)
     },
@@ -423,29 +483,54 @@ describe('a merge that Git cannot do is answered with', () => {
     expect([status, body]).toEqual([409, conflict('fast-forward-only')])
   })
 
-  it.each(['merge', 'squash', 'rebase', 'rebase-merge'])('that histories are unrelated: %s', async (style) => {
-    const { open, pull } = await proposed()
-    await open()
-    const folder = `unrelated-${names}`
-    await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/gate${names}`, 'bob', PASSWORD), folder)
-    await client.git(folder, 'checkout', '-q', '--orphan', 'anew')
-    await client.commit(folder, 'anew')
-    await client.git(folder, 'push', '-q', '-f', 'origin', 'anew:main')
-    const { status, body } = await merges.merge(cast.bob, pull, { Do: style })
-    expect([status, body]).toEqual([409, conflict(style, { StdOut: 'refusing to merge unrelated histories' })])
-  })
+  it.each(['merge', 'squash', 'rebase', 'rebase-merge'])(
+    'that histories are unrelated: %s',
+    async (style) => {
+      const { open, pull } = await proposed()
+      await open()
+      const folder = `unrelated-${names}`
+      await client.git(
+        '.',
+        'clone',
+        '-q',
+        remoteOf(server.url, `bob/gate${names}`, 'bob', PASSWORD),
+        folder,
+      )
+      await client.git(folder, 'checkout', '-q', '--orphan', 'anew')
+      await client.commit(folder, 'anew')
+      await client.git(folder, 'push', '-q', '-f', 'origin', 'anew:main')
+      const { status, body } = await merges.merge(cast.bob, pull, { Do: style })
+      expect([status, body]).toEqual([
+        409,
+        conflict(style, { StdOut: 'refusing to merge unrelated histories' }),
+      ])
+    },
+  )
 })
 
 describe('a merge that is not ready is forced', () => {
   it('by an administrator, and by who is on the list for that', async () => {
     const one = await proposed()
-    await one.protect({ required_approvals: 1, protected_file_patterns: '*.txt', enable_status_check: true })
+    await one.protect({
+      required_approvals: 1,
+      protected_file_patterns: '*.txt',
+      enable_status_check: true,
+    })
     await one.open()
-    expect(await merges.merge(cast.bob, one.pull, { force_merge: true })).toMatchObject({ status: 200, body: {} })
+    expect(await merges.merge(cast.bob, one.pull, { force_merge: true })).toMatchObject({
+      status: 200,
+      body: {},
+    })
     const two = await proposed()
-    await two.protect({ required_approvals: 1, enable_bypass_allowlist: true, bypass_allowlist_usernames: ['carol'] })
+    await two.protect({
+      required_approvals: 1,
+      enable_bypass_allowlist: true,
+      bypass_allowlist_usernames: ['carol'],
+    })
     await two.open()
-    expect(await merges.mergeByGrpc(cast.carol, two.pull, { force_merge: true })).toMatchObject({ scheduled: false })
+    expect(await merges.mergeByGrpc(cast.carol, two.pull, { force_merge: true })).toMatchObject({
+      scheduled: false,
+    })
     expect((await forge.ask(cast.eve, 'GET', two.pull)).merged_by.login).toBe('carol')
   })
 })
@@ -468,9 +553,15 @@ describe('who may read and no more', () => {
       await open()
       const token = await tokenOf(server.url, cast.eve, ['write:repository'])
       const { status, body: answer } = await merges.merge(token, pull, body as JsonObject)
-      expect([status, answer]).toEqual([rule && 'enable_status_check' in rule ? 201 : 200, expect.anything()])
+      expect([status, answer]).toEqual([
+        rule && 'enable_status_check' in rule ? 201 : 200,
+        expect.anything(),
+      ])
       if (status === 201)
-        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, { state: 'success', context: 'ci' })
+        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, {
+          state: 'success',
+          context: 'ci',
+        })
       await finishAutoMerges(server.app)
       expect((await forge.ask(cast.bob, 'GET', pull)).merged_by?.login).toBe('eve')
       // To merge is all that the list lets them do.
@@ -487,7 +578,10 @@ describe('who may not write any more', () => {
     await open()
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
     expect(await merges.merge(cast.eve, pull)).toMatchObject({ status: 200, body: {} })
-    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({ merged: true, merged_by: { login: 'eve' } })
+    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({
+      merged: true,
+      merged_by: { login: 'eve' },
+    })
   })
 })
 
@@ -499,7 +593,10 @@ describe('an instance that does not sign', () => {
       const unsigned = pullForge(other)
       const { path, pulls } = await unsigned.repository(bob, 'unsigned')
       await unsigned.change(bob, path, 'topic')
-      await unsigned.ask(bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', require_signed_commits: true })
+      await unsigned.ask(bob, 'POST', `${path}/branch_protections`, {
+        rule_name: 'main',
+        require_signed_commits: true,
+      })
       await unsigned.ask(bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic' })
       for (const style of ['merge', 'squash', 'rebase', 'rebase-merge']) {
         expect(await pullMerges(other).refusalOf(bob, `${pulls}/1`, { do: style })).toEqual({
@@ -509,7 +606,9 @@ describe('an instance that does not sign', () => {
           reason: 'MERGE_UNSIGNED',
         })
       }
-      expect(await pullMerges(other).refusalOf(bob, `${pulls}/1`, { do: 'fast-forward-only' })).toMatchObject({
+      expect(
+        await pullMerges(other).refusalOf(bob, `${pulls}/1`, { do: 'fast-forward-only' }),
+      ).toMatchObject({
         status: 405,
         reason: 'HEAD_COMMITS_UNVERIFIED',
       })

@@ -56,10 +56,14 @@ describe('a server that is killed again and again while it merges', () => {
         await mergeUntilKilled(server, bob, acknowledged)
       }
       expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
-      for (const shard of (await readdir(join(data, 'repositories'))).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+      for (const shard of (await readdir(join(data, 'repositories'))).filter((name) =>
+        /^[0-9a-f]{2}$/.test(name),
+      )) {
         for (const folder of await readdir(join(data, 'repositories', shard))) {
           const path = join(data, 'repositories', shard, folder)
-          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], { stdio: 'pipe' })
+          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], {
+            stdio: 'pipe',
+          })
         }
       }
     },
@@ -83,7 +87,11 @@ describe('a server that is killed again and again while it merges', () => {
     )
     await client.git(name, 'push', '-q', 'origin', ...branches)
     for (const head of branches) {
-      const { status } = await rest(bob, 'POST', `/repos/bob/${name}/pulls`, { head, base: 'main', title: head })
+      const { status } = await rest(bob, 'POST', `/repos/bob/${name}/pulls`, {
+        head,
+        base: 'main',
+        title: head,
+      })
       expect(status).toBe(201)
     }
   }
@@ -96,8 +104,16 @@ describe('a server that is killed again and again while it merges', () => {
       for (let number = 1; number <= PULLS && !isKilled; number++) {
         const pull = `${name}/${number}`
         if (acknowledged.has(pull)) continue
-        const order = { Do: STYLES[number % STYLES.length], delete_branch_after_merge: number % 3 === 0 }
-        const answer = await rest(bob, 'POST', `/repos/bob/${name}/pulls/${number}/merge`, order).catch(() => undefined)
+        const order = {
+          Do: STYLES[number % STYLES.length],
+          delete_branch_after_merge: number % 3 === 0,
+        }
+        const answer = await rest(
+          bob,
+          'POST',
+          `/repos/bob/${name}/pulls/${number}/merge`,
+          order,
+        ).catch(() => undefined)
         if (answer) expect([answer.status, answer.body]).toEqual([200, {}])
         if (answer?.status === 200) acknowledged.add(pull)
       }
@@ -110,18 +126,33 @@ describe('a server that is killed again and again while it merges', () => {
     await Promise.all(merging)
   }
 
-  /** @returns the pull requests that are merged, of which the branch has all, and of the others nothing. */
+  /**
+   * @returns the pull requests that are merged, of which the branch has all, and of the others
+   *   nothing.
+   */
   async function expectWhole(server: ServerProcess, bob: Actor): Promise<ReadonlySet<string>> {
     const rest = restAt(server.url)
     const merged = new Set<string>()
     for (const name of REPOSITORIES) {
-      await client.git(name, 'remote', 'set-url', 'origin', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD))
+      await client.git(
+        name,
+        'remote',
+        'set-url',
+        'origin',
+        remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD),
+      )
       await client.git(name, 'fetch', '-q', 'origin')
       const commits = new Set((await client.git(name, 'rev-list', 'origin/main')).split('\n'))
-      const files = new Set((await client.git(name, 'ls-tree', '--name-only', 'origin/main')).split('\n'))
+      const files = new Set(
+        (await client.git(name, 'ls-tree', '--name-only', 'origin/main')).split('\n'),
+      )
       let open = 0
       for (let page = 1; page <= PULLS / 50; page++) {
-        const { body } = await rest(bob, 'GET', `/repos/bob/${name}/pulls?state=all&limit=50&page=${page}`)
+        const { body } = await rest(
+          bob,
+          'GET',
+          `/repos/bob/${name}/pulls?state=all&limit=50&page=${page}`,
+        )
         expect(body).toHaveLength(50)
         for (const pull of body) {
           expect([pull.number, pull.merged]).toEqual([pull.number, files.has(`f${pull.number}`)])

@@ -67,7 +67,11 @@ async function proposed({
   for (const [i, author] of authors.entries()) {
     await writeFile(join(client.home, name, `file${i}`), `${i}`)
     await git('add', '.')
-    const paragraphs = [`Change ${i}`, 'Because.', ...(trailers[i] === undefined ? [] : [trailers[i]])]
+    const paragraphs = [
+      `Change ${i}`,
+      'Because.',
+      ...(trailers[i] === undefined ? [] : [trailers[i]]),
+    ]
     await git('commit', '-q', ...paragraphs.flatMap((text) => ['-m', text]), `--author=${author}`)
   }
   await git('push', '-q', 'origin', 'topic')
@@ -98,11 +102,27 @@ describe('the commit of a merge says', () => {
     ['the usual by its style', { Do: 'squash' }, 'Mend it (#1)'],
     ['the usual by another style', { Do: 'rebase-merge' }, merge],
     ['what its commits say', { Do: 'rebase' }, 'Change 0\n\nBecause.'],
-    ['what its commits say, with more', { Do: 'rebase', MergeMessageField: 'So it is.' }, 'Change 0\n\nSo it is.'],
+    [
+      'what its commits say, with more',
+      { Do: 'rebase', MergeMessageField: 'So it is.' },
+      'Change 0\n\nSo it is.',
+    ],
     ['a title of its own', { Do: 'rebase', MergeTitleField: ' Anew ' }, 'Anew'],
-    ['the usual, and more', { MergeMessageField: '\n So it is.\r\nYes.\n\n' }, `${merge}\n\nSo it is.\nYes.`],
-    ['what somebody wants', { merge_title_field: ' Title ', merge_message_field: ' Body ' }, 'Title\n\nBody'],
-    ['the usual for blanks', { Do: 'squash', MergeTitleField: '  ', MergeMessageField: ' \n' }, 'Mend it (#1)'],
+    [
+      'the usual, and more',
+      { MergeMessageField: '\n So it is.\r\nYes.\n\n' },
+      `${merge}\n\nSo it is.\nYes.`,
+    ],
+    [
+      'what somebody wants',
+      { merge_title_field: ' Title ', merge_message_field: ' Body ' },
+      'Title\n\nBody',
+    ],
+    [
+      'the usual for blanks',
+      { Do: 'squash', MergeTitleField: '  ', MergeMessageField: ' \n' },
+      'Mend it (#1)',
+    ],
     ['no null bytes', { MergeTitleField: 'a\0b' }, 'ab'],
   ])('%s', async (_, order, message) => {
     expect(await (await proposed({})).mergedBy(order)).toBe(message)
@@ -114,18 +134,27 @@ describe('the commit of a merge says', () => {
       const { path, pulls } = await forge.repository(cast.bob, `message${names}`)
       const fork = await forge.fork(cast.eve, path)
       await forge.change(cast.eve, fork.path, 'topic')
-      await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:topic', base: 'main', title: 'Mend it' })
+      await forge.ask(cast.eve, 'POST', pulls, {
+        head: 'eve:topic',
+        base: 'main',
+        title: 'Mend it',
+      })
       await forge.ask(cast.eve, 'PATCH', fork.path, fields)
       if (isGone) await forge.ask(cast.eve, 'DELETE', fork.path)
       const { status } = await merges.merge(cast.bob, `${pulls}/1`)
       if (status !== 200) return undefined
       return (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit.message.trim()
     }
-    expect(await ofFork({})).toBe(`Merge pull request 'Mend it' (#1) from eve/message${names}:topic into main`)
-    expect(await ofFork({ private: true })).toBe("Merge pull request 'Mend it' (#1) from topic into main")
-    expect([undefined, "Merge pull request 'Mend it' (#1) from <deleted>:topic into main"]).toContain(
-      await ofFork({}, true),
+    expect(await ofFork({})).toBe(
+      `Merge pull request 'Mend it' (#1) from eve/message${names}:topic into main`,
     )
+    expect(await ofFork({ private: true })).toBe(
+      "Merge pull request 'Mend it' (#1) from topic into main",
+    )
+    expect([
+      undefined,
+      "Merge pull request 'Mend it' (#1) from <deleted>:topic into main",
+    ]).toContain(await ofFork({}, true))
   })
 })
 
@@ -175,9 +204,14 @@ describe('a template of the repository', () => {
   })
 
   it('makes way for what somebody wants', async () => {
-    const templates = { 'MERGE_TEMPLATE.md': 'Title\nBody\n', 'SQUASH_TEMPLATE.md': '\n<Nothing>\n' }
+    const templates = {
+      'MERGE_TEMPLATE.md': 'Title\nBody\n',
+      'SQUASH_TEMPLATE.md': '\n<Nothing>\n',
+    }
     expect(await (await proposed({ templates })).mergedBy({ MergeTitleField: 'Own' })).toBe('Own')
-    expect(await (await proposed({ templates })).mergedBy({ MergeMessageField: 'Own' })).toBe('Title\n\nOwn')
+    expect(await (await proposed({ templates })).mergedBy({ MergeMessageField: 'Own' })).toBe(
+      'Title\n\nOwn',
+    )
     expect(await (await proposed({ templates })).mergedBy({ Do: 'squash' })).toBe('Mend it (#1)')
   })
 
@@ -185,7 +219,9 @@ describe('a template of the repository', () => {
     const user = await forge.ask(cast.carol, 'GET', '/user')
     const rename = (display_name: string) =>
       server.app.db.updateTable('users').set({ display_name }).where('id', '=', user.id).execute()
-    const { mergedBy, pull, path } = await proposed({ templates: { 'MERGE_TEMPLATE.md': 'Title\n\n<ReviewedBy>' } })
+    const { mergedBy, pull, path } = await proposed({
+      templates: { 'MERGE_TEMPLATE.md': 'Title\n\n<ReviewedBy>' },
+    })
     await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
     await rename('C. <c@example.org>\nSigned-off-by: Bob')
@@ -197,7 +233,9 @@ describe('a template of the repository', () => {
 
   it('is read as far as it is of some length', async () => {
     const templates = { 'MERGE_TEMPLATE.md': `Title\n\n${'x'.repeat(6000)}` }
-    expect(await (await proposed({ templates })).mergedBy({})).toBe(`Title\n\n${'x'.repeat(5120 - 7)}`)
+    expect(await (await proposed({ templates })).mergedBy({})).toBe(
+      `Title\n\n${'x'.repeat(5120 - 7)}`,
+    )
   })
 })
 
@@ -239,7 +277,9 @@ describe('a squash', () => {
   })
 
   it('gives it once', async () => {
-    const { mergedBy } = await proposed({ authors: ['Dora <dora@example.org>', 'Finn <finn@example.org>'] })
+    const { mergedBy } = await proposed({
+      authors: ['Dora <dora@example.org>', 'Finn <finn@example.org>'],
+    })
     const said = 'Co-authored-by: Dora <dora@example.org>'
     expect(await mergedBy({ Do: 'squash', MergeMessageField: said })).toBe(
       `Mend it (#1)\n\n${said}\nCo-authored-by: Finn <finn@example.org>`,

@@ -43,7 +43,8 @@ async function proposed() {
   await forge.ask(cast.bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
-  const tip = async (branch = 'main') => (await forge.ask(cast.bob, 'GET', `${path}/branches/${branch}`)).commit.id
+  const tip = async (branch = 'main') =>
+    (await forge.ask(cast.bob, 'GET', `${path}/branches/${branch}`)).commit.id
   const read = () => forge.ask(cast.bob, 'GET', `${pulls}/1`)
   /** Whether a branch leads to a commit. */
   const leadsTo = async (commit: string, branch = 'main') => {
@@ -77,9 +78,14 @@ describe('of two that happen at the same time', () => {
     const numbers = [1]
     for (const branch of ['b', 'c', 'd']) {
       await forge.change(cast.bob, path, branch)
-      numbers.push((await forge.ask(cast.bob, 'POST', pulls, { head: branch, base: 'main', title: branch })).number)
+      numbers.push(
+        (await forge.ask(cast.bob, 'POST', pulls, { head: branch, base: 'main', title: branch }))
+          .number,
+      )
     }
-    const answers = await Promise.all(numbers.map((number) => merges.merge(cast.bob, `${pulls}/${number}`)))
+    const answers = await Promise.all(
+      numbers.map((number) => merges.merge(cast.bob, `${pulls}/${number}`)),
+    )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     await git('fetch', '-q', 'origin')
     expect(await git('ls-tree', '--name-only', 'origin/main')).toContain('b.txt\nc.txt\nd.txt')
@@ -127,12 +133,17 @@ describe('of two that happen at the same time', () => {
     const [merged, moved] =
       round % 2 === 0
         ? await Promise.all([merge(), retarget()])
-        : await Promise.all([retarget(), merge()]).then(([second, first]) => [first, second] as const)
+        : await Promise.all([retarget(), merge()]).then(
+            ([second, first]) => [first, second] as const,
+          )
     expect(merged.status).toBe(200)
     expect([201, 409]).toContain(moved.status)
     const base = moved.status === 201 ? 'release' : 'main'
     expect(await read()).toMatchObject({ merged: true, base: { ref: base } })
-    expect([await leadsTo(head, 'main'), await leadsTo(head, 'release')]).toEqual([base === 'main', base === 'release'])
+    expect([await leadsTo(head, 'main'), await leadsTo(head, 'release')]).toEqual([
+      base === 'main',
+      base === 'release',
+    ])
   })
 
   it.each(rounds)('a merge and a closing: it is the one or the other (%i)', async (round) => {
@@ -151,17 +162,23 @@ describe('of two that happen at the same time', () => {
     expect(await leadsTo(head)).toBe(merged.status === 200)
   })
 
-  it.each(rounds)('a merge and a rule against it: it happens whole or not at all (%i)', async () => {
-    const { pull, path, head, leadsTo, read } = await proposed()
-    const [{ status }] = await Promise.all([
-      merges.merge(cast.bob, pull),
-      forge.ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', required_approvals: 1 }),
-    ])
-    expect([200, 405, 409]).toContain(status)
-    expect((await read()).merged).toBe(status === 200)
-    expect(await leadsTo(head)).toBe(status === 200)
-    if (status !== 200) expect((await merges.merge(cast.bob, pull)).status).toBe(405)
-  })
+  it.each(rounds)(
+    'a merge and a rule against it: it happens whole or not at all (%i)',
+    async () => {
+      const { pull, path, head, leadsTo, read } = await proposed()
+      const [{ status }] = await Promise.all([
+        merges.merge(cast.bob, pull),
+        forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+          rule_name: 'main',
+          required_approvals: 1,
+        }),
+      ])
+      expect([200, 405, 409]).toContain(status)
+      expect((await read()).merged).toBe(status === 200)
+      expect(await leadsTo(head)).toBe(status === 200)
+      if (status !== 200) expect((await merges.merge(cast.bob, pull)).status).toBe(405)
+    },
+  )
 
   it.each(rounds)('a merge and the end of its repository', async () => {
     const { pull, path } = await proposed()

@@ -35,8 +35,8 @@ afterAll(async () => {
 let names = 0
 
 /**
- * Bob's repository, to which eve proposes two commits of her own and one of dora's from her fork, while the base goes on; and a clone of
- * it.
+ * Bob's repository, to which eve proposes two commits of her own and one of dora's from her fork,
+ * while the base goes on; and a clone of it.
  */
 async function proposed(fields: object = {}) {
   names += 1
@@ -61,15 +61,34 @@ async function proposed(fields: object = {}) {
   await git('push', '-q', remoteOf(server.url, `eve/${name}`, 'eve', PASSWORD), 'topic')
   const mergeBase = await git('rev-parse', 'main')
   const base = await forge.change(cast.bob, path, 'main', 'main', 'base.txt')
-  const { id: pullId } = await forge.ask(cast.eve, 'POST', pulls, { head: 'eve:topic', base: 'main', title: 'Letters' })
+  const { id: pullId } = await forge.ask(cast.eve, 'POST', pulls, {
+    head: 'eve:topic',
+    base: 'main',
+    title: 'Letters',
+  })
   const tip = async (branch = 'main') =>
     (await forge.rest(cast.bob, 'GET', `${path}/branches/${branch}`)).body.commit?.id
-  return { id, name, path, pulls, fork, pull: `${pulls}/1`, pullId, git, head, mergeBase, base, tip }
+  return {
+    id,
+    name,
+    path,
+    pulls,
+    fork,
+    pull: `${pulls}/1`,
+    pullId,
+    git,
+    head,
+    mergeBase,
+    base,
+    tip,
+  }
 }
 
 /** Commits from one to another, newest first, each in a form that says everything about them. */
 const logOf = async (git: GitClient['git'], folder: string, range: string) =>
-  (await git(folder, 'log', '--topo-order', '--format=%an <%ae>|%cn <%ce>|%P|%s', range)).split('\n')
+  (await git(folder, 'log', '--topo-order', '--format=%an <%ae>|%cn <%ce>|%P|%s', range)).split(
+    '\n',
+  )
 
 const BOB = 'bob <bob@example.org>'
 const EVE = 'eve <eve@example.org>'
@@ -131,8 +150,12 @@ describe('a pull request is merged by', () => {
     await git('push', '-q', '-f', remoteOf(server.url, `eve/${name}`, 'eve', PASSWORD), 'topic')
     const rebased = await git('rev-parse', 'topic')
     expect(rebased).not.toBe(head)
-    expect((await forge.ask(cast.eve, 'GET', `${fork.path}/branches/topic`)).commit.id).toBe(rebased)
-    expect(await merges.mergeByGrpc(cast.carol, pull, { do: 'fast-forward-only' })).toMatchObject({ scheduled: false })
+    expect((await forge.ask(cast.eve, 'GET', `${fork.path}/branches/topic`)).commit.id).toBe(
+      rebased,
+    )
+    expect(await merges.mergeByGrpc(cast.carol, pull, { do: 'fast-forward-only' })).toMatchObject({
+      scheduled: false,
+    })
     expect(await tip()).toBe(rebased)
     expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
       merged: true,
@@ -151,7 +174,10 @@ describe('a pull request is merged by', () => {
     const base = await tip()
     expect((await merges.merge(cast.bob, pull, { Do: 'rebase' })).status).toBe(200)
     expect(await tip()).toBe(base)
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({ merged: true, merge_commit_sha: base })
+    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
+      merged: true,
+      merge_commit_sha: base,
+    })
     expect((await forge.ask(cast.bob, 'GET', path)).name).toBe(name)
   })
 
@@ -197,7 +223,10 @@ describe('a merge', () => {
   it('counts for its repository and its milestone, and is read by whoever did it', async () => {
     const { pull, path, pullId } = await proposed()
     const milestone = await forge.ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v1' })
-    await forge.ask(cast.bob, 'PATCH', pull, { milestone: milestone.id, assignees: ['bob', 'carol'] })
+    await forge.ask(cast.bob, 'PATCH', pull, {
+      milestone: milestone.id,
+      assignees: ['bob', 'carol'],
+    })
     const seen = async () =>
       new Map(
         (
@@ -236,7 +265,10 @@ describe('a merge', () => {
 
   it('takes back that it was to happen later', async () => {
     const { pull, path } = await proposed()
-    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', required_approvals: 1 })
+    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+      rule_name: 'main',
+      required_approvals: 1,
+    })
     expect((await merges.merge(cast.bob, pull, { MergeWhenChecksSucceed: true })).status).toBe(201)
     expect((await merges.merge(cast.bob, pull, { force_merge: true })).status).toBe(200)
     expect(await server.app.db.selectFrom('auto_merges').selectAll().execute()).toEqual([])
@@ -245,7 +277,9 @@ describe('a merge', () => {
 
   it('that was to wait for nothing happens at once', async () => {
     const { pull } = await proposed()
-    expect(await merges.mergeByGrpc(cast.bob, pull, { merge_when_checks_succeed: true })).toMatchObject({
+    expect(
+      await merges.mergeByGrpc(cast.bob, pull, { merge_when_checks_succeed: true }),
+    ).toMatchObject({
       scheduled: false,
     })
     expect((await forge.rest(undefined, 'GET', `${pull}/merge`)).status).toBe(204)
@@ -268,7 +302,10 @@ describe('a merge', () => {
 
   it('is signed by the instance, and goes to a branch that wants signatures', async () => {
     const { pull, path, tip } = await proposed()
-    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', require_signed_commits: true })
+    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+      rule_name: 'main',
+      require_signed_commits: true,
+    })
     expect((await merges.merge(cast.bob, pull, { Do: 'merge' })).body.message).toContain('verified')
     expect((await merges.merge(cast.bob, pull, { Do: 'squash' })).status).toBe(200)
     const { commit } = await forge.ask(cast.bob, 'GET', `${path}/git/commits/${await tip()}`)
@@ -278,7 +315,10 @@ describe('a merge', () => {
 
 describe('a merge that a failure has cut in two', () => {
   /** What a merge writes down before Git is asked, as a failure leaves it. */
-  async function note({ id, pullId, head, mergeBase }: Awaited<ReturnType<typeof proposed>>, commit: string) {
+  async function note(
+    { id, pullId, head, mergeBase }: Awaited<ReturnType<typeof proposed>>,
+    commit: string,
+  ) {
     const { db } = server.app
     const [merger_id, time] = [(await forge.ask(cast.bob, 'GET', '/user')).id, now / 1000]
     const pending = { repository_id: id, create_time: time }
@@ -287,7 +327,14 @@ describe('a merge that a failure has cut in two', () => {
       .values(pending)
       .returning('id')
       .executeTakeFirstOrThrow()
-    const attempt = { pull_request_id: pullId, note_id, merger_id, merge_base: mergeBase, head_commit: head, time }
+    const attempt = {
+      pull_request_id: pullId,
+      note_id,
+      merger_id,
+      merge_base: mergeBase,
+      head_commit: head,
+      time,
+    }
     await db
       .insertInto('pull_merge_attempts')
       .values({ ...attempt, ...NO_DELETION, base_commit: null, merge_commit: commit })
@@ -296,7 +343,8 @@ describe('a merge that a failure has cut in two', () => {
 
   /** The commit of a merge, in the repository of the server. */
   async function mergeCommit({ id, base, head }: Awaited<ReturnType<typeof proposed>>) {
-    const git = (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
+    const git = (...args: string[]) =>
+      client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
     const tree = await git('merge-tree', '--write-tree', base, head)
     return { git, commit: await git('commit-tree', tree, '-p', base, '-p', head, '-m', 'Merge') }
   }
@@ -321,14 +369,20 @@ describe('a merge that a failure has cut in two', () => {
     await note(made, commit)
     const later = await git('commit-tree', `${commit}^{tree}`, '-p', commit, '-m', 'later')
     await git('update-ref', 'refs/heads/main', later)
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({ merged: true, merge_commit_sha: commit })
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+      merged: true,
+      merge_commit_sha: commit,
+    })
   })
 
   it('has not been where Git has not, and can be done again', async () => {
     const made = await proposed()
     const { commit } = await mergeCommit(made)
     await note(made, commit)
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({ state: 'open', merged: false })
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+      state: 'open',
+      merged: false,
+    })
     expect((await merges.merge(cast.bob, made.pull)).status).toBe(200)
     expect((await forge.ask(cast.eve, 'GET', made.pull)).merge_commit_sha).not.toBe(commit)
   })
@@ -336,7 +390,10 @@ describe('a merge that a failure has cut in two', () => {
   it('has not been where its commit is lost', async () => {
     const made = await proposed()
     await note(made, '1'.repeat(40))
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({ state: 'open', merged: false })
+    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+      state: 'open',
+      merged: false,
+    })
   })
 })
 
@@ -360,7 +417,12 @@ describe('the branch of a pull request that was merged', () => {
     ['goes where the merge says so', {}, { delete_branch_after_merge: true }, false],
     ['goes where the repository says so', deletes, {}, false],
     ['stays where the merge says so', deletes, { DeleteBranchAfterMerge: false }, true],
-    ['goes as the repository says where the merge says nothing', deletes, { delete_branch_after_merge: null }, false],
+    [
+      'goes as the repository says where the merge says nothing',
+      deletes,
+      { delete_branch_after_merge: null },
+      false,
+    ],
   ])('%s', async (_, fields, body, expected) => {
     const { pull, isThere } = await own(fields)
     expect((await merges.merge(cast.bob, pull, body)).status).toBe(200)
@@ -372,7 +434,11 @@ describe('the branch of a pull request that was merged', () => {
     const order = { delete_branch_after_merge: true }
     const twice = await own()
     await forge.change(cast.bob, twice.path, 'second')
-    await forge.ask(cast.bob, 'POST', twice.pulls, { head: 'topic', base: 'second', title: 'Again' })
+    await forge.ask(cast.bob, 'POST', twice.pulls, {
+      head: 'topic',
+      base: 'second',
+      title: 'Again',
+    })
     expect((await merges.merge(cast.bob, twice.pull, order)).status).toBe(200)
     expect(await twice.isThere()).toBe(true)
 
@@ -394,13 +460,23 @@ describe('the branch of a pull request that was merged', () => {
 
   it('stays in a fork that the merger may not write to, and goes where they may', async () => {
     const { pull, fork } = await proposed()
-    expect((await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).status).toBe(200)
+    expect((await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).status).toBe(
+      200,
+    )
     expect((await forge.rest(cast.eve, 'GET', `${fork.path}/branches/topic`)).status).toBe(200)
     const other = await proposed()
-    await forge.ask(cast.eve, 'PUT', `${other.fork.path}/collaborators/bob`, { permission: 'write' })
-    expect((await merges.merge(cast.bob, other.pull, { delete_branch_after_merge: true })).status).toBe(200)
-    expect((await forge.rest(cast.eve, 'GET', `${other.fork.path}/branches/topic`)).status).toBe(404)
-    expect((await forge.ask(cast.bob, 'GET', other.pull)).head).toMatchObject({ ref: 'refs/pull/1/head' })
+    await forge.ask(cast.eve, 'PUT', `${other.fork.path}/collaborators/bob`, {
+      permission: 'write',
+    })
+    expect(
+      (await merges.merge(cast.bob, other.pull, { delete_branch_after_merge: true })).status,
+    ).toBe(200)
+    expect((await forge.rest(cast.eve, 'GET', `${other.fork.path}/branches/topic`)).status).toBe(
+      404,
+    )
+    expect((await forge.ask(cast.bob, 'GET', other.pull)).head).toMatchObject({
+      ref: 'refs/pull/1/head',
+    })
   })
 
   it('leaves what was to go there to the base that it was merged to', async () => {
@@ -409,16 +485,23 @@ describe('the branch of a pull request that was merged', () => {
     await forge.ask(cast.bob, 'PATCH', pull, { base: 'release' })
     await forge.change(cast.bob, path, 'child', 'topic')
     await forge.ask(cast.bob, 'POST', pulls, { head: 'child', base: 'topic', title: 'Child' })
-    expect((await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).status).toBe(200)
+    expect((await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).status).toBe(
+      200,
+    )
     expect(await isThere()).toBe(false)
-    expect(await forge.ask(cast.bob, 'GET', `${pulls}/2`)).toMatchObject({ state: 'open', base: { ref: 'release' } })
+    expect(await forge.ask(cast.bob, 'GET', `${pulls}/2`)).toMatchObject({
+      state: 'open',
+      base: { ref: 'release' },
+    })
   })
 
   it('stays when a hook says so, which the merge does not mind', async () => {
     const { path, pull, isThere } = await own()
     const content = '#!/bin/sh\n[ "$3" != 0000000000000000000000000000000000000000 ]\n'
     await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/update`, { content })
-    expect(await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).toMatchObject({ status: 200 })
+    expect(await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).toMatchObject({
+      status: 200,
+    })
     expect(await isThere()).toBe(true)
   })
 })
@@ -428,7 +511,9 @@ describe('a push that merges pull requests', () => {
     ['a merge', ['merge', '-q', '--no-ff', '--no-edit', 'topic']],
     ['a fast-forward', ['merge', '-q', '--ff-only', 'topic']],
   ])('is found out where the repository wants that: %s', async (kind, command) => {
-    const { git, pull, path, pulls, head, base, mergeBase, name } = await proposed({ autodetect_manual_merge: true })
+    const { git, pull, path, pulls, head, base, mergeBase, name } = await proposed({
+      autodetect_manual_merge: true,
+    })
     await git('fetch', '-q', 'origin')
     const isForward = kind === 'a fast-forward'
     await git('checkout', '-q', '-B', 'main', isForward ? mergeBase : base)

@@ -65,7 +65,9 @@ async function branch(who: Actor, path: string, name: string, base = 'main'): Pr
   return commit.sha
 }
 
-/** Opens a pull request of a branch, which it makes where it is in the same repository; returns it. */
+/**
+ * Opens a pull request of a branch, which it makes where it is in the same repository; returns it.
+ */
 async function open(who: Actor, path: string, head: string, base = 'main', fields: object = {}) {
   if (!head.includes(':')) await branch(cast.bob, path, head)
   return ask(who, 'POST', `${path}/pulls`, { head, base, title: `Pull ${head}`, ...fields })
@@ -74,7 +76,9 @@ async function open(who: Actor, path: string, head: string, base = 'main', field
 /** Stores a pull request, by way of rows. */
 function store(pull: Parameters<typeof addPull>[1]) {
   const create_time = Math.floor(now / 1000)
-  return transaction(server.app.db, (tx) => addPull(tx, { create_time, update_time: create_time, ...pull }))
+  return transaction(server.app.db, (tx) =>
+    addPull(tx, { create_time, update_time: create_time, ...pull }),
+  )
 }
 
 const numbersOf = ({ body }: RestAnswer) => body.map(({ number }: { number: number }) => number)
@@ -159,18 +163,23 @@ describe('a pull request', () => {
     const read = await grpc.getPullRequest({ ...home, index: 1n })
     expect(read).toMatchObject({ number: 1n, title: '[wip] Fix it', draft: true, changedFiles: 1n })
     expect(read.head).toMatchObject({ label: 'fix/1', sha: head, repoId: BigInt(id) })
-    expect(await grpc.getPullRequestByBranches({ ...home, base: 'main', head: 'fix/1' })).toEqual(read)
+    expect(await grpc.getPullRequestByBranches({ ...home, base: 'main', head: 'fix/1' })).toEqual(
+      read,
+    )
     const page = await grpc.listPullRequests(home)
     expect(page).toMatchObject({ total: 1n, limit: 30, pullRequests: [{ number: 1n }] })
     expect(page.pullRequests[0]?.additions).toBeUndefined()
   })
 
-  it.each(['2', '0', '-1', 'one', '1x', '99999999999999999999'])('numbered %j is none', async (index) => {
-    const { pulls } = await repository(`none${index.replace('-', 'minus')}`)
-    await open(cast.bob, pulls.replace('/pulls', ''), 'fix')
-    const { status, body } = await rest(cast.bob, 'GET', `${pulls}/${index}`)
-    expect([status, body.message]).toEqual([404, 'not found'])
-  })
+  it.each(['2', '0', '-1', 'one', '1x', '99999999999999999999'])(
+    'numbered %j is none',
+    async (index) => {
+      const { pulls } = await repository(`none${index.replace('-', 'minus')}`)
+      await open(cast.bob, pulls.replace('/pulls', ''), 'fix')
+      const { status, body } = await rest(cast.bob, 'GET', `${pulls}/${index}`)
+      expect([status, body.message]).toEqual([404, 'not found'])
+    },
+  )
 
   it('of another repository is none', async () => {
     const one = await repository('one')
@@ -192,12 +201,19 @@ describe('a pull request', () => {
     const { path, pulls } = await repository('endless')
     for (const head of ['year', 'age']) await branch(cast.bob, path, head)
     const common = { owner: 'bob', repo: 'endless', base: 'main', title: 'Some day' }
-    const made = await ask(cast.bob, 'POST', pulls, { ...common, head: 'year', deadline: '9999-12-31T23:59:59Z' })
+    const made = await ask(cast.bob, 'POST', pulls, {
+      ...common,
+      head: 'year',
+      deadline: '9999-12-31T23:59:59Z',
+    })
     expect(made.due_date).toBeNull()
     // In JSON nobody can say so.
     const dueDate = { seconds: 10n ** 15n, nanos: 0 }
     const other = await grpcAs(cast.bob).createPullRequest({ ...common, head: 'age', dueDate })
-    expect([other.dueDate, (await rest(cast.bob, 'GET', pulls)).body.length]).toEqual([undefined, 2])
+    expect([other.dueDate, (await rest(cast.bob, 'GET', pulls)).body.length]).toEqual([
+      undefined,
+      2,
+    ])
   })
 
   it('that is merged is closed, with who merged it, even if they are gone', async () => {
@@ -205,7 +221,13 @@ describe('a pull request', () => {
     const merge_commit = '2'.repeat(40)
     const merge_time = Date.UTC(2026, 4, 2) / 1000
     const merger_id = await idOf(cast.carol)
-    const merged = { state: 'MERGED' as const, merge_commit, merge_time, merger_id, close_time: merge_time }
+    const merged = {
+      state: 'MERGED' as const,
+      merge_commit,
+      merge_time,
+      merger_id,
+      close_time: merge_time,
+    }
     const { id: pullId } = await store({ repository_id: id, ...merged, merge_base: '3'.repeat(40) })
     const expected = {
       state: 'closed',
@@ -230,14 +252,19 @@ describe('a pull request', () => {
     expect(unread).toBe(false)
     await ask(cast.carol, 'PATCH', `${pulls}/1`, { title: 'Better' })
     const seenBy = async (who?: Actor) => (await rest(who, 'GET', pulls)).body[0].unread
-    expect([await seenBy(cast.bob), await seenBy(cast.carol), await seenBy()]).toEqual([true, false, false])
+    expect([await seenBy(cast.bob), await seenBy(cast.carol), await seenBy()]).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 
   it('is found to be mergeable once somebody looks, until its base moves', async () => {
     const { path, pulls } = await repository('checked')
     await open(cast.bob, path, 'fix')
     await open(cast.bob, path, 'wip', 'main', { title: 'WIP: not yet' })
-    const mergeable = async (number: number) => (await ask(cast.bob, 'GET', `${pulls}/${number}`)).mergeable
+    const mergeable = async (number: number) =>
+      (await ask(cast.bob, 'GET', `${pulls}/${number}`)).mergeable
     await expect.poll(() => mergeable(1)).toBe(true)
     const content = Buffer.from('in the way\n').toString('base64')
     await ask(cast.bob, 'POST', `${path}/contents/fix.txt`, { content, branch: 'main' })
@@ -262,7 +289,8 @@ describe('its head', () => {
     if (Object.keys(fork).length > 0) await ask(cast.carol, 'PATCH', path, fork)
     return { ...base, fork: { id: id as number, path }, sha }
   }
-  const headOf = async (who: Actor | undefined, pulls: string) => (await rest(who, 'GET', `${pulls}/1`)).body.head
+  const headOf = async (who: Actor | undefined, pulls: string) =>
+    (await rest(who, 'GET', `${pulls}/1`)).body.head
 
   it('is in a fork', async () => {
     const { pulls, fork, sha } = await forked('lib')
@@ -278,7 +306,11 @@ describe('its head', () => {
   it('in a private fork is named to nobody else', async () => {
     const { pulls, fork, sha } = await forked('hiding', { private: true })
     const hidden = { label: 'fix', ref: 'refs/pull/1/head', sha, repo_id: -1, repo: null }
-    for (const who of [cast.bob, undefined, await tokenOf(server.url, cast.carol, ['all', 'public-only'])]) {
+    for (const who of [
+      cast.bob,
+      undefined,
+      await tokenOf(server.url, cast.carol, ['all', 'public-only']),
+    ]) {
       for (const answer of [await rest(who, 'GET', `${pulls}/1`), await rest(who, 'GET', pulls)]) {
         expect(answer.status).toBe(200)
         expect([answer.body].flat()[0].head).toEqual(hidden)
@@ -301,7 +333,10 @@ describe('its head', () => {
     await ask(cast.carol, 'DELETE', fork.path)
     const gone = { label: 'fix', ref: 'refs/pull/1/head', sha, repo_id: -1, repo: null }
     expect(await headOf(cast.bob, pulls)).toEqual(gone)
-    expect((await rest(cast.bob, 'GET', `${pulls}/1`)).body).toMatchObject({ changed_files: 1, state: 'closed' })
+    expect((await rest(cast.bob, 'GET', `${pulls}/1`)).body).toMatchObject({
+      changed_files: 1,
+      state: 'closed',
+    })
   })
 
   it('finds it, spelt in any way', async () => {
@@ -344,17 +379,26 @@ describe('its head', () => {
   it('in the parent finds it by the name of the owner', async () => {
     const { fork, path } = await forked('upward')
     const back = await branch(cast.bob, path, 'news')
-    await ask(cast.carol, 'POST', `${fork.path}/pulls`, { head: 'bob:news', base: 'main', title: 'News' })
+    await ask(cast.carol, 'POST', `${fork.path}/pulls`, {
+      head: 'bob:news',
+      base: 'main',
+      title: 'News',
+    })
     const found = await rest(undefined, 'GET', `${fork.path}/pulls/main/bob:news`)
-    expect(found.body).toMatchObject({ number: 1, head: { sha: back, repo: { full_name: 'bob/upward' } } })
+    expect(found.body).toMatchObject({
+      number: 1,
+      head: { sha: back, repo: { full_name: 'bob/upward' } },
+    })
   })
 
   it('in a private fork finds nothing for others', async () => {
     const { pulls } = await forked('unfound', { private: true })
     const find = (who: Actor | undefined) => rest(who, 'GET', `${pulls}/main/carol:fix`)
-    expect([(await find(cast.carol)).status, (await find(cast.bob)).status, (await find(undefined)).status]).toEqual([
-      200, 404, 404,
-    ])
+    expect([
+      (await find(cast.carol)).status,
+      (await find(cast.bob)).status,
+      (await find(undefined)).status,
+    ]).toEqual([200, 404, 404])
     const missing = grpcAs(cast.bob).getPullRequestByBranches({
       owner: 'bob',
       repo: 'unfound',
@@ -386,7 +430,9 @@ describe('the list', () => {
     pulls = made.pulls
     const poster_id = await idOf(cast.carol)
     for (const name of ['a', 'b', 'c']) {
-      labels.push((await ask(cast.bob, 'POST', `${made.path}/labels`, { name, color: '#00aabb' })).id)
+      labels.push(
+        (await ask(cast.bob, 'POST', `${made.path}/labels`, { name, color: '#00aabb' })).id,
+      )
     }
     milestone = (await ask(cast.bob, 'POST', `${made.path}/milestones`, { title: 'v1' })).id
     // Number, state, and the days of its creation, last change and end.
@@ -457,7 +503,11 @@ describe('the list', () => {
     ['state=all&page=0&limit=0', [6, 5, 4, 3, 2, 1]],
     ['state=all&page=2&limit=1&sort=oldest', [2]],
   ])('by %j has %j', async (query, expected) => {
-    const words: Record<string, number | undefined> = { MILESTONE: milestone, A: labels[0], B: labels[1] }
+    const words: Record<string, number | undefined> = {
+      MILESTONE: milestone,
+      A: labels[0],
+      B: labels[1],
+    }
     const filled = query.replace(/=(MILESTONE|A|B)\b/g, (_, word: string) => `=${words[word]}`)
     const answer = await rest(undefined, 'GET', `${pulls}?${filled}`)
     expect(answer.status).toBe(200)
@@ -478,7 +528,9 @@ describe('the list', () => {
       [`?state=all&labels=${labels[0]}&labels=${labels[1]}`, 5],
       ['?state=all&poster=carol&limit=1', 3],
     ]) {
-      expect((await rest(undefined, 'GET', `${pulls}${query}`)).headers.get('x-total-count')).toBe(String(total))
+      expect((await rest(undefined, 'GET', `${pulls}${query}`)).headers.get('x-total-count')).toBe(
+        String(total),
+      )
     }
   })
 
@@ -487,7 +539,12 @@ describe('the list', () => {
     ['labels=bug', 500, '', 'INVALID_LABEL_ID'],
     ['labels=1,2', 500, '', 'INVALID_LABEL_ID'],
     ['labels=1&labels=', 500, '', 'INVALID_LABEL_ID'],
-    [Array.from({ length: 101 }, (_, i) => `labels=${i}`).join('&'), 422, expect.any(String), 'INVALID_FIELD'],
+    [
+      Array.from({ length: 101 }, (_, i) => `labels=${i}`).join('&'),
+      422,
+      expect.any(String),
+      'INVALID_FIELD',
+    ],
   ])('by %.20j is refused', async (query, status, message, reason) => {
     const refused = await rest(undefined, 'GET', `${pulls}?${query}`)
     expect([refused.status, refused.body.message]).toEqual([status, message])
@@ -498,11 +555,20 @@ describe('the list', () => {
   })
 
   it('by somebody who hides is refused, unless they have opened one here', async () => {
-    const eve = { user: { username: 'eve', password: 'correct horse battery', email: 'eve@example.org' } }
+    const eve = {
+      user: { username: 'eve', password: 'correct horse battery', email: 'eve@example.org' },
+    }
     const refused = () => rest(cast.bob, 'GET', `${pulls}?state=all&poster=eve`)
-    const made = await rest(cast.ada, 'POST', '/admin/users', { ...eve.user, must_change_password: false })
+    const made = await rest(cast.ada, 'POST', '/admin/users', {
+      ...eve.user,
+      must_change_password: false,
+    })
     expect(made.status).toBe(201)
-    await rest(cast.ada, 'PATCH', '/admin/users/eve', { login_name: 'eve', source_id: 0, visibility: 'private' })
+    await rest(cast.ada, 'PATCH', '/admin/users/eve', {
+      login_name: 'eve',
+      source_id: 0,
+      visibility: 'private',
+    })
     expect((await refused()).status).toBe(400)
     expect((await rest(cast.ada, 'GET', `${pulls}?poster=eve`)).status).toBe(200)
     const repository_id = (await ask(cast.bob, 'GET', '/repos/bob/list')).id
@@ -545,7 +611,11 @@ describe('reading', () => {
 
   it('takes a team that may read the code, too', async () => {
     await ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    await ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine', private: true, auto_init: true })
+    await ask(cast.bob, 'POST', '/orgs/acme/repos', {
+      name: 'engine',
+      private: true,
+      auto_init: true,
+    })
     const units_map = { 'repo.pulls': 'write' }
     const { id } = await ask(cast.bob, 'POST', '/orgs/acme/teams', { name: 'triage', units_map })
     await ask(cast.bob, 'PUT', `/teams/${id}/repos/acme/engine`)
@@ -553,8 +623,13 @@ describe('reading', () => {
     const read = () => rest(cast.carol, 'GET', '/repos/acme/engine/pulls')
     expect((await read()).status).toBe(403)
     const call = grpcAs(cast.carol).listPullRequests({ owner: 'acme', repo: 'engine' })
-    expect((await refusalOf(call)).slice(0, 2)).toEqual(['PermissionDenied', 'REPOSITORY_UNIT_CLOSED'])
-    await ask(cast.bob, 'PATCH', `/teams/${id}`, { units_map: { ...units_map, 'repo.code': 'read' } })
+    expect((await refusalOf(call)).slice(0, 2)).toEqual([
+      'PermissionDenied',
+      'REPOSITORY_UNIT_CLOSED',
+    ])
+    await ask(cast.bob, 'PATCH', `/teams/${id}`, {
+      units_map: { ...units_map, 'repo.code': 'read' },
+    })
     expect((await read()).status).toBe(200)
   })
 })

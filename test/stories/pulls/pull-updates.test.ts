@@ -43,7 +43,8 @@ async function proposed(fields: object = {}) {
   const open = (more: object = {}) =>
     forge.ask(cast.eve, 'POST', pulls, { head: 'eve:topic', base: 'main', title: 'Topic', ...more })
   const base = await forge.change(cast.bob, path, 'main', 'main', 'base.txt')
-  const tip = async () => (await forge.ask(cast.eve, 'GET', `${fork.path}/branches/topic`)).commit.id
+  const tip = async () =>
+    (await forge.ask(cast.eve, 'GET', `${fork.path}/branches/topic`)).commit.id
   return { name, path, fork, pulls, pull: `${pulls}/1`, head, base, open, tip }
 }
 
@@ -54,7 +55,9 @@ const update = (who: Pick<Actor, 'authorization'> | undefined, pull: string, sty
 async function refusalOf(who: Pick<Actor, 'authorization'>, pull: string, style = '') {
   const { status, body } = await update(who, pull, style)
   const [, , owner = '', repo = '', , index = ''] = pull.split('/')
-  const grpc = merges.grpcAs(who).updatePullRequestHead({ owner, repo, index: BigInt(index), style })
+  const grpc = merges
+    .grpcAs(who)
+    .updatePullRequestHead({ owner, repo, index: BigInt(index), style })
   const error = ConnectError.from(
     await grpc.then(
       () => expect.fail('was not refused'),
@@ -83,7 +86,10 @@ describe('the head of a pull request is updated', () => {
     const now = await tip()
     const { id } = await forge.ask(cast.bob, 'GET', pull)
     await checkMergeability(server.app, id)
-    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({ head: { sha: now }, merge_base: base })
+    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({
+      head: { sha: now },
+      merge_base: base,
+    })
     // Nothing new is no failure.
     expect((await update(cast.eve, pull, style)).status).toBe(200)
     expect(await tip()).toBe(now)
@@ -95,13 +101,19 @@ describe('the head of a pull request is updated', () => {
     await open()
     const [owner, repo, index, style] = ['bob', name, 1n, 'rebase']
     const grpc = merges.grpcAs(cast.eve)
-    expect(await grpc.updatePullRequestHead({ owner, repo, index, style })).toMatchObject({ updated: true })
+    expect(await grpc.updatePullRequestHead({ owner, repo, index, style })).toMatchObject({
+      updated: true,
+    })
     const rebased = await tip()
     expect(rebased).not.toBe(head)
     await client.git('.', 'clone', '-q', '-b', 'topic', remoteOf(server.url, `eve/${name}`), name)
-    expect(await client.git(name, 'log', '-1', '--format=%P|%an|%cn|%s')).toBe(`${base}|eve|eve|Add topic.txt`)
+    expect(await client.git(name, 'log', '-1', '--format=%P|%an|%cn|%s')).toBe(
+      `${base}|eve|eve|Add topic.txt`,
+    )
     expect((await forge.ask(cast.bob, 'GET', pull)).head.sha).toBe(rebased)
-    expect(await grpc.updatePullRequestHead({ owner, repo, index, style })).toMatchObject({ updated: false })
+    expect(await grpc.updatePullRequestHead({ owner, repo, index, style })).toMatchObject({
+      updated: false,
+    })
     expect((await update(cast.eve, pull, 'rebase')).status).toBe(200)
     expect(await tip()).toBe(rebased)
   })
@@ -121,12 +133,21 @@ describe('the head of a pull request is updated', () => {
     const { status, body } = await update(cast.eve, pull)
     expect(status).toBe(403)
     expect(body.message.split('\n')).toEqual(
-      expect.arrayContaining([`GITEA_PR_ID=${id}`, 'GITEA_PR_INDEX=1', 'GITEA_PUSH_TRIGGER=pr-update-with-base']),
+      expect.arrayContaining([
+        `GITEA_PR_ID=${id}`,
+        'GITEA_PR_INDEX=1',
+        'GITEA_PUSH_TRIGGER=pr-update-with-base',
+      ]),
     )
   })
 })
 
-const DENIED = { status: 403, message: undefined, code: 'PermissionDenied', reason: 'PULL_REQUEST_UPDATE_DENIED' }
+const DENIED = {
+  status: 403,
+  message: undefined,
+  code: 'PermissionDenied',
+  reason: 'PULL_REQUEST_UPDATE_DENIED',
+}
 
 describe('an update is refused', () => {
   it('of what is merged', async () => {
@@ -155,7 +176,10 @@ describe('an update is refused', () => {
 
   it('of what is not there', async () => {
     const { pull } = await proposed()
-    expect(await refusalOf(cast.eve, pull)).toMatchObject({ status: 404, reason: 'PULL_REQUEST_NOT_FOUND' })
+    expect(await refusalOf(cast.eve, pull)).toMatchObject({
+      status: 404,
+      reason: 'PULL_REQUEST_NOT_FOUND',
+    })
     expect((await update(undefined, pull)).status).toBe(401)
   })
 
@@ -164,7 +188,12 @@ describe('an update is refused', () => {
     await open()
     await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
     const token = await tokenOf(server.url, cast.eve, ['all', 'public-only'])
-    const missing = { status: 404, message: 'not found', code: 'NotFound', reason: 'PULL_REQUEST_NOT_FOUND' }
+    const missing = {
+      status: 404,
+      message: 'not found',
+      code: 'NotFound',
+      reason: 'PULL_REQUEST_NOT_FOUND',
+    }
     expect(await refusalOf(token, pull)).toEqual(missing)
     // Nobody else is told that there is such a repository.
     expect(await refusalOf(cast.bob, pull)).toEqual(DENIED)
@@ -187,11 +216,16 @@ describe('an update is refused', () => {
     await open({ allow_maintainer_edit: false })
     expect(await refusalOf(cast.bob, pull)).toEqual(DENIED)
     expect(await refusalOf(cast.carol, pull)).toEqual(DENIED)
-    await forge.ask(cast.eve, 'POST', `${fork.path}/branch_protections`, { rule_name: 'topic', enable_push: true })
+    await forge.ask(cast.eve, 'POST', `${fork.path}/branch_protections`, {
+      rule_name: 'topic',
+      enable_push: true,
+    })
     // Which loses commits.
     expect(await refusalOf(cast.eve, pull, 'rebase')).toEqual(DENIED)
     expect((await update(cast.eve, pull)).status).toBe(200)
-    await forge.ask(cast.eve, 'PATCH', `${fork.path}/branch_protections/topic`, { enable_push: false })
+    await forge.ask(cast.eve, 'PATCH', `${fork.path}/branch_protections/topic`, {
+      enable_push: false,
+    })
     expect(await refusalOf(cast.eve, pull)).toEqual(DENIED)
   })
 
@@ -226,6 +260,8 @@ describe('an update is refused', () => {
     const { pull, open, fork } = await proposed()
     await open()
     await forge.ask(cast.eve, 'DELETE', fork.path)
-    expect(await refusalOf(cast.bob, pull)).toMatchObject({ reason: expect.stringMatching('DENIED|CLOSED') })
+    expect(await refusalOf(cast.bob, pull)).toMatchObject({
+      reason: expect.stringMatching('DENIED|CLOSED'),
+    })
   })
 })

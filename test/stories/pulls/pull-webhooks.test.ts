@@ -3,14 +3,24 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import { changeWatched, recordPullChange } from '../../../src/domain/repos/events/repository-events.ts'
+import {
+  changeWatched,
+  recordPullChange,
+} from '../../../src/domain/repos/events/repository-events.ts'
 import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
 import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 import { restAt } from '../../support/rest.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
-import { type Actor, PASSWORD, signIn, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Actor,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: PullCast
@@ -25,7 +35,7 @@ interface Hook {
   /** Whether it takes what it is sent. */
   takes: boolean
   /** What it is sent next, signed as it has to be. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it at will, and fail when something is not there.
+  // biome-ignore lint/suspicious/noExplicitAny: a test fails when a field is missing
   next(): Promise<any>
   /** Types of all that is sent until nothing more is due. */
   types(): Promise<string[]>
@@ -49,8 +59,13 @@ afterAll(() => server.stop())
 
 async function hookOf({ username, authorization }: Actor): Promise<Hook> {
   const users = createClient(UserService, transportTo(server.url, 'gRPC', authorization))
-  const receiver = await startReceiver((response) => response.writeHead(hook.takes ? 204 : 500).end())
-  const { name } = await users.createUserWebhook({ parent: `users/${username}`, webhook: { url: receiver.url } })
+  const receiver = await startReceiver((response) =>
+    response.writeHead(hook.takes ? 204 : 500).end(),
+  )
+  const { name } = await users.createUserWebhook({
+    parent: `users/${username}`,
+    webhook: { url: receiver.url },
+  })
   const { signingSecret } = await users.getUserWebhookSigningSecret({ name })
   const hook: Hook = {
     name,
@@ -82,14 +97,22 @@ async function hookOf({ username, authorization }: Actor): Promise<Hook> {
 }
 
 const redeliver = ({ authorization }: Actor, name: string) =>
-  createClient(UserService, transportTo(server.url, 'gRPC', authorization)).redeliverUserWebhookDelivery({ name })
+  createClient(
+    UserService,
+    transportTo(server.url, 'gRPC', authorization),
+  ).redeliverUserWebhookDelivery({ name })
 
 /** The pull request as the list shows it to somebody. */
-const listed = async (who: Actor, { path }: ReviewedPull) => (await forge.ask(who, 'GET', `${path}/pulls?state=all`))[0]
+const listed = async (who: Actor, { path }: ReviewedPull) =>
+  (await forge.ask(who, 'GET', `${path}/pulls?state=all`))[0]
 
 describe('a webhook', () => {
   it('is told of a pull request that concerns its account, as that account sees it', async () => {
-    const [ofOwner, ofPoster, ofStranger] = [await hookOf(cast.bob), await hookOf(cast.carol), await hookOf(cast.eve)]
+    const [ofOwner, ofPoster, ofStranger] = [
+      await hookOf(cast.bob),
+      await hookOf(cast.carol),
+      await hookOf(cast.eve),
+    ]
     const pull = await forge.pull('told')
     const message = await ofOwner.next()
     expect(message).toEqual({
@@ -99,7 +122,12 @@ describe('a webhook', () => {
       base: 'main',
       head_sha: pull.head,
       sender: expect.objectContaining({ login: 'carol', id: expect.any(Number) }),
-      pull_request: expect.objectContaining({ number: 1, title: 'A change', state: 'open', merged: false }),
+      pull_request: expect.objectContaining({
+        number: 1,
+        title: 'A change',
+        state: 'open',
+        merged: false,
+      }),
     })
     // It is spelt as REST spells it, whatever a check has found out in between.
     const { mergeable: _, ...shown } = await listed(cast.bob, pull)
@@ -127,7 +155,9 @@ describe('a webhook', () => {
     await forge.change(cast.carol, path, 'topic', 'main', 'more.txt')
     await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'closed' })
     await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'open' })
-    await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull.pull)).mergeable).toBe(true)
+    await expect
+      .poll(async () => (await forge.ask(cast.bob, 'GET', pull.pull)).mergeable)
+      .toBe(true)
     await forge.ask(cast.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
     expect(await hook.types()).toEqual(
       [
@@ -146,7 +176,9 @@ describe('a webhook', () => {
       ].map((type) => `pull_request.${type}`),
     )
     const bodies = hook.receiver.received.map(({ body }) => JSON.parse(body))
-    expect(bodies.find(({ type }) => type === 'pull_request.retargeted')).toMatchObject({ base: 'other' })
+    expect(bodies.find(({ type }) => type === 'pull_request.retargeted')).toMatchObject({
+      base: 'other',
+    })
     expect(bodies.find(({ type }) => type === 'pull_request.merged')).toMatchObject({
       sender: { login: 'bob' },
       pull_request: { merged: true, merged_by: { login: 'bob' } },
@@ -174,7 +206,11 @@ describe('a webhook', () => {
     await forge.change(cast.carol, `/repos/${carol.full_name}`, 'mine')
     const draft = { head: 'carol:mine', base: 'main', title: 'Theirs' }
     await forge.ask(cast.carol, 'POST', '/repos/acme/engine/pulls', draft)
-    await forge.ask(cast.bob, 'POST', '/repos/acme/engine/pulls', { ...draft, head: 'topic', title: 'Mine' })
+    await forge.ask(cast.bob, 'POST', '/repos/acme/engine/pulls', {
+      ...draft,
+      head: 'topic',
+      title: 'Mine',
+    })
     expect((await hook.next()).pull_request.title).toBe('Mine')
     expect(await hook.types()).toEqual([])
   })
@@ -208,7 +244,10 @@ describe('a webhook', () => {
     expect((await hook.next()).pull_request.body).toBe('Nothing.')
     hook.takes = true
     await redeliver(cast.bob, delivery?.name ?? '')
-    expect(await hook.next()).toMatchObject({ type: 'pull_request.edited', pull_request: { body: 'Nothing.' } })
+    expect(await hook.next()).toMatchObject({
+      type: 'pull_request.edited',
+      pull_request: { body: 'Nothing.' },
+    })
   })
 
   it('is told nothing of a fork that its account may not read', async () => {
@@ -225,12 +264,22 @@ describe('a webhook', () => {
 
   it('is told that somebody did it whose account is gone', async () => {
     const pull = await forge.pull('gone')
-    const mallory = { username: 'mallory', email: 'm@example.org', password: PASSWORD, must_change_password: false }
+    const mallory = {
+      username: 'mallory',
+      email: 'm@example.org',
+      password: PASSWORD,
+      must_change_password: false,
+    }
     await forge.ask(cast.ada, 'POST', '/admin/users', mallory)
     const hook = await hookOf(cast.bob)
     hook.takes = false
     const comment = { body: 'Goodbye.' }
-    await forge.ask(await signIn(server.url, 'mallory'), 'POST', `${pull.path}/issues/1/comments`, comment)
+    await forge.ask(
+      await signIn(server.url, 'mallory'),
+      'POST',
+      `${pull.path}/issues/1/comments`,
+      comment,
+    )
     expect((await hook.next()).sender.login).toBe('mallory')
     await forge.ask(cast.ada, 'DELETE', '/admin/users/mallory?purge=true')
     hook.takes = true
@@ -266,7 +315,10 @@ describe('a webhook', () => {
 describe('a server that is killed', () => {
   it('tells after its next start of what it had acknowledged, as that is by then', async () => {
     await withFolder(async (data) => {
-      await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], { input: PASSWORD })
+      await branchline(
+        ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
+        { input: PASSWORD },
+      )
       const target = await startReceiver(() => {})
       const args = ['--webhook-allowed-hosts', '127.0.0.1']
       const killed = await serveProcess(data, args)
@@ -281,7 +333,11 @@ describe('a server that is killed', () => {
             branch: 'main',
             new_branch: 'a',
           }),
-          await before(ada, 'POST', '/repos/ada/lives/pulls', { head: 'a', base: 'main', title: 'One' }),
+          await before(ada, 'POST', '/repos/ada/lives/pulls', {
+            head: 'a',
+            base: 'main',
+            title: 'One',
+          }),
           await before(ada, 'POST', '/users/ada/webhooks', { url: target.url }),
           await before(ada, 'POST', '/repos/ada/lives/issues/1/comments', { body: 'Said.' }),
         ]
@@ -294,7 +350,10 @@ describe('a server that is killed', () => {
         running.push(await serveProcess(data, args))
         const again = await target.next()
         expect(again.headers['webhook-id']).toBe(headers['webhook-id'])
-        expect(JSON.parse(again.body)).toMatchObject({ type: 'pull_request.commented', pull_request: { title: 'Two' } })
+        expect(JSON.parse(again.body)).toMatchObject({
+          type: 'pull_request.commented',
+          pull_request: { title: 'Two' },
+        })
       } finally {
         for (const { child } of running) child.kill('SIGKILL')
         await Promise.all(running.map(({ exited }) => exited))

@@ -26,7 +26,9 @@ async function write(who: Actor, path: string, branch: string, file: string, tex
   await forge.ask(who, 'PUT', `${path}/contents/${file}`, { content, branch, ...known })
 }
 
-/** A pull request that changes line 10 of a file of 30, removes another file and adds `topic.txt`. */
+/**
+ * A pull request that changes line 10 of a file of 30, removes another file and adds `topic.txt`.
+ */
 async function pullOfLines(name: string): Promise<ReviewedPull> {
   const pull = await forge.pull(name)
   const { path } = pull
@@ -92,9 +94,17 @@ describe('a comment on a line', () => {
     ['on a file as a whole', { path: 'long.txt' }, ''],
     ['on a line of a file that is deleted', { path: 'old.txt', old_position: 2 }, /-b$/],
     ['on a file that is deleted, as a whole', { path: 'old.txt' }, ''],
-    ['on a new file, by a path with a slash in front', { path: '/topic.txt', new_position: 2 }, /\+of topic$/],
+    [
+      'on a new file, by a path with a slash in front',
+      { path: '/topic.txt', new_position: 2 },
+      /\+of topic$/,
+    ],
     // Of two lines the one of the base is meant, as in compatible systems.
-    ['on a line of both sides', { path: 'long.txt', old_position: 10, new_position: 1 }, /-line 10$/],
+    [
+      'on a line of both sides',
+      { path: 'long.txt', old_position: 10, new_position: 1 },
+      /-line 10$/,
+    ],
   ])('may be %s', async (_, line, hunk) => {
     places ??= pullOfLines('places')
     const { listed } = await say(cast.eve, await places, line)
@@ -103,14 +113,38 @@ describe('a comment on a line', () => {
   let places: Promise<ReviewedPull> | undefined
 
   it.each<[title: string, comment: object, text: string]>([
-    ['a line behind the last one', { path: 'long.txt', new_position: 31 }, 'the new side of long.txt has no line 31'],
-    ['a file that there is not', { path: 'none.txt', new_position: 1 }, 'the new side of none.txt has no line 1'],
-    ['a file that there is not, as a whole', { path: 'none.txt' }, 'the new side of none.txt has no line 0'],
+    [
+      'a line behind the last one',
+      { path: 'long.txt', new_position: 31 },
+      'the new side of long.txt has no line 31',
+    ],
+    [
+      'a file that there is not',
+      { path: 'none.txt', new_position: 1 },
+      'the new side of none.txt has no line 1',
+    ],
+    [
+      'a file that there is not, as a whole',
+      { path: 'none.txt' },
+      'the new side of none.txt has no line 0',
+    ],
     ['a directory', { path: '.' }, 'the new side of . has no line 0'],
     ['nothing', { path: '' }, 'the new side of  has no line 0'],
-    ['a way out', { path: '../long.txt', new_position: 1 }, 'the new side of ../long.txt has no line 1'],
-    ['the base of a new file', { path: 'topic.txt', old_position: 1 }, 'the old side of topic.txt has no line 1'],
-    ['a negative line', { path: 'long.txt', new_position: -1 }, 'the new side of long.txt has no line -1'],
+    [
+      'a way out',
+      { path: '../long.txt', new_position: 1 },
+      'the new side of ../long.txt has no line 1',
+    ],
+    [
+      'the base of a new file',
+      { path: 'topic.txt', old_position: 1 },
+      'the old side of topic.txt has no line 1',
+    ],
+    [
+      'a negative line',
+      { path: 'long.txt', new_position: -1 },
+      'the new side of long.txt has no line -1',
+    ],
     ['a line, and nothing', { path: 'long.txt', new_position: 1, body: ' ' }, 'body'],
     [
       'a line, and too much',
@@ -125,15 +159,25 @@ describe('a comment on a line', () => {
       { path: 'long.txt', new_position: 1, body: 'Fine.' },
       { body: 'x', ...comment },
     ]
-    const { status, body } = await forge.rest(cast.eve, 'POST', pull.reviews, { event: 'COMMENT', comments })
+    const { status, body } = await forge.rest(cast.eve, 'POST', pull.reviews, {
+      event: 'COMMENT',
+      comments,
+    })
     expect([status, body.message]).toEqual([422, expect.stringContaining(text)])
     expect(await forge.seen(cast.eve, pull)).toEqual(before)
   })
 
   it('has no more of them beside it than anybody reads', async () => {
     places ??= pullOfLines('places')
-    const comments = Array.from({ length: 101 }, () => ({ path: 'long.txt', new_position: 1, body: 'x' }))
-    const answer = await forge.rest(cast.eve, 'POST', (await places).reviews, { event: 'COMMENT', comments })
+    const comments = Array.from({ length: 101 }, () => ({
+      path: 'long.txt',
+      new_position: 1,
+      body: 'x',
+    }))
+    const answer = await forge.rest(cast.eve, 'POST', (await places).reviews, {
+      event: 'COMMENT',
+      comments,
+    })
     expect([answer.status, answer.body.message]).toEqual([422, 'a review has at most 100 comments'])
   })
 
@@ -151,11 +195,13 @@ describe('a comment on a line', () => {
     await write(cast.carol, pull.path, 'topic', 'long.txt', text)
     const { head } = await forge.ask(cast.carol, 'GET', pull.pull)
     const listed = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
-    const placed = listed.map(({ position, original_position, commit_id }: Record<string, unknown>) => [
-      position,
-      original_position,
-      commit_id === head.sha,
-    ])
+    const placed = listed.map(
+      ({ position, original_position, commit_id }: Record<string, unknown>) => [
+        position,
+        original_position,
+        commit_id === head.sha,
+      ],
+    )
     expect(placed).toEqual([
       [12, 0, true],
       [20, 0, false],
@@ -204,7 +250,10 @@ describe('a comment on a line of a file that moves', () => {
       ['long.txt', 0],
     ])
     const { sha } = await forge.ask(cast.carol, 'GET', `${pull.path}/contents/near.txt?ref=topic`)
-    await forge.ask(cast.carol, 'DELETE', `${pull.path}/contents/near.txt`, { branch: 'topic', sha })
+    await forge.ask(cast.carol, 'DELETE', `${pull.path}/contents/near.txt`, {
+      branch: 'topic',
+      sha,
+    })
     expect((await place())[0]).toEqual(['near.txt', 10])
   })
 })
@@ -218,14 +267,25 @@ describe('a conversation about a line', () => {
     const reply = await forge.rest(cast.ada, 'POST', replies, { body: 'Indeed.' })
     expect(reply.status).toBe(201)
     const { path, position, original_position, commit_id, diff_hunk } = listed[0]
-    const place = { path, position, original_position, commit_id, diff_hunk, pull_request_review_id: id }
+    const place = {
+      path,
+      position,
+      original_position,
+      commit_id,
+      diff_hunk,
+      pull_request_review_id: id,
+    }
     expect(reply.body).toMatchObject({ ...place, user: { login: 'ada' }, body: 'Indeed.' })
     expect((await forge.rest(undefined, 'POST', replies, { body: 'x' })).status).toBe(401)
     expect((await forge.rest(cast.ada, 'POST', replies, {})).status).toBe(422)
-    expect((await forge.rest(cast.ada, 'POST', `${pull.pull}/comments/999999/replies`, { body: 'x' })).status).toBe(404)
+    expect(
+      (await forge.rest(cast.ada, 'POST', `${pull.pull}/comments/999999/replies`, { body: 'x' }))
+        .status,
+    ).toBe(404)
 
     const resolver = async () =>
-      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments/${comment}`)).resolver?.login
+      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments/${comment}`)).resolver
+        ?.login
     const mark = (who: Actor, what: string, which = comment) =>
       forge.rest(who, 'POST', `${pull.path}/pulls/comments/${which}/${what}`)
     const [, ofAda] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
@@ -234,7 +294,10 @@ describe('a conversation about a line', () => {
     expect([(await mark(cast.bob, 'resolve')).status, await resolver()]).toEqual([204, 'carol'])
     expect([(await mark(cast.eve, 'unresolve')).status, await resolver()]).toEqual([204, undefined])
     expect((await mark(cast.bob, 'resolve', 999_999)).status).toBe(404)
-    expect((await forge.rest(cast.bob, 'POST', `/repos/bob/places/pulls/comments/${comment}/resolve`)).status).toBe(404)
+    expect(
+      (await forge.rest(cast.bob, 'POST', `/repos/bob/places/pulls/comments/${comment}/resolve`))
+        .status,
+    ).toBe(404)
   })
 
   it('gets more comments by its reviewer, and loses them by who wrote them, or may write', async () => {
@@ -251,7 +314,9 @@ describe('a conversation about a line', () => {
       added.body.id,
       '2',
     ])
-    await forge.ask(cast.ada, 'POST', `${pull.pull}/comments/${added.body.id}/replies`, { body: 'Where?' })
+    await forge.ask(cast.ada, 'POST', `${pull.pull}/comments/${added.body.id}/replies`, {
+      body: 'Where?',
+    })
     expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}`)).comments_count).toBe(3)
     expect((await forge.rest(cast.ada, 'GET', `${pull.reviews}/999999/comments`)).status).toBe(404)
     const [, , { id: ofAda }] = await forge.ask(cast.eve, 'GET', comments)
@@ -280,7 +345,10 @@ describe('a conversation about a line', () => {
         ['POST', `${pull.pull}/comments/${id}/replies`],
         ['POST', `${pull.path}/pulls/comments/${id}/resolve`],
       ] as const) {
-        expect((await forge.rest(who, method, path, method === 'POST' ? { body: 'x' } : undefined)).status).toBe(404)
+        expect(
+          (await forge.rest(who, method, path, method === 'POST' ? { body: 'x' } : undefined))
+            .status,
+        ).toBe(404)
       }
     }
     expect((await forge.rest(cast.eve, 'DELETE', `${comments}/${id}`)).status).toBe(204)
@@ -300,16 +368,20 @@ describe('a conversation about a line', () => {
     ] as const
     const body = { body: 'x', path: 'long.txt' }
     const reader = await tokenOf(server.url, cast.eve, ['read:repository'])
-    for (const [method, path] of writes) expect((await forge.rest(reader, method, path, body)).status).toBe(403)
+    for (const [method, path] of writes)
+      expect((await forge.rest(reader, method, path, body)).status).toBe(403)
     await forge.ask(cast.bob, 'PUT', '/user/blocks/eve', {})
     for (const [method, path] of writes.slice(0, 2)) {
       expect((await forge.rest(cast.eve, method, path, body)).body.message).toBe('user is blocked')
     }
     await forge.ask(cast.bob, 'DELETE', '/user/blocks/eve')
     await forge.ask(cast.bob, 'PATCH', pull.path, { archived: true })
-    for (const [method, path] of writes) expect((await forge.rest(cast.eve, method, path, body)).status).toBe(423)
+    for (const [method, path] of writes)
+      expect((await forge.rest(cast.eve, method, path, body)).status).toBe(423)
     const key = { owner: 'bob', repo: 'guarded', index: 1n }
-    const made = forge.reviewsAs(cast.eve).replyToReviewComment({ ...key, comment: BigInt(comment), body: 'x' })
+    const made = forge
+      .reviewsAs(cast.eve)
+      .replyToReviewComment({ ...key, comment: BigInt(comment), body: 'x' })
     expect(await refusalOf(made)).toMatchObject({ reason: 'REPOSITORY_ARCHIVED' })
   })
 })

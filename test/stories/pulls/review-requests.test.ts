@@ -30,11 +30,19 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const askFor = (who: Actor, { requested }: ReviewedPull, reviewers: string[], team_reviewers: string[] = []) =>
-  forge.rest(who, 'POST', requested, { reviewers, team_reviewers })
+const askFor = (
+  who: Actor,
+  { requested }: ReviewedPull,
+  reviewers: string[],
+  team_reviewers: string[] = [],
+) => forge.rest(who, 'POST', requested, { reviewers, team_reviewers })
 
-const withdraw = (who: Actor, { requested }: ReviewedPull, reviewers: string[], team_reviewers: string[] = []) =>
-  forge.rest(who, 'DELETE', requested, { reviewers, team_reviewers })
+const withdraw = (
+  who: Actor,
+  { requested }: ReviewedPull,
+  reviewers: string[],
+  team_reviewers: string[] = [],
+) => forge.rest(who, 'DELETE', requested, { reviewers, team_reviewers })
 
 /** A pull request of eve's to a repository of acme, from her fork. */
 async function pullOfAcme(name: string, fields: object = {}): Promise<ReviewedPull> {
@@ -43,9 +51,20 @@ async function pullOfAcme(name: string, fields: object = {}): Promise<ReviewedPu
   await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
   const fork = await forge.fork(cast.eve, path)
   const head = await forge.change(cast.eve, fork.path, 'theirs')
-  await forge.ask(cast.eve, 'POST', `${path}/pulls`, { head: 'eve:theirs', base: 'main', title: 'A change' })
+  await forge.ask(cast.eve, 'POST', `${path}/pulls`, {
+    head: 'eve:theirs',
+    base: 'main',
+    title: 'A change',
+  })
   const pull = `${path}/pulls/1`
-  return { name, path, pull, reviews: `${pull}/reviews`, requested: `${pull}/requested_reviewers`, head }
+  return {
+    name,
+    path,
+    pull,
+    reviews: `${pull}/reviews`,
+    requested: `${pull}/requested_reviewers`,
+    head,
+  }
 }
 
 async function officialRequests({ path, name }: ReviewedPull) {
@@ -53,7 +72,8 @@ async function officialRequests({ path, name }: ReviewedPull) {
   const { id } = await forge.ask(cast.bob, 'GET', path)
   const pull = await findPullRequest(db, id, 1)
   if (!pull) return expect.fail(`${name} has no pull request`)
-  return (await countApprovals(server.app, await homeOf(db, pull), pull, await findRule(db, pull))).officialRequests
+  return (await countApprovals(server.app, await homeOf(db, pull), pull, await findRule(db, pull)))
+    .officialRequests
 }
 
 describe('a request for a review', () => {
@@ -62,14 +82,23 @@ describe('a request for a review', () => {
     const made = await askFor(cast.carol, pull, ['EVE', 'eve', 'bob'])
     expect(made.status).toBe(201)
     expect(made.body).toMatchObject([
-      { state: 'REQUEST_REVIEW', user: { login: 'eve' }, team: null, official: false, commit_id: pull.head },
+      {
+        state: 'REQUEST_REVIEW',
+        user: { login: 'eve' },
+        team: null,
+        official: false,
+        commit_id: pull.head,
+      },
       { state: 'REQUEST_REVIEW', user: { login: 'bob' }, team: null, official: true },
     ])
     const again = await askFor(cast.bob, pull, ['eve'])
     expect([again.status, again.body[0].id]).toEqual([201, made.body[0].id])
     expect(await forge.seen(undefined, pull)).toEqual(['REQUEST_REVIEW eve', 'REQUEST_REVIEW bob'])
     const shown = await forge.ask(cast.eve, 'GET', pull.pull)
-    expect(shown.requested_reviewers.map(({ login }: { login: string }) => login)).toEqual(['eve', 'bob'])
+    expect(shown.requested_reviewers.map(({ login }: { login: string }) => login)).toEqual([
+      'eve',
+      'bob',
+    ])
     expect(await officialRequests(pull)).toBe(1)
   })
 
@@ -97,9 +126,11 @@ describe('a request for a review', () => {
     expect((await withdraw(cast.carol, pull, ['bob', 'eve'])).status).toBe(204)
     expect(await forge.seen(cast.eve, pull)).toEqual(['REQUEST_REVIEW ada'])
     // Where there is nothing to take back, nothing has changed.
-    const events = async () => (await server.app.db.selectFrom('repository_events').select('id').execute()).length
+    const events = async () =>
+      (await server.app.db.selectFrom('repository_events').select('id').execute()).length
     const before = await events()
-    for (const reviewers of [[], ['eve']]) expect((await withdraw(cast.eve, pull, reviewers)).status).toBe(204)
+    for (const reviewers of [[], ['eve']])
+      expect((await withdraw(cast.eve, pull, reviewers)).status).toBe(204)
     expect((await askFor(cast.carol, pull, [])).body).toEqual([])
     expect(await events()).toBe(before)
   })
@@ -107,13 +138,21 @@ describe('a request for a review', () => {
   it('gives what was said before its weight back when it is withdrawn', async () => {
     const pull = await forge.pull('insisted')
     const votes = async () => {
-      const listed: { state: string; official: boolean }[] = await forge.ask(cast.eve, 'GET', pull.reviews)
+      const listed: { state: string; official: boolean }[] = await forge.ask(
+        cast.eve,
+        'GET',
+        pull.reviews,
+      )
       return listed.map(({ state, official }) => `${state} ${official}`)
     }
     await forge.review(cast.bob, pull, 'APPROVED')
     await forge.review(cast.bob, pull, 'REQUEST_CHANGES')
     await askFor(cast.carol, pull, ['bob'])
-    expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES false', 'REQUEST_REVIEW true'])
+    expect(await votes()).toEqual([
+      'APPROVED false',
+      'REQUEST_CHANGES false',
+      'REQUEST_REVIEW true',
+    ])
     await withdraw(cast.carol, pull, ['bob'])
     expect(await votes()).toEqual(['APPROVED false', 'REQUEST_CHANGES true'])
     // So it does when who is asked deletes the request.
@@ -135,10 +174,42 @@ describe('a request for a review', () => {
   let refused: Promise<ReviewedPull> | undefined
   it.each<Case>([
     ['to nobody', 'bob', ['nobody'], [], 404, 'REVIEWER_NOT_FOUND', "user doesn't exist: nobody"],
-    ['to an organisation', 'bob', ['acme'], [], 404, 'REVIEWER_NOT_FOUND', "user doesn't exist: acme"],
-    ['to a team of nobody’s', 'bob', [], ['Crew'], 404, 'REVIEWER_NOT_FOUND', "team doesn't exist: Crew"],
-    ['to who opened it', 'bob', ['carol'], [], 422, 'INVALID_REVIEWER', 'carol cannot be a reviewer'],
-    ['to an archived account', 'bob', ['dan'], [], 422, 'INVALID_REVIEWER', 'dan cannot be a reviewer'],
+    [
+      'to an organisation',
+      'bob',
+      ['acme'],
+      [],
+      404,
+      'REVIEWER_NOT_FOUND',
+      "user doesn't exist: acme",
+    ],
+    [
+      'to a team of nobody’s',
+      'bob',
+      [],
+      ['Crew'],
+      404,
+      'REVIEWER_NOT_FOUND',
+      "team doesn't exist: Crew",
+    ],
+    [
+      'to who opened it',
+      'bob',
+      ['carol'],
+      [],
+      422,
+      'INVALID_REVIEWER',
+      'carol cannot be a reviewer',
+    ],
+    [
+      'to an archived account',
+      'bob',
+      ['dan'],
+      [],
+      422,
+      'INVALID_REVIEWER',
+      'dan cannot be a reviewer',
+    ],
     ['by a stranger', 'eve', ['bob'], [], 403, 'REVIEW_REQUEST_DENIED', DENIED],
     [
       'to too many',
@@ -155,7 +226,9 @@ describe('a request for a review', () => {
     const answer = await askFor(cast[who], pull, users, teams)
     expect([answer.status, answer.body.message]).toEqual([status, text])
     const key = { owner: 'bob', repo: pull.name, index: 1n }
-    const made = forge.reviewsAs(cast[who]).requestReviewers({ ...key, reviewers: users, teamReviewers: teams })
+    const made = forge
+      .reviewsAs(cast[who])
+      .requestReviewers({ ...key, reviewers: users, teamReviewers: teams })
     expect(await refusalOf(made)).toMatchObject({ reason, text })
     expect(await forge.seen(cast.bob, pull)).toEqual([])
   })
@@ -164,17 +237,31 @@ describe('a request for a review', () => {
     const pull = await forge.pull('shut', { private: true })
     expect((await askFor(cast.bob, pull, ['eve'])).body.message).toBe('eve cannot be a reviewer')
     // Of who hides, not even that there is such an account.
-    await forge.ask(cast.ada, 'PATCH', '/admin/users/eve', { visibility: 'private', login_name: 'eve', source_id: 0 })
+    await forge.ask(cast.ada, 'PATCH', '/admin/users/eve', {
+      visibility: 'private',
+      login_name: 'eve',
+      source_id: 0,
+    })
     expect((await askFor(cast.bob, pull, ['eve'])).status).toBe(404)
-    await forge.ask(cast.ada, 'PATCH', '/admin/users/eve', { visibility: 'public', login_name: 'eve', source_id: 0 })
+    await forge.ask(cast.ada, 'PATCH', '/admin/users/eve', {
+      visibility: 'public',
+      login_name: 'eve',
+      source_id: 0,
+    })
     const open = await forge.pull('unwanted')
     await forge.ask(cast.bob, 'PUT', '/user/blocks/carol', {})
     const blocked = await askFor(cast.carol, open, ['ada'])
     expect([blocked.status, blocked.body.message]).toEqual([403, 'user is blocked'])
     await forge.ask(cast.bob, 'DELETE', '/user/blocks/carol')
     await forge.ask(cast.bob, 'PATCH', pull.pull, { state: 'closed' })
-    for (const answer of [await askFor(cast.bob, pull, ['ada']), await withdraw(cast.bob, pull, ['ada'])]) {
-      expect([answer.status, answer.body.message]).toEqual([403, "can't request a review for a closed or merged PR"])
+    for (const answer of [
+      await askFor(cast.bob, pull, ['ada']),
+      await withdraw(cast.bob, pull, ['ada']),
+    ]) {
+      expect([answer.status, answer.body.message]).toEqual([
+        403,
+        "can't request a review for a closed or merged PR",
+      ])
     }
   })
 })
@@ -200,16 +287,22 @@ describe('a request to a team', () => {
     const pull = await pullOfAcme('haunted')
     const unknown = await askFor(cast.eve, pull, [], ['Nobody'])
     const hidden = await askFor(cast.eve, pull, [], ['Ghosts'])
-    expect([hidden.status, hidden.body.message]).toEqual([404, unknown.body.message.replace('Nobody', 'Ghosts')])
+    expect([hidden.status, hidden.body.message]).toEqual([
+      404,
+      unknown.body.message.replace('Nobody', 'Ghosts'),
+    ])
     expect((await withdraw(cast.eve, pull, [], ['Ghosts'])).status).toBe(404)
     const [{ id }] = (await askFor(cast.bob, pull, [], ['Ghosts'])).body
     for (const who of [cast.eve, cast.carol, undefined]) {
       const listed = await forge.rest(who, 'GET', pull.reviews)
       expect([listed.body, listed.headers.get('x-total-count')]).toEqual([[], '0'])
       expect((await forge.rest(who, 'GET', `${pull.reviews}/${id}`)).status).toBe(404)
-      expect((await forge.ask(who ?? cast.eve, 'GET', pull.pull)).requested_reviewers_teams).toEqual([])
+      expect(
+        (await forge.ask(who ?? cast.eve, 'GET', pull.pull)).requested_reviewers_teams,
+      ).toEqual([])
     }
-    for (const who of [cast.bob, cast.ada]) expect(await forge.seen(who, pull)).toEqual(['REQUEST_REVIEW Ghosts'])
+    for (const who of [cast.bob, cast.ada])
+      expect(await forge.seen(who, pull)).toEqual(['REQUEST_REVIEW Ghosts'])
   })
 
   it('is refused where the team may not read, and of another owner', async () => {
@@ -219,7 +312,9 @@ describe('a request to a team', () => {
       visibility: 'public',
     })
     const pull = await pullOfAcme('blinded', { private: true })
-    expect((await askFor(cast.bob, pull, [], ['Blind'])).body.message).toBe('Blind cannot be a reviewer')
+    expect((await askFor(cast.bob, pull, [], ['Blind'])).body.message).toBe(
+      'Blind cannot be a reviewer',
+    )
     expect((await askFor(cast.bob, pull, [], ['Crew'])).status).toBe(201)
   })
 })
@@ -233,7 +328,9 @@ src/.*\\.ts  @bob @carol @nobody
 .*\\.md  @dan
 `
   const own = (path: string, place: string, text = owners) =>
-    forge.ask(cast.bob, 'POST', `${path}/contents/${place}`, { content: Buffer.from(text).toString('base64') })
+    forge.ask(cast.bob, 'POST', `${path}/contents/${place}`, {
+      content: Buffer.from(text).toString('base64'),
+    })
 
   /** A pull request of carol's, who does not own what she changes. */
   async function opened(name: string, place: string, title = 'A change') {
@@ -244,21 +341,31 @@ src/.*\\.ts  @bob @carol @nobody
     await forge.change(cast.carol, path, 'topic', 'main', 'src/a/b.ts')
     const pull = `${path}/pulls/1`
     await forge.ask(cast.carol, 'POST', `${path}/pulls`, { head: 'topic', base: 'main', title })
-    return { name, path, pull, reviews: `${pull}/reviews`, requested: `${pull}/requested_reviewers`, head: '' }
+    return {
+      name,
+      path,
+      pull,
+      reviews: `${pull}/reviews`,
+      requested: `${pull}/requested_reviewers`,
+      head: '',
+    }
   }
 
-  it.each(['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS'])('are asked, as %s says', async (place) => {
-    const pull = await opened(`owned-${place.length}`, place)
-    const seen = await forge.seen(cast.bob, pull)
-    expect(seen.sort()).toEqual([
-      'REQUEST_REVIEW Ghosts',
-      'REQUEST_REVIEW ada',
-      'REQUEST_REVIEW bob',
-      'REQUEST_REVIEW eve',
-    ])
-    // Nor does a file of theirs tell who is in hiding.
-    expect(await forge.seen(cast.eve, pull)).not.toContain('REQUEST_REVIEW Ghosts')
-  })
+  it.each(['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS'])(
+    'are asked, as %s says',
+    async (place) => {
+      const pull = await opened(`owned-${place.length}`, place)
+      const seen = await forge.seen(cast.bob, pull)
+      expect(seen.sort()).toEqual([
+        'REQUEST_REVIEW Ghosts',
+        'REQUEST_REVIEW ada',
+        'REQUEST_REVIEW bob',
+        'REQUEST_REVIEW eve',
+      ])
+      // Nor does a file of theirs tell who is in hiding.
+      expect(await forge.seen(cast.eve, pull)).not.toContain('REQUEST_REVIEW Ghosts')
+    },
+  )
 
   it('are asked once work in progress is finished, save for those who have looked already', async () => {
     const pull = await opened('progress', 'CODEOWNERS', 'WIP: a change')
@@ -266,7 +373,11 @@ src/.*\\.ts  @bob @carol @nobody
     await forge.review(cast.bob, pull, 'COMMENT')
     await forge.review(cast.ada, pull, 'COMMENT')
     await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'A change' })
-    expect(await forge.seen(cast.bob, pull)).toEqual(['COMMENT bob', 'COMMENT ada', 'REQUEST_REVIEW eve'])
+    expect(await forge.seen(cast.bob, pull)).toEqual([
+      'COMMENT bob',
+      'COMMENT ada',
+      'REQUEST_REVIEW eve',
+    ])
   })
 
   it('are asked however it comes to be ready, whatever its poster says', async () => {
@@ -285,9 +396,15 @@ src/.*\\.ts  @bob @carol @nobody
       await forge.change(cast.carol, path, `topic${i}`)
       await forge.ask(cast.carol, 'POST', `${path}/pulls`, { head: `topic${i}`, base, title })
       // Carol is one of the crew.
-      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'COMMENT', body: 'Fine by me.' })
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, {
+        event: 'COMMENT',
+        body: 'Fine by me.',
+      })
       for (const edit of edits) await forge.ask(cast.carol, 'PATCH', pull, edit)
-      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'COMMENT', body: 'Still is.' })
+      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, {
+        event: 'COMMENT',
+        body: 'Still is.',
+      })
       const seen = await forge.seen(cast.bob, {
         name: '',
         path,

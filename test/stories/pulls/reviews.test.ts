@@ -34,12 +34,19 @@ async function approvals({ name }: ReviewedPull) {
 }
 
 const protect = (path: string, rule: object) =>
-  forge.ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', enable_push: true, ...rule })
+  forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+    rule_name: 'main',
+    enable_push: true,
+    ...rule,
+  })
 
 describe('a review', () => {
   it('is there for everybody who may read the pull request', async () => {
     const pull = await forge.pull('plain')
-    const made = await forge.rest(cast.bob, 'POST', pull.reviews, { event: 'APPROVED', body: '*Fine.*' })
+    const made = await forge.rest(cast.bob, 'POST', pull.reviews, {
+      event: 'APPROVED',
+      body: '*Fine.*',
+    })
     expect([made.status, made.body]).toEqual([
       200,
       {
@@ -63,7 +70,9 @@ describe('a review', () => {
     for (const who of [undefined, cast.eve, cast.carol]) {
       const listed = await forge.rest(who, 'GET', pull.reviews)
       expect([listed.body.length, listed.headers.get('x-total-count')]).toEqual([1, '1'])
-      expect((await forge.rest(who, 'GET', `${pull.reviews}/${made.body.id}`)).body.body).toBe('*Fine.*')
+      expect((await forge.rest(who, 'GET', `${pull.reviews}/${made.body.id}`)).body.body).toBe(
+        '*Fine.*',
+      )
     }
     // Who takes part is told, save for who did it.
     for (const [who, unread] of [
@@ -86,7 +95,12 @@ describe('a review', () => {
       body: 'To be continued.',
       comments: [{ path: 'topic.txt', body: 'This line.', newPosition: 2n }],
     })
-    expect(begun).toMatchObject({ state: 'PENDING', commitId: head, commentsCount: 1n, official: false })
+    expect(begun).toMatchObject({
+      state: 'PENDING',
+      commitId: head,
+      commentsCount: 1n,
+      official: false,
+    })
     expect((await eve.listReviews(key)).total).toBe(0n)
     const submitted = await bob.submitReview({ ...key, id: begun.id, event: 'REQUEST_CHANGES' })
     expect(submitted).toMatchObject({
@@ -96,16 +110,24 @@ describe('a review', () => {
       official: true,
     })
     const { comments } = await eve.listReviewComments({ ...key, id: begun.id })
-    expect(comments).toMatchObject([{ path: 'topic.txt', position: 2n, originalPosition: 0n, user: { login: 'bob' } }])
+    expect(comments).toMatchObject([
+      { path: 'topic.txt', position: 2n, originalPosition: 0n, user: { login: 'bob' } },
+    ])
     const [{ id: comment } = { id: 0n }] = comments
     const reply = await eve.replyToReviewComment({ ...key, comment, body: 'Why?' })
-    expect(reply).toMatchObject({ pullRequestReviewId: begun.id, position: 2n, user: { login: 'eve' } })
+    expect(reply).toMatchObject({
+      pullRequestReviewId: begun.id,
+      position: 2n,
+      user: { login: 'eve' },
+    })
     const more = { path: 'topic.txt', body: 'And that.', newPosition: 1n }
     const added = await bob.createReviewComment({ ...key, id: begun.id, ...more })
     expect(await bob.getReviewComment({ ...key, id: begun.id, comment: added.id })).toEqual(added)
     const place = { owner: 'bob', repo: name, comment }
     await bob.resolveReviewComment(place)
-    expect((await eve.getReviewComment({ ...key, id: begun.id, comment })).resolver?.login).toBe('bob')
+    expect((await eve.getReviewComment({ ...key, id: begun.id, comment })).resolver?.login).toBe(
+      'bob',
+    )
     await bob.unresolveReviewComment(place)
     expect((await eve.getReviewComment({ ...key, id: begun.id, comment })).resolver).toBeUndefined()
     await bob.deleteReviewComment({ ...key, id: begun.id, comment: added.id })
@@ -126,7 +148,8 @@ describe('a review', () => {
   it('is nobody else’s business while it is pending', async () => {
     const pull = await forge.pull('pending')
     const before = await forge.ask(cast.carol, 'GET', pull.pull)
-    const events = () => server.app.db.selectFrom('repository_events').select('type').orderBy('id').execute()
+    const events = () =>
+      server.app.db.selectFrom('repository_events').select('type').orderBy('id').execute()
     const told = (await events()).length
     const begun = await forge.review(cast.eve, pull, 'PENDING', 'Secret.', {
       comments: [{ path: 'topic.txt', new_position: 1, body: 'First.' }],
@@ -143,9 +166,15 @@ describe('a review', () => {
       ['DELETE', own],
       ['POST', `${own}/dismissals`],
     ] as const) {
-      expect((await forge.rest(cast.ada, method, path, { event: 'COMMENT', body: 'x' })).status).toBe(404)
+      expect(
+        (await forge.rest(cast.ada, method, path, { event: 'COMMENT', body: 'x' })).status,
+      ).toBe(404)
     }
-    const { updated_at, review_comments = 0, ...same } = await forge.ask(cast.carol, 'GET', pull.pull)
+    const {
+      updated_at,
+      review_comments = 0,
+      ...same
+    } = await forge.ask(cast.carol, 'GET', pull.pull)
     expect({ updated_at, ...same, review_comments }).toMatchObject({
       updated_at: before.updated_at,
       review_comments: 0,
@@ -159,14 +188,22 @@ describe('a review', () => {
     expect(await events()).toHaveLength(told)
     const out = await forge.review(cast.eve, pull, 'COMMENT', '')
     expect((await events()).slice(told)).toEqual([{ type: 'PULL_REQUEST_REVIEWED' }])
-    expect(out).toMatchObject({ id: begun.id, state: 'COMMENT', comments_count: 2, official: false })
+    expect(out).toMatchObject({
+      id: begun.id,
+      state: 'COMMENT',
+      comments_count: 2,
+      official: false,
+    })
     expect(await forge.seen(cast.bob, pull)).toEqual(['COMMENT eve'])
     expect((await forge.ask(cast.bob, 'GET', pull.pull)).review_comments).toBe(2)
   })
 
   it('is deleted by its reviewer, and by administrators of the instance', async () => {
     const pull = await forge.pull('deleted')
-    const [one, two] = [await forge.review(cast.eve, pull, 'COMMENT'), await forge.review(cast.eve, pull, 'COMMENT')]
+    const [one, two] = [
+      await forge.review(cast.eve, pull, 'COMMENT'),
+      await forge.review(cast.eve, pull, 'COMMENT'),
+    ]
     for (const who of [cast.bob, cast.carol]) {
       const { status } = await forge.rest(who, 'DELETE', `${pull.reviews}/${one.id}`)
       expect(status).toBe(403)
@@ -199,7 +236,12 @@ describe('a review', () => {
     await forge.review(cast.bob, pull, 'COMMENT')
     expect(await approvals(pull)).toMatchObject({ approvals: 0, rejections: 1 })
     const listed = await forge.ask(cast.eve, 'GET', pull.reviews)
-    expect(listed.map(({ official }: { official: boolean }) => official)).toEqual([false, false, true, false])
+    expect(listed.map(({ official }: { official: boolean }) => official)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ])
   })
 
   it('counts no longer than its reviewer has the right', async () => {
@@ -213,7 +255,10 @@ describe('a review', () => {
 
   it('counts by the list of the rule', async () => {
     const pull = await forge.pull('listed')
-    await protect(pull.path, { enable_approvals_whitelist: true, approvals_whitelist_username: ['eve'] })
+    await protect(pull.path, {
+      enable_approvals_whitelist: true,
+      approvals_whitelist_username: ['eve'],
+    })
     expect((await forge.review(cast.bob, pull, 'APPROVED')).official).toBe(false)
     expect((await forge.review(cast.eve, pull, 'APPROVED')).official).toBe(true)
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
@@ -305,7 +350,9 @@ describe('a review that is refused', () => {
     const answer = await forge.rest(cast[who], 'POST', reviews, body)
     expect([answer.status, answer.body.message]).toEqual([status, text])
     const { commit_id: commitId = '', ...rest } = body
-    const made = forge.reviewsAs(cast[who]).createReview({ owner: 'bob', repo: name, index: 1n, commitId, ...rest })
+    const made = forge
+      .reviewsAs(cast[who])
+      .createReview({ owner: 'bob', repo: name, index: 1n, commitId, ...rest })
     expect(await refusalOf(made)).toMatchObject({ reason, text })
   })
 
@@ -315,28 +362,43 @@ describe('a review that is refused', () => {
     const other = await forge.change(cast.bob, pull.path, 'other')
     const second = await forge.change(cast.carol, pull.path, 'topic', 'main', 'second.txt')
     for (const commit_id of [base, other]) {
-      const { status } = await forge.rest(cast.bob, 'POST', pull.reviews, { event: 'APPROVED', commit_id })
+      const { status } = await forge.rest(cast.bob, 'POST', pull.reviews, {
+        event: 'APPROVED',
+        commit_id,
+      })
       expect(status).toBe(422)
     }
     const earlier = await forge.review(cast.bob, pull, 'APPROVED', '', { commit_id: pull.head })
     expect([earlier.commit_id, earlier.stale]).toEqual([pull.head, true])
-    const latest = await forge.review(cast.bob, pull, 'APPROVED', '', { commit_id: second.toUpperCase() })
+    const latest = await forge.review(cast.bob, pull, 'APPROVED', '', {
+      commit_id: second.toUpperCase(),
+    })
     expect([latest.commit_id, latest.stale]).toEqual([second, false])
   })
 
   it('what is closed, and what was submitted', async () => {
     const pull = await forge.pull('closed')
     const begun = await forge.review(cast.bob, pull, '', 'Later.')
-    const submit = (body: object) => forge.rest(cast.bob, 'POST', `${pull.reviews}/${begun.id}`, body)
+    const submit = (body: object) =>
+      forge.rest(cast.bob, 'POST', `${pull.reviews}/${begun.id}`, body)
     const stays = await submit({ event: 'PENDING', body: 'x' })
     expect([stays.status, stays.body.message]).toEqual([422, 'review stay pending'])
     await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'closed' })
     const late = await submit({ event: 'APPROVED' })
-    expect([late.status, late.body.message]).toEqual([422, "can't submit review for a closed or merged PR"])
+    expect([late.status, late.body.message]).toEqual([
+      422,
+      "can't submit review for a closed or merged PR",
+    ])
     expect((await submit({ event: 'COMMENT' })).body.state).toBe('COMMENT')
     const again = await submit({ event: 'COMMENT', body: 'x' })
-    expect([again.status, again.body.message]).toEqual([422, 'only a pending review can be submitted'])
-    const rejected = await forge.rest(cast.bob, 'POST', pull.reviews, { event: 'REQUEST_CHANGES', body: 'x' })
+    expect([again.status, again.body.message]).toEqual([
+      422,
+      'only a pending review can be submitted',
+    ])
+    const rejected = await forge.rest(cast.bob, 'POST', pull.reviews, {
+      event: 'REQUEST_CHANGES',
+      body: 'x',
+    })
     expect(rejected.status).toBe(422)
   })
 
@@ -345,8 +407,12 @@ describe('a review that is refused', () => {
     const review = { event: 'COMMENT', body: 'x' }
     const begun = await forge.review(cast.eve, pull, '', 'Later.')
     await forge.ask(cast.carol, 'PUT', '/user/blocks/eve', {})
-    expect((await forge.rest(cast.eve, 'POST', pull.reviews, review)).body.message).toBe('user is blocked')
-    expect((await forge.rest(cast.eve, 'POST', `${pull.reviews}/${begun.id}`, review)).status).toBe(403)
+    expect((await forge.rest(cast.eve, 'POST', pull.reviews, review)).body.message).toBe(
+      'user is blocked',
+    )
+    expect((await forge.rest(cast.eve, 'POST', `${pull.reviews}/${begun.id}`, review)).status).toBe(
+      403,
+    )
     await forge.ask(cast.carol, 'DELETE', '/user/blocks/eve')
     expect((await forge.rest(undefined, 'POST', pull.reviews, review)).status).toBe(401)
     const reader = await tokenOf(server.url, cast.bob, ['read:repository'])
@@ -384,7 +450,8 @@ describe('a review of what has changed since', () => {
   it('is stale, unless the same is proposed', async () => {
     const pull = await forge.pull('stale')
     const made = await forge.review(cast.bob, pull, 'APPROVED')
-    const isStale = async () => (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
+    const isStale = async () =>
+      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
     // What others have done comes into the head: that is not for the reviewer.
     await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
     await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
@@ -398,19 +465,30 @@ describe('a review of what has changed since', () => {
 
   it('is stale when the base was forced back, so that more is proposed', async () => {
     const pull = await forge.pull('forced')
-    const tip = async () => (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
+    const tip = async () =>
+      (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
     const first = await tip()
     await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
     await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
-    await protect(pull.path, { ignore_stale_approvals: true, enable_force_push: true, required_approvals: 1 })
+    await protect(pull.path, {
+      ignore_stale_approvals: true,
+      enable_force_push: true,
+      required_approvals: 1,
+    })
     const made = await forge.review(cast.bob, pull, 'APPROVED')
-    const isStale = async () => (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
+    const isStale = async () =>
+      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
     // More on the base is not for the reviewer.
     await forge.change(cast.bob, pull.path, 'main', 'main', 'more.txt')
-    expect([await isStale(), await approvals(pull)]).toEqual([false, expect.objectContaining({ approvals: 1 })])
+    expect([await isStale(), await approvals(pull)]).toEqual([
+      false,
+      expect.objectContaining({ approvals: 1 }),
+    ])
     const forced = { old_commit_id: await tip(), new_commit_id: first, force: true }
     await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, forced)
-    const { status, headers } = await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
+    const { status, headers } = await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, {
+      Do: 'merge',
+    })
     expect([status, headers.get('x-error-reason')]).toEqual([405, 'APPROVALS_MISSING'])
     expect([await isStale(), await approvals(pull)]).toEqual([
       true,
@@ -419,7 +497,10 @@ describe('a review of what has changed since', () => {
     // And back again, where it says what was said.
     const back = { old_commit_id: first, new_commit_id: forced.old_commit_id }
     await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, back)
-    expect([await isStale(), await approvals(pull)]).toEqual([false, expect.objectContaining({ approvals: 1 })])
+    expect([await isStale(), await approvals(pull)]).toEqual([
+      false,
+      expect.objectContaining({ approvals: 1 }),
+    ])
   })
 
   it('is dismissed by itself when the base was forced back, where the rule says so', async () => {
@@ -429,7 +510,10 @@ describe('a review of what has changed since', () => {
     await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
     await protect(pull.path, { dismiss_stale_approvals: true, enable_force_push: true })
     await forge.review(cast.bob, pull, 'APPROVED')
-    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, { new_commit_id: first, force: true })
+    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, {
+      new_commit_id: first,
+      force: true,
+    })
     const isDismissed = async () => {
       const [review] = await server.app.db
         .selectFrom('reviews')
@@ -465,8 +549,12 @@ describe('a review of what has changed since', () => {
       dismissed: true,
       stale: true,
     })
-    expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${rejected.id}`)).dismissed).toBe(false)
-    await forge.ask(cast.bob, 'PATCH', `${pull.path}/branch_protections/main`, { dismiss_stale_approvals: false })
+    expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${rejected.id}`)).dismissed).toBe(
+      false,
+    )
+    await forge.ask(cast.bob, 'PATCH', `${pull.path}/branch_protections/main`, {
+      dismiss_stale_approvals: false,
+    })
     expect(await approvals(pull)).toMatchObject({ approvals: 0 })
   })
 
@@ -504,7 +592,11 @@ describe('a review of what has changed since', () => {
     const pull = await forge.pull('stacked')
     await forge.change(cast.carol, pull.path, 'upper', 'topic')
     const upper = { ...pull, pull: `${pull.path}/pulls/2`, reviews: `${pull.path}/pulls/2/reviews` }
-    await forge.ask(cast.carol, 'POST', `${pull.path}/pulls`, { head: 'upper', base: 'topic', title: 'More' })
+    await forge.ask(cast.carol, 'POST', `${pull.path}/pulls`, {
+      head: 'upper',
+      base: 'topic',
+      title: 'More',
+    })
     const { id } = await forge.review(cast.bob, upper, 'APPROVED')
     const begun = await forge.review(cast.ada, upper, 'PENDING')
     await forge.ask(cast.carol, 'PATCH', upper.pull, { base: 'main' })
@@ -533,7 +625,10 @@ describe('dismissing', () => {
       expect((await dismiss(cast.bob, 999_999, {}, what)).status).toBe(404)
     }
     const done = await dismiss(cast.bob, second.id, { message: 'Not you.' })
-    expect([done.status, done.body]).toMatchObject([200, { dismissed: true, dismissal_message: 'Not you.' }])
+    expect([done.status, done.body]).toMatchObject([
+      200,
+      { dismissed: true, dismissal_message: 'Not you.' },
+    ])
     expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${first.id}`)).dismissed).toBe(false)
     expect((await dismiss(cast.bob, second.id, { priors: true })).status).toBe(200)
     expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${first.id}`)).dismissed).toBe(true)
@@ -558,7 +653,9 @@ describe('at the same time', () => {
     const pull = await forge.pull('begun-twice')
     const comments = [{ path: 'topic.txt', new_position: 1, body: 'x' }]
     const made = await Promise.all(
-      Array.from({ length: 4 }, () => forge.review(cast.eve, pull, 'PENDING', 'Both.', { comments })),
+      Array.from({ length: 4 }, () =>
+        forge.review(cast.eve, pull, 'PENDING', 'Both.', { comments }),
+      ),
     )
     expect(new Set(made.map(({ id }) => id)).size).toBe(1)
     const [only, ...others] = await forge.ask(cast.eve, 'GET', pull.reviews)
@@ -599,14 +696,22 @@ describe('an account that goes', () => {
     const { id } = await forge.review(fay, pull, 'APPROVED', 'Yes.', { comments })
     await forge.review(fay, pull, 'PENDING', 'But.')
     await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['fay'] })
-    expect(await forge.seen(fay, pull)).toEqual(['APPROVED fay', 'PENDING fay', 'REQUEST_REVIEW fay'])
+    expect(await forge.seen(fay, pull)).toEqual([
+      'APPROVED fay',
+      'PENDING fay',
+      'REQUEST_REVIEW fay',
+    ])
     await forge.ask(cast.ada, 'DELETE', '/admin/users/fay?purge=true')
     expect(await forge.seen(cast.eve, pull)).toEqual(['APPROVED Ghost'])
     expect(await approvals(pull)).toMatchObject({ approvals: 0, officialRequests: 0 })
     const [comment] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
     expect(comment.user).toMatchObject({ id: -1, login: 'Ghost' })
     expect(
-      await server.app.db.selectFrom('reviews').selectAll().where('state', '=', 'PENDING').execute(),
+      await server.app.db
+        .selectFrom('reviews')
+        .selectAll()
+        .where('state', '=', 'PENDING')
+        .execute(),
     ).not.toContainEqual(expect.objectContaining({ body: 'But.' }))
   })
 })

@@ -9,7 +9,14 @@ import { openGitClient, remoteOf } from '../../support/git-client.ts'
 import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
-import { type Actor, PASSWORD, signIn, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Actor,
+  PASSWORD,
+  signIn,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 import { type Watcher, watchRepository } from '../../support/watch.ts'
 
 let now = Date.parse('2030-05-01T12:00:00Z')
@@ -19,7 +26,10 @@ let forge: ReturnType<typeof reviewForge>
 const watchers: Watcher[] = []
 
 beforeAll(async () => {
-  server = await startTestServer({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1'), clock: { now: () => now } })
+  server = await startTestServer({
+    webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+    clock: { now: () => now },
+  })
   cast = await invitePullCast(server.url)
   forge = reviewForge(server, cast)
 })
@@ -33,7 +43,12 @@ const SOON = { Do: 'squash', merge_when_checks_succeed: true }
 /** A pull request of carol's whose base wants a status, and which does not have it. */
 async function waiting(name: string): Promise<ReviewedPull> {
   const pull = await forge.pull(name)
-  const rule = { rule_name: 'main', enable_push: true, enable_status_check: true, status_check_contexts: ['ci'] }
+  const rule = {
+    rule_name: 'main',
+    enable_push: true,
+    enable_status_check: true,
+    status_check_contexts: ['ci'],
+  }
   await forge.ask(cast.bob, 'POST', `${pull.path}/branch_protections`, rule)
   return pull
 }
@@ -44,7 +59,10 @@ const order = async (who: Pick<Actor, 'authorization'>, { pull }: ReviewedPull) 
 const succeed = ({ path, head }: ReviewedPull) =>
   forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, { state: 'success', context: 'ci' })
 
-/** What is told of orders for merges, and by whom each, until the repository gets another description. */
+/**
+ * What is told of orders for merges, and by whom each, until the repository gets another
+ * description.
+ */
 async function watch({ name, path }: ReviewedPull) {
   const watcher = watchRepository(server.url, 'gRPC', undefined, { owner: 'bob', repo: name })
   watchers.push(watcher as unknown as Watcher)
@@ -78,18 +96,30 @@ describe('a merge that is ordered for later', () => {
       style: 'squash',
       created_at: '2030-05-01T12:00:00Z',
     })
-    expect((await forge.ask(cast.bob, 'GET', `${pull.path}/pulls`))[0].auto_merge.user.login).toBe('carol')
-    const { autoMerge } = await forge.grpcAs(cast.bob).getPullRequest({ owner: 'bob', repo: 'seen', index: 1n })
-    expect(autoMerge).toMatchObject({ user: { login: 'carol' }, style: 'squash', createdAt: { seconds: 1903867200n } })
+    expect((await forge.ask(cast.bob, 'GET', `${pull.path}/pulls`))[0].auto_merge.user.login).toBe(
+      'carol',
+    )
+    const { autoMerge } = await forge
+      .grpcAs(cast.bob)
+      .getPullRequest({ owner: 'bob', repo: 'seen', index: 1n })
+    expect(autoMerge).toMatchObject({
+      user: { login: 'carol' },
+      style: 'squash',
+      createdAt: { seconds: 1903867200n },
+    })
     await forge.ask(cast.bob, 'DELETE', `${pull.pull}/merge`)
     expect(await shown(pull)).toBeNull()
   })
 
   it('says how it merges when nobody said so', async () => {
     const pull = await waiting('plain')
-    expect((await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, { merge_when_checks_succeed: true })).status).toBe(
-      201,
-    )
+    expect(
+      (
+        await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, {
+          merge_when_checks_succeed: true,
+        })
+      ).status,
+    ).toBe(201)
     expect((await shown(pull)).style).toBe('merge')
   })
 
@@ -99,7 +129,10 @@ describe('a merge that is ordered for later', () => {
     const events = await watch(pull)
     await order(cast.carol, pull)
     await forge.ask(cast.bob, 'DELETE', `${pull.pull}/merge`)
-    expect(await events()).toEqual(['PULL_REQUEST_AUTO_MERGE_SCHEDULED carol', 'PULL_REQUEST_AUTO_MERGE_CANCELLED bob'])
+    expect(await events()).toEqual([
+      'PULL_REQUEST_AUTO_MERGE_SCHEDULED carol',
+      'PULL_REQUEST_AUTO_MERGE_CANCELLED bob',
+    ])
     await order(cast.carol, pull)
     const { auto_merge } = await forge.ask(cast.bob, 'PATCH', pull.pull, { base: 'other' })
     expect(auto_merge).toBeNull()
@@ -112,7 +145,10 @@ describe('a merge that is ordered for later', () => {
     await order(cast.carol, pull)
     await events()
     await forge.ask(cast.bob, 'PATCH', pull.pull, { state: 'closed' })
-    expect((await events()).toSorted()).toEqual(['PULL_REQUEST_AUTO_MERGE_CANCELLED bob', 'PULL_REQUEST_CLOSED bob'])
+    expect((await events()).toSorted()).toEqual([
+      'PULL_REQUEST_AUTO_MERGE_CANCELLED bob',
+      'PULL_REQUEST_CLOSED bob',
+    ])
   })
 
   it('is dropped with a word when its base is deleted', async () => {
@@ -123,11 +159,21 @@ describe('a merge that is ordered for later', () => {
     const { rule_name } = await forge.ask(cast.bob, 'POST', `${pull.path}/branch_protections`, rule)
     await order(cast.carol, pull)
     await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'WIP: a change' })
-    await forge.ask(cast.bob, 'DELETE', `${pull.path}/branch_protections/${encodeURIComponent(rule_name)}`)
+    await forge.ask(
+      cast.bob,
+      'DELETE',
+      `${pull.path}/branch_protections/${encodeURIComponent(rule_name)}`,
+    )
     const events = await watch(pull)
     const client = await openGitClient()
     await client.git('.', 'init', '-q', 'pushing')
-    await client.git('pushing', 'push', '-q', remoteOf(server.url, 'bob/base-gone', 'bob', PASSWORD), ':next')
+    await client.git(
+      'pushing',
+      'push',
+      '-q',
+      remoteOf(server.url, 'bob/base-gone', 'bob', PASSWORD),
+      ':next',
+    )
     await client.remove()
     expect(await events()).toContain('PULL_REQUEST_AUTO_MERGE_CANCELLED bob')
     expect(await shown(pull)).toBeNull()
@@ -136,7 +182,10 @@ describe('a merge that is ordered for later', () => {
   it('is told to webhooks, as is that it is dropped', async () => {
     const receiver = await startReceiver()
     const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.bob.authorization))
-    const { name } = await users.createUserWebhook({ parent: 'users/bob', webhook: { url: receiver.url } })
+    const { name } = await users.createUserWebhook({
+      parent: 'users/bob',
+      webhook: { url: receiver.url },
+    })
     const pull = await waiting('hooked')
     await order(cast.carol, pull)
     const next = async (type: string) => {
@@ -161,11 +210,18 @@ describe('a merge that is ordered for later', () => {
 
 describe('an order for a merge that nobody stands behind any more', () => {
   it.each([
-    ['whose token was deleted', (_: ReviewedPull, token: Actor) => forge.ask(token, 'DELETE', '/token')],
+    [
+      'whose token was deleted',
+      (_: ReviewedPull, token: Actor) => forge.ask(token, 'DELETE', '/token'),
+    ],
     [
       'whose account was archived',
       () =>
-        forge.ask(cast.ada, 'PATCH', '/admin/users/carol', { prohibit_login: true, source_id: 0, login_name: 'carol' }),
+        forge.ask(cast.ada, 'PATCH', '/admin/users/carol', {
+          prohibit_login: true,
+          source_id: 0,
+          login_name: 'carol',
+        }),
     ],
     [
       'of who may not merge any more',

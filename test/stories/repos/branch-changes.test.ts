@@ -21,7 +21,10 @@ afterAll(async () => {
 
 const MISSING = '1'.repeat(40)
 
-/** Makes a repository of bob with two commits on main, and the first of them on old, that carol may write to. */
+/**
+ * Makes a repository of bob with two commits on main, and the first of them on old, that carol may
+ * write to.
+ */
 async function repository(name: string) {
   const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
@@ -40,11 +43,13 @@ async function repository(name: string) {
     second,
     rule: (rule_name: string, settings: object = {}) =>
       rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name, ...settings }),
-    inside: (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args),
+    inside: (...args: string[]) =>
+      client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args),
   }
 }
 
-const told = ({ status, body }: RestAnswer) => (body.message === undefined ? [status] : [status, body.message])
+const told = ({ status, body }: RestAnswer) =>
+  body.message === undefined ? [status] : [status, body.message]
 
 describe('a new branch', () => {
   it.each<[title: string, body: object, at: 'first' | 'second']>([
@@ -64,11 +69,21 @@ describe('a new branch', () => {
       return made
     })
     const { branches, ...ids } = await made
-    const text = JSON.stringify(body).replace('FIRST', ids.first).replace('SHORT', ids.first.slice(0, 8))
+    const text = JSON.stringify(body)
+      .replace('FIRST', ids.first)
+      .replace('SHORT', ids.first.slice(0, 8))
     const new_branch_name = `new/${title.replaceAll(' ', '-')}`
-    const answer = await rest(cast.carol, 'POST', branches, { ...JSON.parse(text), new_branch_name })
-    expect([answer.status, answer.body]).toMatchObject([201, { name: new_branch_name, commit: { id: ids[at] } }])
-    expect((await rest(cast.carol, 'GET', `${branches}/${new_branch_name}`)).body).toEqual(answer.body)
+    const answer = await rest(cast.carol, 'POST', branches, {
+      ...JSON.parse(text),
+      new_branch_name,
+    })
+    expect([answer.status, answer.body]).toMatchObject([
+      201,
+      { name: new_branch_name, commit: { id: ids[at] } },
+    ])
+    expect((await rest(cast.carol, 'GET', `${branches}/${new_branch_name}`)).body).toEqual(
+      answer.body,
+    )
     expect(await ids.inside('rev-parse', `refs/heads/${new_branch_name}`)).toBe(ids[at])
   })
   let made: ReturnType<typeof repository> | undefined
@@ -94,7 +109,10 @@ describe('a new branch', () => {
       await made.git('push', '-q', 'origin', 'main:refs/tags/v1', 'main:deep/er')
       return made
     })
-    expect(told(await rest(cast.bob, 'POST', (await refusing).branches, body))).toEqual([status, message])
+    expect(told(await rest(cast.bob, 'POST', (await refusing).branches, body))).toEqual([
+      status,
+      message,
+    ])
   })
   let refusing: ReturnType<typeof repository> | undefined
 
@@ -105,7 +123,9 @@ describe('a new branch', () => {
       expect([answer.status, answer.body.name]).toEqual([201, name])
       const encoded = encodeURIComponent(name)
       expect((await rest(cast.bob, 'GET', `${branches}/${encoded}`)).body).toEqual(answer.body)
-      expect((await rest(cast.bob, 'GET', `${branches}/${encoded.replaceAll('%2F', '/')}`)).body).toEqual(answer.body)
+      expect(
+        (await rest(cast.bob, 'GET', `${branches}/${encoded.replaceAll('%2F', '/')}`)).body,
+      ).toEqual(answer.body)
       expect(await git('ls-remote', 'origin', `refs/heads/${name}`)).toContain(name)
       expect((await rest(cast.bob, 'DELETE', `${branches}/${encoded}`)).status).toBe(204)
     }
@@ -174,15 +194,22 @@ describe('a branch that is deleted', () => {
     await git('push', '-q', 'origin', 'main:deep/er', 'main:kept/1', 'main:target')
     await rule('kept/*', { enable_push: true })
     await rest(cast.bob, 'PATCH', path, { default_target_branch: 'target' })
-    const del = async (name: string) => told(await rest(cast.carol, 'DELETE', `${branches}/${name}`))
+    const del = async (name: string) =>
+      told(await rest(cast.carol, 'DELETE', `${branches}/${name}`))
     expect(await del('deep/er')).toEqual([204])
     expect(await del('deep/er')).toEqual([404, 'not found'])
     expect(await del('kept/2')).toEqual([404, 'not found'])
     expect(await del('a..b')).toEqual([404, 'not found'])
     expect(await del('main')).toEqual([403, 'can not delete default or pull request target branch'])
-    expect(await del('target')).toEqual([403, 'can not delete default or pull request target branch'])
+    expect(await del('target')).toEqual([
+      403,
+      'can not delete default or pull request target branch',
+    ])
     expect(await del('kept/1')).toEqual([403, 'branch protected'])
-    expect(told(await rest(cast.ada, 'DELETE', `${branches}/kept/1`))).toEqual([403, 'branch protected'])
+    expect(told(await rest(cast.ada, 'DELETE', `${branches}/kept/1`))).toEqual([
+      403,
+      'branch protected',
+    ])
     expect(await git('ls-remote', '--heads', 'origin', 'deep/er')).toBe('')
   })
 })
@@ -190,12 +217,16 @@ describe('a branch that is deleted', () => {
 describe('a branch that is moved', () => {
   it('goes forward, or back where that is asked for', async () => {
     const { branches, git, first, second } = await repository('moving')
-    const move = async (body: object) => told(await rest(cast.carol, 'PUT', `${branches}/old`, body))
+    const move = async (body: object) =>
+      told(await rest(cast.carol, 'PUT', `${branches}/old`, body))
     const at = () => git('ls-remote', 'origin', 'refs/heads/old').then((line) => line.slice(0, 40))
     expect(await move({ new_commit_id: second })).toEqual([204])
     expect(await at()).toBe(second)
     expect(await move({ new_commit_id: second, old_commit_id: second })).toEqual([204])
-    expect(await move({ new_commit_id: first })).toEqual([422, 'Force push old need a confirm force parameter'])
+    expect(await move({ new_commit_id: first })).toEqual([
+      422,
+      'Force push old need a confirm force parameter',
+    ])
     expect(await move({ new_commit_id: first, old_commit_id: first, force: true })).toEqual([
       422,
       `branch commit does not match [expected: ${first}, given: ${second}]`,
@@ -219,8 +250,12 @@ describe('a branch that is moved', () => {
     const { branches, first, second, rule } = await repository('not-moving')
     await rule('old')
     await rule('main', { enable_push: true })
-    const move = async (name: string, body: object) => told(await rest(cast.bob, 'PUT', `${branches}/${name}`, body))
-    expect(await move('old', { new_commit_id: second })).toEqual([403, 'Not allowed to push to protected branch old'])
+    const move = async (name: string, body: object) =>
+      told(await rest(cast.bob, 'PUT', `${branches}/${name}`, body))
+    expect(await move('old', { new_commit_id: second })).toEqual([
+      403,
+      'Not allowed to push to protected branch old',
+    ])
     expect(await move('main', { new_commit_id: first, force: true })).toEqual([
       403,
       'branch main is protected from force push',
@@ -255,11 +290,15 @@ describe('a branch that is renamed', () => {
     await rule('main', { required_approvals: 2, enable_push: true })
     await rule('ma*')
     await rest(cast.bob, 'PATCH', path, { default_target_branch: 'main' })
-    expect(told(await rest(cast.bob, 'PATCH', `${branches}/main`, { name: 'trunk/x' }))).toEqual([204])
+    expect(told(await rest(cast.bob, 'PATCH', `${branches}/main`, { name: 'trunk/x' }))).toEqual([
+      204,
+    ])
     const { body } = await rest(cast.bob, 'GET', path)
     expect(body).toMatchObject({ default_branch: 'trunk/x', default_target_branch: 'trunk/x' })
     expect(await inside('symbolic-ref', 'HEAD')).toBe('refs/heads/trunk/x')
-    expect(await git('ls-remote', '--symref', 'origin', 'HEAD')).toContain(`ref: refs/heads/trunk/x\tHEAD\n${second}`)
+    expect(await git('ls-remote', '--symref', 'origin', 'HEAD')).toContain(
+      `ref: refs/heads/trunk/x\tHEAD\n${second}`,
+    )
     expect(told(await rest(cast.bob, 'GET', `${branches}/main`))).toEqual([404, 'not found'])
     expect((await rest(cast.bob, 'GET', `${branches}/trunk/x`)).body).toMatchObject({
       commit: { id: second },
@@ -268,10 +307,15 @@ describe('a branch that is renamed', () => {
       effective_branch_protection_name: 'trunk/x',
     })
     const rules = await rest(cast.bob, 'GET', `${path}/branch_protections`)
-    expect(rules.body.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual(['trunk/x', 'ma*'])
+    expect(rules.body.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual([
+      'trunk/x',
+      'ma*',
+    ])
     // What it was called leads to it, over two renames too.
     await rest(cast.bob, 'PATCH', `${branches}/trunk/x`, { name: 'third' })
-    const renames = server.app.db.selectFrom('branch_renames').select(['old_name', 'new_name', 'note_id'])
+    const renames = server.app.db
+      .selectFrom('branch_renames')
+      .select(['old_name', 'new_name', 'note_id'])
     expect(await renames.where('repository_id', '=', id).orderBy('old_name').execute()).toEqual([
       { old_name: 'main', new_name: 'third', note_id: null },
       { old_name: 'trunk/x', new_name: 'third', note_id: null },
@@ -283,7 +327,16 @@ describe('a branch that is renamed', () => {
     ])
   })
 
-  it.each<[title: string, who: 'bob' | 'carol', from: string, to: string, status: number, message?: string]>([
+  it.each<
+    [
+      title: string,
+      who: 'bob' | 'carol',
+      from: string,
+      to: string,
+      status: number,
+      message?: string,
+    ]
+  >([
     ['without a name', 'bob', 'old', '', 422, '[Name]: Required'],
     ['to what is no name', 'bob', 'old', 'a b', 422, '[Name]: GitRefName'],
     ['to a name that is too long', 'bob', 'old', 'x'.repeat(101), 422, '[Name]: MaxSize'],
@@ -344,9 +397,30 @@ describe('a branch that is renamed', () => {
       403,
       'Failed to rename branch due to branch protection rules.',
     ],
-    ['to below another', 'bob', 'old', 'main/x', 409, 'The branch with the same name already exists.'],
-    ['to below itself', 'bob', 'old', 'old/x', 409, 'The branch with the same name already exists.'],
-    ['to the id of an object', 'bob', 'old', MISSING, 403, `refs/heads/${MISSING} looks like the id of an object`],
+    [
+      'to below another',
+      'bob',
+      'old',
+      'main/x',
+      409,
+      'The branch with the same name already exists.',
+    ],
+    [
+      'to below itself',
+      'bob',
+      'old',
+      'old/x',
+      409,
+      'The branch with the same name already exists.',
+    ],
+    [
+      'to the id of an object',
+      'bob',
+      'old',
+      MISSING,
+      403,
+      `refs/heads/${MISSING} looks like the id of an object`,
+    ],
     ['to a name where it may be', 'carol', 'old', 'carols', 204],
     ['that a glob protects, by the owner', 'bob', 'kept/1', 'y', 204],
     ['to another case of its letters', 'bob', 'y', 'Y', 204],
@@ -355,7 +429,11 @@ describe('a branch that is renamed', () => {
       await made.git('push', '-q', 'origin', 'main:kept/1')
       await made.rule('kept/*', { enable_push: true })
       await made.rule('shut/**')
-      await made.rule('carols', { enable_push: true, enable_push_whitelist: true, push_whitelist_usernames: ['carol'] })
+      await made.rule('carols', {
+        enable_push: true,
+        enable_push_whitelist: true,
+        push_whitelist_usernames: ['carol'],
+      })
       return made
     })
     const { branches } = await made
@@ -369,7 +447,8 @@ describe('a branch that is renamed', () => {
     await git('push', '-q', 'origin', 'main:a', 'main:b')
     const rename = async (from: string, to: string) =>
       (await rest(cast.bob, 'PATCH', `${branches}/${from}`, { name: to })).status
-    const names = async () => (await git('ls-remote', '--heads', 'origin')).replaceAll(/.*heads\//g, '').split('\n')
+    const names = async () =>
+      (await git('ls-remote', '--heads', 'origin')).replaceAll(/.*heads\//g, '').split('\n')
     const toOne = await Promise.all([rename('a', 'x'), rename('b', 'x')])
     expect(toOne.filter((status) => status === 204)).toHaveLength(1)
     expect(toOne.every((status) => [204, 409, 422].includes(status))).toBe(true)
@@ -381,8 +460,13 @@ describe('a branch that is renamed', () => {
     const [renamed] = (await names()).filter((name) => ['x', 'y', 'z'].includes(name))
     expect(renamed).toBe(ofOne[0] === 204 ? 'y' : 'z')
     // The one who lost has not made the server forget what follows.
-    expect((await rest(cast.bob, 'GET', `${path}/branch_protections`)).body).toMatchObject([{ rule_name: renamed }])
-    const open = server.app.db.selectFrom('branch_renames').selectAll().where('note_id', 'is not', null)
+    expect((await rest(cast.bob, 'GET', `${path}/branch_protections`)).body).toMatchObject([
+      { rule_name: renamed },
+    ])
+    const open = server.app.db
+      .selectFrom('branch_renames')
+      .selectAll()
+      .where('note_id', 'is not', null)
     expect(await open.execute()).toEqual([])
   })
 
@@ -394,7 +478,8 @@ describe('a branch that is renamed', () => {
       noteUpdates(server.app, id, (tx, note_id) =>
         putBranchRename(tx, { repository_id: id, old_name, new_name, note_id }),
       )
-    // As a server leaves it that was killed between Git and the rows, and one that was killed before Git.
+    // As a server leaves it that was killed between Git and the rows, and one that was killed
+    // before Git.
     await begin('main', 'trunk')
     await updateRefs(server.app.git, id, [
       { name: 'refs/heads/trunk', from: undefined, to: second },
@@ -426,7 +511,10 @@ describe('what a branch says of its protection', () => {
       status_check_contexts: ['ci'],
     })
     await rule('**')
-    const protection = async (who: Pick<Actor, 'authorization'> | undefined, name = 'release/1') => {
+    const protection = async (
+      who: Pick<Actor, 'authorization'> | undefined,
+      name = 'release/1',
+    ) => {
       const one = (await rest(who, 'GET', `${branches}/${name}`)).body
       const listed = (await rest(who, 'GET', branches)).body
       expect(listed.find((branch: { name: string }) => branch.name === name)).toEqual(one)
@@ -440,21 +528,44 @@ describe('what a branch says of its protection', () => {
       status_check_contexts: ['ci'],
       effective_branch_protection_name: '',
     }
-    expect(await protection(undefined)).toEqual({ ...common, user_can_push: false, user_can_merge: false })
-    expect(await protection(cast.carol)).toEqual({ ...common, user_can_push: true, user_can_merge: false })
+    expect(await protection(undefined)).toEqual({
+      ...common,
+      user_can_push: false,
+      user_can_merge: false,
+    })
+    expect(await protection(cast.carol)).toEqual({
+      ...common,
+      user_can_push: true,
+      user_can_merge: false,
+    })
     expect(await protection(cast.bob)).toEqual({
       ...common,
       user_can_push: false,
       user_can_merge: true,
       effective_branch_protection_name: 'release/*',
     })
-    expect(await protection(cast.ada)).toMatchObject({ effective_branch_protection_name: 'release/*' })
-    const closed = { protected: true, required_approvals: 0, status_check_contexts: [], user_can_push: false }
+    expect(await protection(cast.ada)).toMatchObject({
+      effective_branch_protection_name: 'release/*',
+    })
+    const closed = {
+      protected: true,
+      required_approvals: 0,
+      status_check_contexts: [],
+      user_can_push: false,
+    }
     expect(await protection(cast.carol, 'old')).toMatchObject({ ...closed, user_can_merge: true })
     await rest(cast.bob, 'DELETE', '/repos/bob/viewing/branch_protections/**')
-    const open = { protected: false, user_can_push: true, user_can_merge: true, effective_branch_protection_name: '' }
+    const open = {
+      protected: false,
+      user_can_push: true,
+      user_can_merge: true,
+      effective_branch_protection_name: '',
+    }
     expect(await protection(cast.bob, 'old')).toMatchObject(open)
-    expect(await protection(undefined, 'old')).toMatchObject({ user_can_push: false, user_can_merge: false })
+    expect(await protection(undefined, 'old')).toMatchObject({
+      user_can_push: false,
+      user_can_merge: false,
+    })
   })
 })
 
@@ -468,7 +579,8 @@ describe('changes of branches', () => {
   ] as const
   const answers = async (who: Pick<Actor, 'authorization'> | undefined, branches: string) => {
     const all = []
-    for (const [method, tail, body] of CHANGES) all.push(await rest(who, method, `${branches}${tail}`, body))
+    for (const [method, tail, body] of CHANGES)
+      all.push(await rest(who, method, `${branches}${tail}`, body))
     return all
   }
 
@@ -500,7 +612,11 @@ describe('changes of branches', () => {
     )
     expect((await rest(cast.bob, 'GET', '/repos/bob/empty/branches')).body).toEqual([])
     const mirror = await repository('mirror')
-    await server.app.db.updateTable('repositories').set({ mirror: 1 }).where('id', '=', mirror.id).execute()
+    await server.app.db
+      .updateTable('repositories')
+      .set({ mirror: 1 })
+      .where('id', '=', mirror.id)
+      .execute()
     expect((await answers(cast.bob, mirror.branches)).map(told)).toEqual(
       CHANGES.map(() => [403, 'Git Repository is a mirror.']),
     )
@@ -512,7 +628,10 @@ describe('changes of branches', () => {
     await rule('shut')
     const branches = forge.grpc(BranchService, cast.bob)
     const repo = { owner: 'bob', repo: 'grpc' }
-    expect(await branches.createBranch({ ...repo, newBranchName: 'x' })).toMatchObject({ name: 'x', userCanPush: true })
+    expect(await branches.createBranch({ ...repo, newBranchName: 'x' })).toMatchObject({
+      name: 'x',
+      userCanPush: true,
+    })
     await branches.moveBranch({ ...repo, branch: 'old', newCommitId: 'main' })
     await branches.renameBranch({ ...repo, branch: 'x', name: 'y' })
     await branches.deleteBranch({ ...repo, branch: 'y' })
@@ -524,15 +643,22 @@ describe('changes of branches', () => {
       reasonOf(branches.createBranch({ ...repo, newBranchName, oldRefName }))
     const move = (fields: object) =>
       reasonOf(branches.moveBranch({ ...repo, branch: 'old', newCommitId: 'main', ...fields }))
-    const rename = (branch: string, name: string) => reasonOf(branches.renameBranch({ ...repo, branch, name }))
+    const rename = (branch: string, name: string) =>
+      reasonOf(branches.renameBranch({ ...repo, branch, name }))
     expect(await create('')).toEqual(['InvalidArgument', 'INVALID_FIELD'])
     expect(await create('main')).toEqual(['AlreadyExists', 'BRANCH_EXISTS'])
     expect(await create('main/x')).toEqual(['AlreadyExists', 'REF_NAME_COLLISION'])
     expect(await create('x', 'nothing')).toEqual(['NotFound', 'OLD_BRANCH_NOT_FOUND'])
     expect(await create('shut')).toEqual(['PermissionDenied', 'BRANCH_PROTECTED'])
     expect(await move({ branch: 'nothing' })).toEqual(['NotFound', 'BRANCH_NOT_FOUND'])
-    expect(await move({ newCommitId: 'nothing' })).toEqual(['InvalidArgument', 'BRANCH_COMMIT_NOT_FOUND'])
-    expect(await move({ oldCommitId: MISSING })).toEqual(['FailedPrecondition', 'BRANCH_HEAD_DIFFERS'])
+    expect(await move({ newCommitId: 'nothing' })).toEqual([
+      'InvalidArgument',
+      'BRANCH_COMMIT_NOT_FOUND',
+    ])
+    expect(await move({ oldCommitId: MISSING })).toEqual([
+      'FailedPrecondition',
+      'BRANCH_HEAD_DIFFERS',
+    ])
     expect(await move({ newCommitId: 'main~1' })).toEqual(['FailedPrecondition', 'FORCE_REQUIRED'])
     expect(await rename('old', 'old')).toEqual(['AlreadyExists', 'BRANCH_RENAME_CONFLICT'])
     expect(await rename('nothing', 'z')).toEqual(['NotFound', 'BRANCH_NOT_FOUND'])
@@ -542,9 +668,8 @@ describe('changes of branches', () => {
       'BRANCH_NOT_DELETABLE',
     ])
     await rest(cast.bob, 'POST', '/user/repos', { name: 'nothing-yet' })
-    expect(await reasonOf(branches.deleteBranch({ owner: 'bob', repo: 'nothing-yet', branch: 'x' }))).toEqual([
-      'FailedPrecondition',
-      'REPOSITORY_EMPTY',
-    ])
+    expect(
+      await reasonOf(branches.deleteBranch({ owner: 'bob', repo: 'nothing-yet', branch: 'x' })),
+    ).toEqual(['FailedPrecondition', 'REPOSITORY_EMPTY'])
   })
 })

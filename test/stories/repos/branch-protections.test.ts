@@ -7,7 +7,10 @@ const forge = await openForge()
 const { server, cast, rest, ask } = forge
 beforeAll(async () => {
   await ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-  await ask(cast.bob, 'POST', '/orgs/acme/teams', { name: 'Crew', units_map: { 'repo.code': 'write' } })
+  await ask(cast.bob, 'POST', '/orgs/acme/teams', {
+    name: 'Crew',
+    units_map: { 'repo.code': 'write' },
+  })
 })
 afterAll(() => forge.stop())
 
@@ -75,8 +78,12 @@ describe('a rule about branches', () => {
   it('keeps all that it is made with, and what an edit does not name', async () => {
     const rules = await repository('whole')
     const { branch_name: _, ...all } = { ...DEFAULTS, branch_name: '' }
-    const flags = Object.entries(all).flatMap(([key, value]) => (value === false ? [[key, true]] : []))
-    const lists = Object.keys(all).flatMap((key) => (/usernames?$/.test(key) ? [[key, ['CAROL', 'bob', 'carol']]] : []))
+    const flags = Object.entries(all).flatMap(([key, value]) =>
+      value === false ? [[key, true]] : [],
+    )
+    const lists = Object.keys(all).flatMap((key) =>
+      /usernames?$/.test(key) ? [[key, ['CAROL', 'bob', 'carol']]] : [],
+    )
     const draft = {
       ...Object.fromEntries([...flags, ...lists]),
       status_check_contexts: ['ci/*', 'lint'],
@@ -88,11 +95,21 @@ describe('a rule about branches', () => {
     }
     const made = await rest(cast.bob, 'POST', rules, { rule_name: 'release/*', ...draft })
     const listed = Object.fromEntries(lists.map(([key]) => [key, ['bob', 'carol']]))
-    const expected = { ...draft, ...listed, push_whitelist_teams: [], rule_name: 'release/*', branch_name: '' }
+    const expected = {
+      ...draft,
+      ...listed,
+      push_whitelist_teams: [],
+      rule_name: 'release/*',
+      branch_name: '',
+    }
     expect(made.body).toMatchObject(expected)
     // Clients that know no absence send null, and empty objects.
     const nothing = Object.fromEntries(Object.keys(draft).map((key) => [key, null]))
-    for (const edit of [{}, nothing, { required_approvals: -1, rule_name: 'other', branch_name: 'other' }]) {
+    for (const edit of [
+      {},
+      nothing,
+      { required_approvals: -1, rule_name: 'other', branch_name: 'other' },
+    ]) {
       const kept = await rest(cast.bob, 'PATCH', `${rules}/release%2F*`, edit)
       expect([kept.status, kept.body]).toMatchObject([200, expected])
     }
@@ -117,9 +134,27 @@ describe('a rule about branches', () => {
 
   it.each<[title: string, who: 'bob' | 'carol', body: object, status: number, message: string]>([
     ['without a name', 'bob', {}, 400, 'both rule_name and branch_name are empty'],
-    ['with an empty name', 'bob', { rule_name: '', branch_name: '' }, 400, 'both rule_name and branch_name are empty'],
-    ['of a name that is taken', 'bob', { rule_name: 'there' }, 403, 'Branch protection already exist'],
-    ['of the deprecated name that is taken', 'bob', { branch_name: 'there' }, 403, 'Branch protection already exist'],
+    [
+      'with an empty name',
+      'bob',
+      { rule_name: '', branch_name: '' },
+      400,
+      'both rule_name and branch_name are empty',
+    ],
+    [
+      'of a name that is taken',
+      'bob',
+      { rule_name: 'there' },
+      403,
+      'Branch protection already exist',
+    ],
+    [
+      'of the deprecated name that is taken',
+      'bob',
+      { branch_name: 'there' },
+      403,
+      'Branch protection already exist',
+    ],
     [
       'for nobody',
       'bob',
@@ -190,15 +225,27 @@ describe('a rule about branches', () => {
   it('does not even read who may bypass while nobody may', async () => {
     const rules = await repository('bypassing')
     const draft = { rule_name: 'main', bypass_allowlist_usernames: ['nobody'] }
-    expect((await rest(cast.bob, 'POST', rules, draft)).body).toMatchObject({ bypass_allowlist_usernames: [] })
+    expect((await rest(cast.bob, 'POST', rules, draft)).body).toMatchObject({
+      bypass_allowlist_usernames: [],
+    })
     const edit = (body: object) => rest(cast.bob, 'PATCH', `${rules}/main`, body)
     expect((await edit({ bypass_allowlist_usernames: ['nobody'] })).status).toBe(422)
     const on = await edit({ enable_bypass_allowlist: true, bypass_allowlist_usernames: ['carol'] })
-    expect(on.body).toMatchObject({ enable_bypass_allowlist: true, bypass_allowlist_usernames: ['carol'] })
-    expect((await edit({ priority: 4 })).body).toMatchObject({ bypass_allowlist_usernames: ['carol'] })
+    expect(on.body).toMatchObject({
+      enable_bypass_allowlist: true,
+      bypass_allowlist_usernames: ['carol'],
+    })
+    expect((await edit({ priority: 4 })).body).toMatchObject({
+      bypass_allowlist_usernames: ['carol'],
+    })
     const off = await edit({ enable_bypass_allowlist: false, bypass_allowlist_usernames: ['bob'] })
-    expect(off.body).toMatchObject({ enable_bypass_allowlist: false, bypass_allowlist_usernames: [] })
-    expect((await edit({ enable_bypass_allowlist: true })).body).toMatchObject({ bypass_allowlist_usernames: [] })
+    expect(off.body).toMatchObject({
+      enable_bypass_allowlist: false,
+      bypass_allowlist_usernames: [],
+    })
+    expect((await edit({ enable_bypass_allowlist: true })).body).toMatchObject({
+      bypass_allowlist_usernames: [],
+    })
   })
 
   /** Push, its list, its keys; then the same of pushes by force. */
@@ -222,7 +269,9 @@ describe('a rule about branches', () => {
       'enable_force_push_allowlist',
       'force_push_allowlist_deploy_keys',
     ]
-    return Object.fromEntries(names.flatMap((name, i) => (bits[i] === '-' ? [] : [[name, bits[i] === '1']])))
+    return Object.fromEntries(
+      names.flatMap((name, i) => (bits[i] === '-' ? [] : [[name, bits[i] === '1']])),
+    )
   }
 
   it.each([
@@ -238,7 +287,10 @@ describe('a rule about branches', () => {
   ])('that is made with flags %s has %s', async (given, effective) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'flags' })
     const rules = '/repos/bob/flags/branch_protections'
-    const made = await rest(cast.bob, 'POST', rules, { rule_name: `made-${given}`, ...flags(given) })
+    const made = await rest(cast.bob, 'POST', rules, {
+      rule_name: `made-${given}`,
+      ...flags(given),
+    })
     expect(flagsOf(made.body)).toBe(effective)
   })
 
@@ -285,7 +337,10 @@ describe('a rule about branches', () => {
     await rest(cast.bob, 'PATCH', '/repos/bob/listed', { private: true })
     await rest(cast.bob, 'DELETE', '/repos/bob/listed/collaborators/carol')
     const left = await rest(cast.bob, 'GET', `${rules}/main`)
-    expect(left.body).toMatchObject({ push_whitelist_usernames: ['bob'], approvals_whitelist_username: [] })
+    expect(left.body).toMatchObject({
+      push_whitelist_usernames: ['bob'],
+      approvals_whitelist_username: [],
+    })
   })
 
   it('follows a user to another name', async () => {
@@ -295,32 +350,51 @@ describe('a rule about branches', () => {
       password: 'long enough 1',
       email: 'eve@example.org',
     })
-    await rest(cast.bob, 'PUT', '/repos/bob/renamed-user/collaborators/eve', { permission: 'write' })
+    await rest(cast.bob, 'PUT', '/repos/bob/renamed-user/collaborators/eve', {
+      permission: 'write',
+    })
     await rest(cast.bob, 'POST', rules, { rule_name: 'main', push_whitelist_usernames: ['eve'] })
-    await server.app.db.updateTable('users').set({ username: 'eva' }).where('username', '=', 'eve').execute()
-    expect((await rest(cast.bob, 'GET', `${rules}/main`)).body.push_whitelist_usernames).toEqual(['eva'])
+    await server.app.db
+      .updateTable('users')
+      .set({ username: 'eva' })
+      .where('username', '=', 'eve')
+      .execute()
+    expect((await rest(cast.bob, 'GET', `${rules}/main`)).body.push_whitelist_usernames).toEqual([
+      'eva',
+    ])
   })
 
   it('of an organisation names its teams', async () => {
     await rest(cast.bob, 'POST', '/orgs/acme/repos', { name: 'teams' })
     const rules = '/repos/acme/teams/branch_protections'
     const organization = await rest(cast.bob, 'GET', '/orgs/acme')
-    const refused = await rest(cast.bob, 'POST', rules, { rule_name: 'main', push_whitelist_teams: ['nobody'] })
+    const refused = await rest(cast.bob, 'POST', rules, {
+      rule_name: 'main',
+      push_whitelist_teams: ['nobody'],
+    })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       `team does not exist [org_id ${organization.body.id}, team_id 0, name: nobody]`,
     ])
     // One that does not have the repository is forgotten.
-    const idle = await rest(cast.bob, 'POST', rules, { rule_name: 'idle', push_whitelist_teams: ['Crew'] })
+    const idle = await rest(cast.bob, 'POST', rules, {
+      rule_name: 'idle',
+      push_whitelist_teams: ['Crew'],
+    })
     expect([idle.status, idle.body.push_whitelist_teams]).toEqual([201, []])
     await rest(cast.bob, 'PUT', '/repos/acme/teams/teams/Crew')
     expect((await rest(cast.bob, 'GET', `${rules}/idle`)).body.push_whitelist_teams).toEqual([])
     const lists = { push_whitelist_teams: ['crew'], merge_whitelist_teams: ['OWNERS', 'crew'] }
     const made = await rest(cast.bob, 'POST', rules, { rule_name: 'main', ...lists })
-    expect(made.body).toMatchObject({ push_whitelist_teams: ['Crew'], merge_whitelist_teams: ['Owners', 'Crew'] })
+    expect(made.body).toMatchObject({
+      push_whitelist_teams: ['Crew'],
+      merge_whitelist_teams: ['Owners', 'Crew'],
+    })
     const edited = await rest(cast.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: [] })
     expect(edited.body).toMatchObject({ push_whitelist_teams: ['Crew'], merge_whitelist_teams: [] })
-    expect((await rest(cast.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: ['x'] })).status).toBe(422)
+    expect(
+      (await rest(cast.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: ['x'] })).status,
+    ).toBe(422)
   })
 
   it('is found by its exact name alone', async () => {
@@ -351,7 +425,10 @@ describe('a rule about branches', () => {
     const rules = '/repos/bob/many/branch_protections'
     for (let i = 0; i < 100; i += 1) await rest(cast.bob, 'POST', rules, { rule_name: `b${i}` })
     const refused = await rest(cast.bob, 'POST', rules, { rule_name: 'one more' })
-    expect([refused.status, refused.body.message]).toEqual([422, 'a repository has at most 100 rules about branches'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'a repository has at most 100 rules about branches',
+    ])
     // There are no pages.
     expect((await rest(cast.bob, 'GET', `${rules}?page=2&limit=3`)).body).toHaveLength(100)
   })
@@ -372,10 +449,9 @@ describe('the order of rules', () => {
       ids[rule_name] = (await rest(cast.bob, 'POST', rules, { rule_name, priority })).body.id
     }
     const order = async () =>
-      (await rest(cast.bob, 'GET', rules)).body.map((rule: { rule_name: string; priority: number }) => [
-        rule.rule_name,
-        rule.priority,
-      ])
+      (await rest(cast.bob, 'GET', rules)).body.map(
+        (rule: { rule_name: string; priority: number }) => [rule.rule_name, rule.priority],
+      )
     const before = [
       ['e', 1],
       ['a*', 1],
@@ -406,7 +482,9 @@ describe('the order of rules', () => {
     expect((await rest(cast.bob, 'POST', `${rules}/priority`, {})).status).toBe(204)
     const other = await repository('ordered-other')
     const foreign = await rest(cast.bob, 'POST', other, { rule_name: 'a' })
-    expect((await rest(cast.bob, 'POST', `${rules}/priority`, { ids: [foreign.body.id] })).status).toBe(422)
+    expect(
+      (await rest(cast.bob, 'POST', `${rules}/priority`, { ids: [foreign.body.id] })).status,
+    ).toBe(422)
   })
 })
 
@@ -436,7 +514,9 @@ describe('the rules of a repository', () => {
     expect(await answers(cast.carol)).toEqual(calls.map(() => 403))
     expect(await answers(await token('write:issue'))).toEqual(calls.map(() => 403))
     expect(await answers(await token('read:repository'))).toEqual([200, 403, 404, 403, 403, 403])
-    expect(await answers(await token('write:repository'))).toEqual(calls.map(([, , status]) => status))
+    expect(await answers(await token('write:repository'))).toEqual(
+      calls.map(([, , status]) => status),
+    )
     expect(await answers(cast.bob)).toEqual(calls.map(([, , status]) => status))
     await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
     await rest(cast.bob, 'PATCH', '/repos/bob/guarded', { archived: true })
@@ -444,21 +524,40 @@ describe('the rules of a repository', () => {
     await rest(cast.bob, 'PATCH', '/repos/bob/guarded', { archived: false, private: true })
     await rest(cast.bob, 'DELETE', '/repos/bob/guarded/collaborators/carol')
     expect(await answers(cast.carol)).toEqual(calls.map(() => 404))
-    expect(await answers(await token('write:repository', 'public-only'))).toEqual(calls.map(() => 404))
+    expect(await answers(await token('write:repository', 'public-only'))).toEqual(
+      calls.map(() => 404),
+    )
   })
 
   it('give the same reasons over gRPC', async () => {
     await repository('grpc')
     const client = forge.grpc(BranchProtectionService, cast.bob)
     const repo = { owner: 'bob', repo: 'grpc' }
-    const made = await client.createBranchProtection({ ...repo, branchName: 'main', enablePush: true })
-    expect(made).toMatchObject({ ruleName: 'main', branchName: 'main', enablePush: true, priority: 1n })
-    const edited = await client.editBranchProtection({ ...repo, name: 'main', requiredApprovals: 3n })
+    const made = await client.createBranchProtection({
+      ...repo,
+      branchName: 'main',
+      enablePush: true,
+    })
+    expect(made).toMatchObject({
+      ruleName: 'main',
+      branchName: 'main',
+      enablePush: true,
+      priority: 1n,
+    })
+    const edited = await client.editBranchProtection({
+      ...repo,
+      name: 'main',
+      requiredApprovals: 3n,
+    })
     expect(edited).toMatchObject({ enablePush: true, requiredApprovals: 3n })
     expect((await client.listBranchProtections(repo)).branchProtections).toEqual([edited])
     expect(await client.getBranchProtection({ ...repo, name: 'main' })).toEqual(edited)
-    const create = (fields: object) => refusalOf(client.createBranchProtection({ ...repo, ...fields }))
-    expect(await create({})).toMatchObject({ code: 'InvalidArgument', reason: 'BRANCH_PROTECTION_NAMELESS' })
+    const create = (fields: object) =>
+      refusalOf(client.createBranchProtection({ ...repo, ...fields }))
+    expect(await create({})).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'BRANCH_PROTECTION_NAMELESS',
+    })
     expect(await create({ ruleName: 'main' })).toMatchObject({
       code: 'AlreadyExists',
       reason: 'BRANCH_PROTECTION_EXISTS',
@@ -468,15 +567,25 @@ describe('the rules of a repository', () => {
       reason: 'INVALID_FIELD',
     })
     const listed = { ruleName: 'x', pushWhitelistUsernames: ['nobody'] }
-    expect(await create(listed)).toMatchObject({ code: 'InvalidArgument', reason: 'UNKNOWN_ALLOWLIST_NAME' })
-    for (const call of [client.getBranchProtection, client.editBranchProtection, client.deleteBranchProtection]) {
+    expect(await create(listed)).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'UNKNOWN_ALLOWLIST_NAME',
+    })
+    for (const call of [
+      client.getBranchProtection,
+      client.editBranchProtection,
+      client.deleteBranchProtection,
+    ]) {
       expect(await refusalOf(call({ ...repo, name: 'x' }))).toMatchObject({
         code: 'NotFound',
         reason: 'BRANCH_PROTECTION_NOT_FOUND',
       })
     }
     const reorder = client.reorderBranchProtections({ ...repo, ids: [made.id, made.id] })
-    expect(await refusalOf(reorder)).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_PROTECTION_ORDER' })
+    expect(await refusalOf(reorder)).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'INVALID_PROTECTION_ORDER',
+    })
     await client.reorderBranchProtections({ ...repo, ids: [made.id] })
     await client.deleteBranchProtection({ ...repo, name: 'main' })
     const carol = forge.grpc(BranchProtectionService, cast.carol)

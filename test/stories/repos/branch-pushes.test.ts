@@ -17,7 +17,10 @@ afterAll(async () => {
 
 type Name = 'ada' | 'bob' | 'carol'
 
-/** Makes a repository of bob with a first commit, that carol may write to, and returns what works in its clone. */
+/**
+ * Makes a repository of bob with a first commit, that carol may write to, and returns what works in
+ * its clone.
+ */
 async function repository(name: string) {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
@@ -32,7 +35,9 @@ async function repository(name: string) {
       return 'ok'
     } catch (error) {
       const lines = String(error).split('\n')
-      const texts = lines.flatMap((line) => /^remote: error: (.*?)\s*$/.exec(line)?.[1]?.trim() || [])
+      const texts = lines.flatMap(
+        (line) => /^remote: error: (.*?)\s*$/.exec(line)?.[1]?.trim() || [],
+      )
       return texts.length > 0 ? texts.join('; ') : String(error)
     }
   }
@@ -59,17 +64,24 @@ async function repository(name: string) {
     /** Makes a rule, or makes it anew. */
     async rule(rule_name: string, settings: object = {}) {
       await rest(cast.bob, 'DELETE', `${path}/branch_protections/${encodeURIComponent(rule_name)}`)
-      const made = await rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name, ...settings })
+      const made = await rest(cast.bob, 'POST', `${path}/branch_protections`, {
+        rule_name,
+        ...settings,
+      })
       expect(made.status).toBe(201)
     },
-    remote: async () => (await git('ls-remote', remoteOf(server.url, `bob/${name}`))).split('\n').sort(),
+    remote: async () =>
+      (await git('ls-remote', remoteOf(server.url, `bob/${name}`))).split('\n').sort(),
   }
 }
 
 const ZEROS = '0'.repeat(40)
 
 /** A pack of no objects (gitformat-pack(5)). */
-const NO_OBJECTS = Buffer.from('5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e', 'hex')
+const NO_OBJECTS = Buffer.from(
+  '5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e',
+  'hex',
+)
 
 /** Pushes what git itself would not, and returns what the server says to it. */
 async function receive(path: string, command: string): Promise<string> {
@@ -94,8 +106,8 @@ describe('a push to a protected branch', () => {
     const { rule, push, pushAs, commit } = await repository('pushers')
     const outcomes = async () => {
       await commit('next')
-      return [await push('main'), await pushAs('carol', 'main'), await pushAs('ada', 'main')].map((text) =>
-        text.replace(REFUSED, 'no'),
+      return [await push('main'), await pushAs('carol', 'main'), await pushAs('ada', 'main')].map(
+        (text) => text.replace(REFUSED, 'no'),
       )
     }
     expect(await outcomes()).toEqual(['ok', 'ok', 'ok'])
@@ -103,7 +115,11 @@ describe('a push to a protected branch', () => {
     expect(await outcomes()).toEqual(['no', 'no', 'no'])
     await rule('main', OPEN)
     expect(await outcomes()).toEqual(['ok', 'ok', 'ok'])
-    await rule('main', { ...OPEN, enable_push_whitelist: true, push_whitelist_usernames: ['carol'] })
+    await rule('main', {
+      ...OPEN,
+      enable_push_whitelist: true,
+      push_whitelist_usernames: ['carol'],
+    })
     await commit('next')
     expect(await push('main')).toBe(REFUSED)
     expect(await pushAs('ada', 'main')).toBe(REFUSED)
@@ -117,15 +133,27 @@ describe('a push to a protected branch', () => {
   })
 
   it('is for the members of a team, as long as they are', async () => {
-    const { body: repo } = await rest(cast.ada, 'POST', '/orgs/acme/repos', { name: 'teamed', auto_init: true })
-    const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', { name: 'Crew', units_map: { 'repo.code': 'write' } })
+    const { body: repo } = await rest(cast.ada, 'POST', '/orgs/acme/repos', {
+      name: 'teamed',
+      auto_init: true,
+    })
+    const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', {
+      name: 'Crew',
+      units_map: { 'repo.code': 'write' },
+    })
     await rest(cast.ada, 'PUT', `/teams/${team.body.id}/repos/acme/teamed`)
     await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/bob`)
     await rest(cast.ada, 'PUT', '/repos/acme/teamed/collaborators/carol', { permission: 'write' })
     const rules = '/repos/acme/teamed/branch_protections'
     const lists = { enable_push: true, enable_push_whitelist: true, push_whitelist_teams: ['crew'] }
     await rest(cast.ada, 'POST', rules, { rule_name: 'main', ...lists })
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'acme/teamed', 'ada', PASSWORD), 'teamed')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'acme/teamed', 'ada', PASSWORD),
+      'teamed',
+    )
     const push = async (who: Name) => {
       await client.commit('teamed', 'next')
       const remote = remoteOf(server.url, 'acme/teamed', who, PASSWORD)
@@ -135,7 +163,11 @@ describe('a push to a protected branch', () => {
       )
     }
     expect(repo.full_name).toBe('acme/teamed')
-    expect([await push('bob'), await push('carol'), await push('ada')]).toEqual([true, false, false])
+    expect([await push('bob'), await push('carol'), await push('ada')]).toEqual([
+      true,
+      false,
+      false,
+    ])
     await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
     await rest(cast.ada, 'DELETE', `/teams/${team.body.id}/members/bob`)
     await rest(cast.ada, 'PUT', '/repos/acme/teamed/collaborators/bob', { permission: 'write' })
@@ -154,8 +186,14 @@ describe('a push to a protected branch', () => {
 
   it('makes no branch that a glob covers, unless who pushes may push there', async () => {
     const { rule, push, pushAs } = await repository('creating')
-    await rule('release/**', { ...OPEN, enable_push_whitelist: true, push_whitelist_usernames: ['carol'] })
-    expect(await push('main:release/1/x')).toBe('Not allowed to push to protected branch release/1/x')
+    await rule('release/**', {
+      ...OPEN,
+      enable_push_whitelist: true,
+      push_whitelist_usernames: ['carol'],
+    })
+    expect(await push('main:release/1/x')).toBe(
+      'Not allowed to push to protected branch release/1/x',
+    )
     expect(await pushAs('carol', 'main:release/1/x')).toBe('ok')
     expect(await push('main:releases/1')).toBe('ok')
   })
@@ -170,11 +208,23 @@ describe('a push to a protected branch', () => {
   })
 
   it.each<[title: string, lie: { from?: string; to?: string; name?: string }, told: RegExp]>([
-    ['puts it at what is no commit', { to: 'main:README.md' }, /moves from the commit that it is at/],
-    ['claims that it is at what is nothing', { from: '1'.repeat(40) }, /moves from the commit that it is at/],
+    [
+      'puts it at what is no commit',
+      { to: 'main:README.md' },
+      /moves from the commit that it is at/,
+    ],
+    [
+      'claims that it is at what is nothing',
+      { from: '1'.repeat(40) },
+      /moves from the commit that it is at/,
+    ],
     ['claims that it is at another commit', { from: 'main~1' }, /expected/],
     ['claims that it is not there', { from: ZEROS }, /already exists/],
-    ['claims that it is not there to be deleted', { from: ZEROS, to: ZEROS }, /is protected from deletion/],
+    [
+      'claims that it is not there to be deleted',
+      { from: ZEROS, to: ZEROS },
+      /is protected from deletion/,
+    ],
     ['deletes it by a path', { name: 'refs/heads/./kept', to: ZEROS }, /funny refname/],
   ])('is not fooled by a client that %s', async (_, lie, told) => {
     lied ??= repository('lies').then(async (made) => {
@@ -263,7 +313,10 @@ describe('a protected file', () => {
 
   it('is not renamed away, nor is anything renamed to it, in any case of letters', async () => {
     const { rule, push, change, git } = await repository('renaming')
-    await change({ 'Secret/Größe.txt': 'a\nlong\nfile\nthat\nis\nfound\nagain', 'other.txt': 'another\nlong\nfile\n' })
+    await change({
+      'Secret/Größe.txt': 'a\nlong\nfile\nthat\nis\nfound\nagain',
+      'other.txt': 'another\nlong\nfile\n',
+    })
     await push('main')
     await rule('main', PROTECTED)
     await git('mv', 'Secret/Größe.txt', 'free.txt')
@@ -308,7 +361,10 @@ describe('a protected file', () => {
 
   it('may be one of the first commit', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'first' })
-    await rest(cast.bob, 'POST', '/repos/bob/first/branch_protections', { rule_name: 'main', ...PROTECTED })
+    await rest(cast.bob, 'POST', '/repos/bob/first/branch_protections', {
+      rule_name: 'main',
+      ...PROTECTED,
+    })
     await client.git('.', 'init', '-q', '-b', 'main', 'first')
     await writeFile(join(client.home, 'first', 'LOCK.txt'), '')
     await client.git('first', 'add', '.')
@@ -369,7 +425,8 @@ describe('a change over the API', () => {
     expect((await write('carol', 'x')).status).toBe(201)
     expect((await write('bob', 'x', 'side')).status).toBe(201)
     await rule('made/*')
-    const make = (new_branch_name: string) => rest(cast.bob, 'POST', `${path}/branches`, { new_branch_name })
+    const make = (new_branch_name: string) =>
+      rest(cast.bob, 'POST', `${path}/branches`, { new_branch_name })
     expect(await make('made/x')).toMatchObject({
       status: 403,
       body: { message: 'Not allowed to push to protected branch made/x' },
@@ -380,7 +437,10 @@ describe('a change over the API', () => {
       branch: 'side',
       new_branch: 'made/y',
     })
-    expect(other).toMatchObject({ status: 403, body: { message: 'Not allowed to push to protected branch made/y' } })
+    expect(other).toMatchObject({
+      status: 403,
+      body: { message: 'Not allowed to push to protected branch made/y' },
+    })
     await rule('side', OPEN)
     const back = await git('rev-parse', 'HEAD')
     const move = (new_commit_id: string) =>

@@ -10,13 +10,27 @@ const forge = await openForge()
 const { server, cast, client, rest } = forge
 afterAll(() => forge.stop())
 
-/** Makes a repository of bob with a first commit and some branches of it, and returns its path and git in the server's folder. */
+/**
+ * Makes a repository of bob with a first commit and some branches of it, and returns its path and
+ * git in the server's folder.
+ */
 async function repository(name: string, branches: readonly string[], settings: object = {}) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
+  const { body } = await rest(cast.bob, 'POST', '/user/repos', {
+    name,
+    auto_init: true,
+    ...settings,
+  })
   const remote = remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD)
   await client.git('.', 'clone', '-q', remote, name)
-  await client.git(name, 'push', '-q', 'origin', ...branches.map((branch) => `HEAD:refs/heads/${branch}`))
-  const behind = (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args)
+  await client.git(
+    name,
+    'push',
+    '-q',
+    'origin',
+    ...branches.map((branch) => `HEAD:refs/heads/${branch}`),
+  )
+  const behind = (...args: string[]) =>
+    client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args)
   return { path: `/repos/bob/${name}`, behind, head: await client.git(name, 'rev-parse', 'HEAD') }
 }
 
@@ -66,7 +80,11 @@ describe('a branch', () => {
       signature: SIGNATURE,
     })
     const strange = await rest(undefined, 'GET', '/repos/bob/sample/branches/feature/x')
-    expect(strange.body.commit.author).toEqual({ name: 'Stranger', email: 'stranger@elsewhere.example', username: '' })
+    expect(strange.body.commit.author).toEqual({
+      name: 'Stranger',
+      email: 'stranger@elsewhere.example',
+      username: '',
+    })
   })
 
   it.each([
@@ -129,8 +147,16 @@ describe('a branch', () => {
     const grpc = forge.grpc(BranchService, cast.bob)
     const place = { owner: 'bob', repo: 'grpc-branches' }
     const branch = await grpc.getBranch({ ...place, branch: 'feature/x' })
-    expect(branch).toMatchObject({ name: 'feature/x', userCanPush: true, commit: { id: head, added: [] } })
-    expect(await grpc.listBranches({ ...place, q: 'FEAT' })).toMatchObject({ branches: [branch], total: 1n, limit: 30 })
+    expect(branch).toMatchObject({
+      name: 'feature/x',
+      userCanPush: true,
+      commit: { id: head, added: [] },
+    })
+    expect(await grpc.listBranches({ ...place, q: 'FEAT' })).toMatchObject({
+      branches: [branch],
+      total: 1n,
+      limit: 30,
+    })
     await expect(grpc.getBranch({ ...place, branch: 'y' })).rejects.toThrow('not found')
   })
 })
@@ -160,7 +186,11 @@ describe('the list of branches', () => {
   it('is cut down to those with a part of a name, in any case', async () => {
     const { path } = await repository('searched', ['Fix/one', 'prefix', 'x_y', 'xzy'])
     const search = async (q: string) => {
-      const { body, headers } = await rest(undefined, 'GET', `${path}/branches?limit=1&q=${encodeURIComponent(q)}`)
+      const { body, headers } = await rest(
+        undefined,
+        'GET',
+        `${path}/branches?limit=1&q=${encodeURIComponent(q)}`,
+      )
       return [names(body), headers.get('x-total-count')]
     }
     expect(await search('fIX')).toEqual([['Fix/one'], '2'])
@@ -195,7 +225,9 @@ describe('the list of branches', () => {
     const moved = await behind(...person, 'commit-tree', `${head}^{tree}`, '-p', head, '-m', 'x')
     await behind('update-ref', 'refs/heads/a', moved)
     const { body } = await rest(undefined, 'GET', `${path}/branches`)
-    expect(body.map(({ name, commit }: { name: string; commit: { id: string } }) => [name, commit.id])).toEqual([
+    expect(
+      body.map(({ name, commit }: { name: string; commit: { id: string } }) => [name, commit.id]),
+    ).toEqual([
       ['a', moved],
       ['main', head],
     ])
@@ -210,9 +242,15 @@ describe('the list of branches', () => {
 
   it('exists for those alone who may read the code', async () => {
     const { path } = await repository('hidden', ['secret'], { private: true })
-    const readOnly = { authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}` }
-    const issuesOnly = { authorization: `token ${await createToken(server.url, cast.bob, ['write:issue'])}` }
-    const publicOnly = { authorization: `token ${await createToken(server.url, cast.bob, ['all', 'public-only'])}` }
+    const readOnly = {
+      authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}`,
+    }
+    const issuesOnly = {
+      authorization: `token ${await createToken(server.url, cast.bob, ['write:issue'])}`,
+    }
+    const publicOnly = {
+      authorization: `token ${await createToken(server.url, cast.bob, ['all', 'public-only'])}`,
+    }
     for (const tail of ['', '/secret', '/nothing']) {
       const statusFor = async (who?: { authorization: string }) =>
         (await rest(who, 'GET', `${path}/branches${tail}`)).status

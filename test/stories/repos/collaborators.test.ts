@@ -45,15 +45,25 @@ describe('a collaborator', () => {
     expect(await statusOf(cast.bob, 'GET', carol)).toBe(404)
     expect(await statusOf(cast.bob, 'PUT', carol)).toBe(204)
     expect(await statusOf(cast.bob, 'GET', carol)).toBe(204)
-    expect((await rest(cast.carol, 'GET', path)).body.permissions).toEqual({ admin: false, push: true, pull: true })
+    expect((await rest(cast.carol, 'GET', path)).body.permissions).toEqual({
+      admin: false,
+      push: true,
+      pull: true,
+    })
     expect(await statusOf(cast.bob, 'PUT', carol, { permission: 'read' })).toBe(204)
-    expect((await rest(cast.carol, 'GET', path)).body.permissions).toEqual({ admin: false, push: false, pull: true })
+    expect((await rest(cast.carol, 'GET', path)).body.permissions).toEqual({
+      admin: false,
+      push: false,
+      pull: true,
+    })
     expect((await rest(cast.carol, 'PATCH', path, { description: 'mine' })).message).toBe(
       'user should be an owner or a collaborator with admin write of a repository',
     )
     expect(await statusOf(cast.bob, 'PUT', carol, { permission: 'admin' })).toBe(204)
     expect(await statusOf(cast.carol, 'PATCH', path, { description: 'ours' })).toBe(200)
-    expect((await rest(cast.carol, 'DELETE', path)).message).toBe('user should be the owner of the repo')
+    expect((await rest(cast.carol, 'DELETE', path)).message).toBe(
+      'user should be the owner of the repo',
+    )
     expect(await statusOf(cast.bob, 'DELETE', carol)).toBe(204)
     expect(await statusOf(cast.carol, 'GET', path)).toBe(404)
     // There is nothing to take away any more.
@@ -62,7 +72,8 @@ describe('a collaborator', () => {
 
   it('is listed, with pages', async () => {
     const path = await repository('listed')
-    for (const name of ['ada', 'carol', 'dan']) await rest(cast.bob, 'PUT', `${path}/collaborators/${name}`)
+    for (const name of ['ada', 'carol', 'dan'])
+      await rest(cast.bob, 'PUT', `${path}/collaborators/${name}`)
     const all = await rest(cast.carol, 'GET', `${path}/collaborators`)
     expect(all.body.map(({ login }: { login: string }) => login)).toEqual(['ada', 'carol', 'dan'])
     expect(all.headers.get('x-total-count')).toBe('3')
@@ -102,7 +113,14 @@ describe('a collaborator', () => {
       422,
       expect.stringContaining('"owner"'),
     ],
-    ['a permission for nothing', 'PUT', 'carol', { permission: 'none' }, 422, expect.stringContaining('"none"')],
+    [
+      'a permission for nothing',
+      'PUT',
+      'carol',
+      { permission: 'none' },
+      422,
+      expect.stringContaining('"none"'),
+    ],
   ])('is not %s: %s', async (_, method, username, body, status, message) => {
     const path = `/repos/bob/refused/collaborators/${username}`
     await rest(cast.bob, 'POST', '/user/repos', { name: 'refused' })
@@ -117,9 +135,15 @@ describe('a collaborator', () => {
       status: 403,
       message: 'user should be an owner or a collaborator with admin write of a repository',
     })
-    expect(await statusOf(await createToken(server.url, cast.bob, ['read:repository']), 'PUT', path)).toBe(403)
-    expect(await statusOf(await createToken(server.url, cast.bob, ['write:user']), 'PUT', path)).toBe(403)
-    expect(await statusOf(await createToken(server.url, cast.bob, ['write:repository']), 'PUT', path)).toBe(204)
+    expect(
+      await statusOf(await createToken(server.url, cast.bob, ['read:repository']), 'PUT', path),
+    ).toBe(403)
+    expect(
+      await statusOf(await createToken(server.url, cast.bob, ['write:user']), 'PUT', path),
+    ).toBe(403)
+    expect(
+      await statusOf(await createToken(server.url, cast.bob, ['write:repository']), 'PUT', path),
+    ).toBe(204)
     expect(await statusOf(cast.ada, 'DELETE', path)).toBe(204)
   })
 
@@ -137,12 +161,21 @@ describe('a collaborator', () => {
 
   it('is a collaborator over gRPC too', async () => {
     await repository('remote')
-    const client = createClient(CollaboratorService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const client = createClient(
+      CollaboratorService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
     const name = { owner: 'bob', repo: 'remote', collaborator: 'carol' }
     await client.addCollaborator({ ...name, permission: 'admin' })
-    const { collaborators, total } = await client.listCollaborators({ owner: 'bob', repo: 'remote' })
+    const { collaborators, total } = await client.listCollaborators({
+      owner: 'bob',
+      repo: 'remote',
+    })
     expect([collaborators.map(({ login }) => login), total]).toEqual([['carol'], 1n])
-    expect(await client.getRepositoryPermission(name)).toMatchObject({ permission: 'admin', user: { login: 'carol' } })
+    expect(await client.getRepositoryPermission(name)).toMatchObject({
+      permission: 'admin',
+      user: { login: 'carol' },
+    })
     await client.deleteCollaborator(name)
     await expect(client.checkCollaborator(name)).rejects.toMatchObject({ rawMessage: 'not found' })
   })
@@ -158,15 +191,23 @@ describe('the permission of a user', () => {
       role_name: 'write',
       user: { login: 'carol', email: 'carol@example.org' },
     })
-    expect((await rest(cast.bob, 'GET', permission('bob'))).body).toMatchObject({ permission: 'owner' })
-    expect((await rest(cast.bob, 'GET', permission('ada'))).body).toMatchObject({ permission: 'owner' })
-    expect((await rest(cast.ada, 'GET', permission('dan'))).body).toMatchObject({ permission: 'read' })
+    expect((await rest(cast.bob, 'GET', permission('bob'))).body).toMatchObject({
+      permission: 'owner',
+    })
+    expect((await rest(cast.bob, 'GET', permission('ada'))).body).toMatchObject({
+      permission: 'owner',
+    })
+    expect((await rest(cast.ada, 'GET', permission('dan'))).body).toMatchObject({
+      permission: 'read',
+    })
     expect(await statusOf(cast.carol, 'GET', permission('dan'))).toBe(403)
     // Nor is a stranger told who there is.
     expect(await statusOf(cast.carol, 'GET', permission('nobody'))).toBe(403)
     expect(await statusOf(cast.bob, 'GET', permission('nobody'))).toBe(404)
     await rest(cast.bob, 'PATCH', path, { private: true })
-    expect((await rest(cast.bob, 'GET', permission('dan'))).body).toMatchObject({ permission: 'none' })
+    expect((await rest(cast.bob, 'GET', permission('dan'))).body).toMatchObject({
+      permission: 'none',
+    })
   })
 })
 
@@ -219,13 +260,23 @@ describe('a blocked user', () => {
   it('is kept from tokens without the scope, and from those restricted to public data', async () => {
     const path = '/user/blocks/carol'
     expect(await statusOf(undefined, 'PUT', path)).toBe(401)
-    expect(await statusOf(await createToken(server.url, cast.bob, ['read:user']), 'PUT', path)).toBe(403)
-    expect(await statusOf(await createToken(server.url, cast.bob, ['write:user', 'public-only']), 'PUT', path)).toBe(
-      403,
-    )
-    expect(await statusOf(await createToken(server.url, cast.bob, ['write:repository']), 'GET', '/user/blocks')).toBe(
-      403,
-    )
+    expect(
+      await statusOf(await createToken(server.url, cast.bob, ['read:user']), 'PUT', path),
+    ).toBe(403)
+    expect(
+      await statusOf(
+        await createToken(server.url, cast.bob, ['write:user', 'public-only']),
+        'PUT',
+        path,
+      ),
+    ).toBe(403)
+    expect(
+      await statusOf(
+        await createToken(server.url, cast.bob, ['write:repository']),
+        'GET',
+        '/user/blocks',
+      ),
+    ).toBe(403)
   })
 
   it('is blocked by an organisation through its owners, unless it is a member', async () => {
@@ -236,17 +287,24 @@ describe('a blocked user', () => {
     expect(await statusOf(cast.bob, 'PUT', '/orgs/acme/blocks/bob')).toBe(400)
     expect(await statusOf(cast.bob, 'PUT', block)).toBe(204)
     expect(await statusOf(cast.bob, 'GET', block)).toBe(204)
-    expect((await rest(cast.bob, 'GET', '/orgs/acme/blocks')).body).toMatchObject([{ login: 'carol' }])
+    expect((await rest(cast.bob, 'GET', '/orgs/acme/blocks')).body).toMatchObject([
+      { login: 'carol' },
+    ])
     expect(await statusOf(cast.bob, 'DELETE', block)).toBe(204)
     expect(await statusOf(cast.bob, 'GET', block)).toBe(404)
   })
 
   it('is blocked over gRPC too', async () => {
-    const client = createClient(AccountService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+    const client = createClient(
+      AccountService,
+      transportTo(server.url, 'gRPC', cast.ada.authorization),
+    )
     await client.blockUser({ username: 'carol', note: 'noise' })
     expect((await client.listBlockedUsers({})).users.map(({ login }) => login)).toEqual(['carol'])
     await client.unblockUser({ username: 'carol' })
-    await expect(client.checkBlockedUser({ username: 'carol' })).rejects.toMatchObject({ rawMessage: 'not found' })
+    await expect(client.checkBlockedUser({ username: 'carol' })).rejects.toMatchObject({
+      rawMessage: 'not found',
+    })
   })
 })
 
@@ -260,7 +318,11 @@ describe('whom clients offer', () => {
       ['rita', 'read'],
       ['will', 'write'],
     ]) {
-      const account = { username: name, email: `${name}@example.org`, password: 'correct horse battery' }
+      const account = {
+        username: name,
+        email: `${name}@example.org`,
+        password: 'correct horse battery',
+      }
       await rest(cast.ada, 'POST', '/admin/users', { ...account, must_change_password: false })
       await rest(cast.bob, 'PUT', `${path}/collaborators/${name}`, { permission })
     }
@@ -273,7 +335,11 @@ describe('whom clients offer', () => {
       expect(await statusOf(cast.carol, 'GET', `${path}/${list}`)).toBe(404)
     }
     // Whoever is archived is offered no more.
-    await rest(cast.ada, 'PATCH', '/admin/users/will', { active: false, login_name: 'will', source_id: 0 })
+    await rest(cast.ada, 'PATCH', '/admin/users/will', {
+      active: false,
+      login_name: 'will',
+      source_id: 0,
+    })
     expect(await listed(cast.bob, `${path}/assignees`)).toEqual(['bob'])
   })
 
@@ -281,10 +347,16 @@ describe('whom clients offer', () => {
     await rest(cast.bob, 'POST', '/orgs', { username: 'offering' })
     await rest(cast.bob, 'POST', '/orgs/offering/repos', { name: 'engine', private: true })
     const team = async (name: string, permission: string) =>
-      (await rest(cast.bob, 'POST', '/orgs/offering/teams', { name, permission, units: ['repo.code', 'repo.pulls'] }))
-        .body.id
+      (
+        await rest(cast.bob, 'POST', '/orgs/offering/teams', {
+          name,
+          permission,
+          units: ['repo.code', 'repo.pulls'],
+        })
+      ).body.id
     const [writers, readers] = [await team('writers', 'write'), await team('readers', 'read')]
-    for (const id of [writers, readers]) await rest(cast.bob, 'PUT', `/teams/${id}/repos/offering/engine`)
+    for (const id of [writers, readers])
+      await rest(cast.bob, 'PUT', `/teams/${id}/repos/offering/engine`)
     await rest(cast.bob, 'PUT', `/teams/${readers}/members/carol`)
     const path = '/repos/offering/engine'
     expect(await listed(cast.carol, `${path}/assignees`)).toEqual(['bob'])

@@ -17,9 +17,12 @@ describe('two names of which Git can have one only, made at once', () => {
   it('are one branch and one 409', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'pairs', auto_init: true })
     const create = async (branch: string) =>
-      (await rest(cast.bob, 'POST', '/repos/bob/pairs/branches', { new_branch_name: branch })).status
+      (await rest(cast.bob, 'POST', '/repos/bob/pairs/branches', { new_branch_name: branch }))
+        .status
     const rounds = await Promise.all(
-      Array.from({ length: ROUNDS }, (_, i) => Promise.all([create(`w${i}`), create(`w${i}/x`), create(`w${i}/x/y`)])),
+      Array.from({ length: ROUNDS }, (_, i) =>
+        Promise.all([create(`w${i}`), create(`w${i}/x`), create(`w${i}/x/y`)]),
+      ),
     )
     const statuses = new Set(rounds.flat())
     expect([...statuses].sort()).toEqual([201, 409])
@@ -29,7 +32,8 @@ describe('two names of which Git can have one only, made at once', () => {
   it('are one tag and one 409', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'tags', auto_init: true })
     const create = async (tag: string) =>
-      (await rest(cast.bob, 'POST', '/repos/bob/tags/tags', { tag_name: tag, target: 'main' })).status
+      (await rest(cast.bob, 'POST', '/repos/bob/tags/tags', { tag_name: tag, target: 'main' }))
+        .status
     const rounds = await Promise.all(
       Array.from({ length: ROUNDS }, (_, i) => Promise.all([create(`v${i}`), create(`v${i}/x`)])),
     )
@@ -62,16 +66,26 @@ describe('two names of which Git can have one only, made at once', () => {
     const rename = async (from: string, to: string) =>
       (await rest(cast.bob, 'PATCH', `/repos/bob/renames/branches/${from}`, { name: to })).status
     const rounds = await Promise.all(
-      Array.from({ length: ROUNDS / 2 }, (_, i) => Promise.all([rename(`a${i}`, `w${i}`), rename(`b${i}`, `w${i}/x`)])),
+      Array.from({ length: ROUNDS / 2 }, (_, i) =>
+        Promise.all([rename(`a${i}`, `w${i}`), rename(`b${i}`, `w${i}/x`)]),
+      ),
     )
     for (const status of rounds.flat()) expect([204, 409, 422]).toContain(status)
   })
 
   it('leave nothing in the way of a branch after a push of one was refused', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'pushed', auto_init: true })
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD), 'pushed')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD),
+      'pushed',
+    )
     await client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w')
-    await expect(client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w/x')).rejects.toThrow('rejected')
+    await expect(
+      client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w/x'),
+    ).rejects.toThrow('rejected')
     await client.git('pushed', 'push', '-q', 'origin', ':refs/heads/w')
     await client.git('pushed', 'push', '-q', 'origin', 'HEAD:refs/heads/w/x')
   })

@@ -14,7 +14,11 @@ const forge = await openForge()
 const { server, cast, rest, ask, client } = forge
 beforeAll(async () => {
   for (const name of ['engine', 'secret']) {
-    await ask(cast.bob, 'POST', '/user/repos', { name, auto_init: true, private: name === 'secret' })
+    await ask(cast.bob, 'POST', '/user/repos', {
+      name,
+      auto_init: true,
+      private: name === 'secret',
+    })
     await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   }
 })
@@ -23,7 +27,14 @@ afterAll(() => forge.stop())
 /** Makes and pushes a commit, and returns its id. */
 async function push(refs: readonly string[] = ['main'], folder = 'engine'): Promise<string> {
   const id = await client.commit(folder, 'more')
-  await client.git(folder, 'push', '-q', '--force', 'origin', ...refs.map((ref) => `HEAD:refs/${ref}`))
+  await client.git(
+    folder,
+    'push',
+    '-q',
+    '--force',
+    'origin',
+    ...refs.map((ref) => `HEAD:refs/${ref}`),
+  )
   return id
 }
 
@@ -37,7 +48,11 @@ async function post(sha: string, body: object) {
 describe('a status', () => {
   it('says something of a commit, and who said it', async () => {
     const sha = await push(['heads/main'])
-    const said = { target_url: 'https://ci.example.org/1', description: 'all green', context: 'ci/build' }
+    const said = {
+      target_url: 'https://ci.example.org/1',
+      description: 'all green',
+      context: 'ci/build',
+    }
     const status = await post(sha, { state: 'success', ...said })
     expect(status).toEqual({
       id: 1,
@@ -75,9 +90,18 @@ describe('a status', () => {
     [{ state: 'great' }, '"great" is no state of a status'],
     [{ state: 'SUCCESS' }, '"SUCCESS" is no state of a status'],
     [{ state: 'success', context: 'x'.repeat(256) }, 'context is longer than 255 characters'],
-    [{ state: 'success', description: 'x'.repeat(1025) }, 'description is longer than 1024 characters'],
-    [{ state: 'success', target_url: 'javascript:alert(1)' }, 'target_url is missing or not allowed'],
-    [{ state: 'success', target_url: `https://${'x'.repeat(2048)}` }, 'target_url is longer than 2048 characters'],
+    [
+      { state: 'success', description: 'x'.repeat(1025) },
+      'description is longer than 1024 characters',
+    ],
+    [
+      { state: 'success', target_url: 'javascript:alert(1)' },
+      'target_url is missing or not allowed',
+    ],
+    [
+      { state: 'success', target_url: `https://${'x'.repeat(2048)}` },
+      'target_url is longer than 2048 characters',
+    ],
   ])('is not made from %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', '/repos/bob/engine/statuses/main', body)
     expect([refused.status, refused.body.message]).toEqual([422, message])
@@ -87,31 +111,45 @@ describe('a status', () => {
     'is not made of %j, which is no commit',
     async (name) => {
       const path = encodeURIComponent(name)
-      const refused = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${path}`, { state: 'success' })
+      const refused = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${path}`, {
+        state: 'success',
+      })
       expect([refused.status, refused.body.message]).toEqual([404, `commit doesn't exist: ${name}`])
       expect((await rest(cast.bob, 'GET', `/repos/bob/engine/statuses/${path}`)).status).toBe(404)
-      expect((await rest(cast.bob, 'GET', `/repos/bob/engine/commits/${path}/status`)).status).toBe(404)
+      expect((await rest(cast.bob, 'GET', `/repos/bob/engine/commits/${path}/status`)).status).toBe(
+        404,
+      )
     },
   )
 
   it('is not made of a tree, by its id', async () => {
     const tree = await client.git('engine', 'rev-parse', 'HEAD^{tree}')
-    expect((await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${tree}`, { state: 'success' })).status).toBe(404)
+    expect(
+      (await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${tree}`, { state: 'success' }))
+        .status,
+    ).toBe(404)
   })
 
   it('is not made in an empty repository', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
-    expect((await rest(cast.bob, 'POST', '/repos/bob/empty/statuses/main', { state: 'success' })).status).toBe(404)
+    expect(
+      (await rest(cast.bob, 'POST', '/repos/bob/empty/statuses/main', { state: 'success' })).status,
+    ).toBe(404)
     expect((await rest(cast.bob, 'GET', '/repos/bob/empty/commits/main/status')).status).toBe(404)
   })
 
   it('outlives whoever made it', async () => {
     const sha = await push(['heads/main'])
-    const users = createClient(UserService, transportTo(server.url, 'Connect JSON', cast.ada.authorization))
+    const users = createClient(
+      UserService,
+      transportTo(server.url, 'Connect JSON', cast.ada.authorization),
+    )
     await users.createUser({ user: { username: 'temp', password: PASSWORD, role: User_Role.USER } })
     await rest(cast.bob, 'PUT', '/repos/bob/engine/collaborators/temp', { permission: 'write' })
     const temp = { authorization: `Basic ${Buffer.from(`temp:${PASSWORD}`).toString('base64')}` }
-    expect((await rest(temp, 'POST', `/repos/bob/engine/statuses/${sha}`, { state: 'success' })).status).toBe(201)
+    expect(
+      (await rest(temp, 'POST', `/repos/bob/engine/statuses/${sha}`, { state: 'success' })).status,
+    ).toBe(201)
     await users.deleteUser({ name: 'users/temp', force: true })
     const { body } = await rest(undefined, 'GET', `/repos/bob/engine/statuses/${sha}`)
     expect(body[0].creator).toMatchObject({ id: -1, login: 'Ghost' })
@@ -123,7 +161,8 @@ describe('statuses', () => {
 
   beforeAll(async () => {
     sha = await push(['heads/release/1.0'])
-    for (const state of ['pending', 'failure', 'pending', 'success']) await post(sha, { state, context: 'ci' })
+    for (const state of ['pending', 'failure', 'pending', 'success'])
+      await post(sha, { state, context: 'ci' })
     await post(sha, { state: 'skipped', context: 'lint' })
   })
 
@@ -149,9 +188,17 @@ describe('statuses', () => {
   })
 
   it('are counted before they are paged', async () => {
-    const page = await rest(undefined, 'GET', `/repos/bob/engine/commits/release/1.0/statuses?limit=2&state=pending`)
+    const page = await rest(
+      undefined,
+      'GET',
+      `/repos/bob/engine/commits/release/1.0/statuses?limit=2&state=pending`,
+    )
     expect(page.headers.get('x-total-count')).toBe('2')
-    const first = await rest(undefined, 'GET', `/repos/bob/engine/commits/release/1.0/statuses?limit=2`)
+    const first = await rest(
+      undefined,
+      'GET',
+      `/repos/bob/engine/commits/release/1.0/statuses?limit=2`,
+    )
     expect(first.headers.get('link')).toContain('/commits/release/1.0/statuses?limit=2&page=2')
   })
 
@@ -177,8 +224,11 @@ describe('statuses', () => {
     for (const path of ['statuses/main', 'commits/main/statuses', 'commits/main/status']) {
       expect((await rest(who, 'GET', `${home}/${path}`)).status).toBe(read)
     }
-    expect((await rest(who, 'POST', `${home}/statuses/main`, { state: 'success' })).status).toBe(write)
-    if (write !== 201) expect((await rest(who, 'POST', `${home}/statuses/nothing`, {})).status).toBe(write)
+    expect((await rest(who, 'POST', `${home}/statuses/main`, { state: 'success' })).status).toBe(
+      write,
+    )
+    if (write !== 201)
+      expect((await rest(who, 'POST', `${home}/statuses/nothing`, {})).status).toBe(write)
   })
 })
 
@@ -198,7 +248,9 @@ describe('the combined status', () => {
     const { status, body } = await rest(undefined, 'GET', '/repos/bob/engine/commits/main/status')
     expect(status).toBe(200)
     expect(body).toMatchObject({ state: combined, sha, total_count: states.length })
-    expect(body.statuses.map((each: { status: string }) => each.status)).toEqual(states.toReversed())
+    expect(body.statuses.map((each: { status: string }) => each.status)).toEqual(
+      states.toReversed(),
+    )
   })
 
   it('is made of the latest of each context', async () => {
@@ -207,14 +259,31 @@ describe('the combined status', () => {
     await post(sha, { state: 'success', context: 'lint' })
     await post(sha, { state: 'success', context: 'docs' })
     for (const ref of ['feature/x', 'feature%2Fx', 'refs/heads/feature/x', sha, sha.slice(0, 10)]) {
-      const { body } = await rest(undefined, 'GET', `/repos/bob/engine/commits/${ref}/status?limit=2`)
+      const { body } = await rest(
+        undefined,
+        'GET',
+        `/repos/bob/engine/commits/${ref}/status?limit=2`,
+      )
       expect(body).toMatchObject({ state: 'success', sha, total_count: 3 })
-      expect(body.statuses.map(({ context }: { context: string }) => context)).toEqual(['docs', 'lint'])
-      expect(body.repository).toMatchObject({ full_name: 'bob/engine', permissions: { pull: true, push: false } })
+      expect(body.statuses.map(({ context }: { context: string }) => context)).toEqual([
+        'docs',
+        'lint',
+      ])
+      expect(body.repository).toMatchObject({
+        full_name: 'bob/engine',
+        permissions: { pull: true, push: false },
+      })
       const api = `${server.url}/api/v1/repos/bob/engine`
-      expect([body.url, body.commit_url]).toEqual([`${api}/commits/${sha}/status`, `${api}/git/commits/${sha}`])
+      expect([body.url, body.commit_url]).toEqual([
+        `${api}/commits/${sha}/status`,
+        `${api}/git/commits/${sha}`,
+      ])
     }
-    const rest2 = await rest(undefined, 'GET', `/repos/bob/engine/commits/${sha}/status?limit=2&page=2`)
+    const rest2 = await rest(
+      undefined,
+      'GET',
+      `/repos/bob/engine/commits/${sha}/status?limit=2&page=2`,
+    )
     expect(rest2.body.statuses.map(({ id }: { id: number }) => id)).toEqual([3])
   })
 
@@ -222,7 +291,9 @@ describe('the combined status', () => {
     const before = await push(['heads/main'])
     await post('main', { state: 'failure' })
     await push(['heads/main'])
-    expect((await rest(undefined, 'GET', '/repos/bob/engine/commits/main/status')).body.state).toBe('pending')
+    expect((await rest(undefined, 'GET', '/repos/bob/engine/commits/main/status')).body.state).toBe(
+      'pending',
+    )
     const old = await rest(undefined, 'GET', `/repos/bob/engine/commits/${before}/status`)
     expect(old.body.state).toBe('failure')
   })
@@ -230,7 +301,14 @@ describe('the combined status', () => {
   it('has an end of contexts, and none of statuses', async () => {
     const sha = await push(['heads/main'])
     const { id } = (await rest(cast.bob, 'GET', '/repos/bob/engine')).body
-    const status = { repository_id: id, commit_id: sha, target_url: '', description: '', creator_id: 1, create_time: 1 }
+    const status = {
+      repository_id: id,
+      commit_id: sha,
+      target_url: '',
+      description: '',
+      creator_id: 1,
+      create_time: 1,
+    }
     await transaction(server.app.db, async (tx) => {
       for (let i = 0; i < 1000; i++) {
         await insertCommitStatus(tx, { ...status, context: `context ${i}`, state: 'success' })
@@ -255,14 +333,23 @@ describe('a commit of which very much is said', () => {
     const sha = await push(['heads/main'])
     for (const context of ['ci', 'ci', 'rare']) await post(sha, { state: 'failure', context })
     const { id } = (await rest(cast.bob, 'GET', '/repos/bob/engine')).body
-    const common = { repository_id: id, commit_id: sha, target_url: '', description: '', creator_id: 1, create_time: 1 }
+    const common = {
+      repository_id: id,
+      commit_id: sha,
+      target_url: '',
+      description: '',
+      creator_id: 1,
+      create_time: 1,
+    }
     await server.app.db
       .insertInto('commit_statuses')
       .values({ ...common, context: 'ci', state: 'pending', number: 5003 })
       .execute()
     await post(sha, { state: 'success', context: 'ci' })
     const { body } = await rest(undefined, 'GET', `/repos/bob/engine/statuses/${sha}`)
-    expect(body.map((status: { id: number; context: string }) => [status.id, status.context])).toEqual([
+    expect(
+      body.map((status: { id: number; context: string }) => [status.id, status.context]),
+    ).toEqual([
       [5004, 'ci'],
       [5003, 'ci'],
       [3, 'rare'],
@@ -277,7 +364,12 @@ describe('CommitStatusService', () => {
     const statuses = forge.grpc(CommitStatusService, cast.bob)
     const home = { owner: 'bob', repo: 'engine' }
     const sha = await push(['heads/main'])
-    const made = await statuses.createCommitStatus({ ...home, sha, state: 'success', context: 'ci' })
+    const made = await statuses.createCommitStatus({
+      ...home,
+      sha,
+      state: 'success',
+      context: 'ci',
+    })
     expect(made).toMatchObject({ id: 1n, status: 'success', creator: { login: 'bob' } })
     const listed = await statuses.listCommitStatuses({ ...home, ref: 'main' })
     expect(listed).toMatchObject({ statuses: [made], total: 1n, limit: 30 })

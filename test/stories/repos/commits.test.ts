@@ -20,11 +20,16 @@ afterAll(async () => {
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string, who = cast.bob) => rest(who, 'GET', `/repos/bob/engine${path}`)
-const messagesOf = (list: { commit: { message: string } }[]) => list.map(({ commit }) => commit.message)
+const messagesOf = (list: { commit: { message: string } }[]) =>
+  list.map(({ commit }) => commit.message)
 
 describe('commits', () => {
   it('are listed newest first, with everything that clients ask for', async () => {
-    const { status, body, headers } = await rest(undefined, 'GET', '/repos/BOB/Engine/commits?limit=2')
+    const { status, body, headers } = await rest(
+      undefined,
+      'GET',
+      '/repos/BOB/Engine/commits?limit=2',
+    )
     expect(status).toBe(200)
     expect(messagesOf(body)).toEqual(['odds', 'third'])
     const api = `${server.url}/api/v1/repos/bob/engine`
@@ -38,7 +43,9 @@ describe('commits', () => {
         author: { name: 'Bob', email: 'BOB@example.org', date: '2026-02-02T03:40:03+01:00' },
         committer: { name: 'Bob', email: 'BOB@example.org', date: '2026-02-02T03:40:03+01:00' },
         message: 'third',
-        tree: expect.objectContaining({ sha: await sample.git('engine', 'rev-parse', 'main~1^{tree}') }),
+        tree: expect.objectContaining({
+          sha: await sample.git('engine', 'rev-parse', 'main~1^{tree}'),
+        }),
         verification: {
           verified: false,
           reason: 'gpg.error.not_signed_commit',
@@ -49,7 +56,13 @@ describe('commits', () => {
       },
       author: expect.objectContaining({ login: 'bob' }),
       committer: expect.objectContaining({ login: 'bob' }),
-      parents: [{ url: `${api}/git/commits/${idOf('second')}`, sha: idOf('second'), created: '0001-01-01T00:00:00Z' }],
+      parents: [
+        {
+          url: `${api}/git/commits/${idOf('second')}`,
+          sha: idOf('second'),
+          created: '0001-01-01T00:00:00Z',
+        },
+      ],
       files: [{ filename: 'README.md', status: 'modified' }],
       stats: { total: 2, additions: 2, deletions: 0 },
     })
@@ -83,16 +96,30 @@ describe('commits', () => {
   it('name the accounts of their addresses, unless a token wrote the address', async () => {
     const [strange] = (await get('/commits?sha=feature/x')).body
     expect([strange.author, strange.committer]).toEqual([null, null])
-    await server.app.db.updateTable('users').set({ email_by_token: 1 }).where('username', '=', 'bob').execute()
+    await server.app.db
+      .updateTable('users')
+      .set({ email_by_token: 1 })
+      .where('username', '=', 'bob')
+      .execute()
     expect((await get('/commits')).body[0].author).toBeNull()
-    await server.app.db.updateTable('users').set({ email_by_token: 0 }).where('username', '=', 'bob').execute()
+    await server.app.db
+      .updateTable('users')
+      .set({ email_by_token: 0 })
+      .where('username', '=', 'bob')
+      .execute()
   })
 
   it('show what a signature is and what was signed', async () => {
     const { body } = await get('/git/commits/signed')
     const { verification, message } = body.commit
-    expect(verification).toMatchObject({ verified: false, reason: 'gpg.error.extract_sign', signature: SIGNATURE })
-    expect(verification.payload).toMatch(/^tree .*\nparent .*\nauthor .*\ncommitter .*\n\nsigned\n$/)
+    expect(verification).toMatchObject({
+      verified: false,
+      reason: 'gpg.error.extract_sign',
+      signature: SIGNATURE,
+    })
+    expect(verification.payload).toMatch(
+      /^tree .*\nparent .*\nauthor .*\ncommitter .*\n\nsigned\n$/,
+    )
     expect(message).toBe('signed\n')
   })
 
@@ -115,7 +142,10 @@ describe('commits', () => {
     ['/nothing/commits', 404, 'not found'],
   ])('cannot be read at %s', async (path, status, message) => {
     const refused = await rest(cast.carol, 'GET', `/repos/bob${path}`)
-    expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(message)])
+    expect([refused.status, refused.body.message]).toEqual([
+      status,
+      expect.stringContaining(message),
+    ])
   })
 
   it('answer to their id, to what begins it, and to names', async () => {
@@ -139,13 +169,17 @@ describe('commits', () => {
 
   it('are there as text', async () => {
     const text = async (format: string) => {
-      const response = await fetch(`${server.url}/api/v1/repos/bob/engine/git/commits/${idOf('third')}.${format}`)
+      const response = await fetch(
+        `${server.url}/api/v1/repos/bob/engine/git/commits/${idOf('third')}.${format}`,
+      )
       expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
       expect(response.headers.get('x-content-type-options')).toBe('nosniff')
       return response.text()
     }
     expect(await text('diff')).toMatch(/^diff --git a\/README.md b\/README.md\n[\s\S]*\+drei\n$/)
-    expect(await text('patch')).toMatch(/^From .*\nFrom: Bob <BOB@example.org>\n[\s\S]*Subject: \[PATCH\] third\n/)
+    expect(await text('patch')).toMatch(
+      /^From .*\nFrom: Bob <BOB@example.org>\n[\s\S]*Subject: \[PATCH\] third\n/,
+    )
   })
 })
 
@@ -160,7 +194,11 @@ describe('a comparison', () => {
     ['main...main', []],
   ])('%s lists what the head has and the base has not', async (basehead, expected) => {
     const { status, body } = await get(`/compare/${basehead}`)
-    expect([status, body.total_commits, messagesOf(body.commits)]).toEqual([200, expected.length, expected])
+    expect([status, body.total_commits, messagesOf(body.commits)]).toEqual([
+      200,
+      expected.length,
+      expected,
+    ])
   })
 
   it('reaches into forks, as far as the caller may', async () => {
@@ -171,12 +209,22 @@ describe('a comparison', () => {
     Object.assign(remote, { username: 'carol', password: 'correct horse battery' })
     await sample.git('engine', 'push', '-q', remote.href, 'HEAD:topic')
     for (const head of ['carol:topic', 'carol/engine:topic']) {
-      expect(messagesOf((await get(`/compare/main...${head}`)).body.commits)).toEqual(['forked\n', 'strange'])
+      expect(messagesOf((await get(`/compare/main...${head}`)).body.commits)).toEqual([
+        'forked\n',
+        'strange',
+      ])
     }
     expect(
-      messagesOf((await rest(cast.carol, 'GET', '/repos/carol/engine/compare/topic...bob:main')).body.commits),
+      messagesOf(
+        (await rest(cast.carol, 'GET', '/repos/carol/engine/compare/topic...bob:main')).body
+          .commits,
+      ),
     ).toEqual(['odds'])
-    await server.app.db.updateTable('repositories').set({ private: 1 }).where('parent_id', 'is not', null).execute()
+    await server.app.db
+      .updateTable('repositories')
+      .set({ private: 1 })
+      .where('parent_id', 'is not', null)
+      .execute()
     expect((await get('/compare/main...carol:topic')).status).toBe(404)
     expect((await get('/compare/main...carol/engine:topic')).status).toBe(404)
   })
@@ -196,7 +244,8 @@ describe('the commits of a private repository', () => {
       const url = `${server.url}/api/v1/repos/bob/secret${path}`
       const statusFor = async (authorization?: string) =>
         (await fetch(url, { headers: authorization === undefined ? {} : { authorization } })).status
-      const token = async (...scopes: string[]) => `token ${await createToken(server.url, cast.bob, scopes)}`
+      const token = async (...scopes: string[]) =>
+        `token ${await createToken(server.url, cast.bob, scopes)}`
       expect(await statusFor(cast.bob.authorization)).toBe(200)
       expect(await statusFor(await token('read:repository'))).toBe(200)
       expect(await statusFor(cast.ada.authorization)).toBe(200)
@@ -210,13 +259,22 @@ describe('the commits of a private repository', () => {
 
 describe('over RPC', () => {
   it.each(RPC_PROTOCOLS)('commits are the same: %s', async (protocol) => {
-    const client = createClient(CommitService, transportTo(server.url, protocol, cast.bob.authorization))
+    const client = createClient(
+      CommitService,
+      transportTo(server.url, protocol, cast.bob.authorization),
+    )
     const repository = { owner: 'bob', repo: 'engine' }
     const { commits, total } = await client.listCommits({ ...repository, path: 'README.md' })
     expect([total, commits.map(({ sha }) => sha)]).toEqual([2n, [idOf('third'), idOf('first')]])
-    await expect(client.getCommit({ ...repository, sha: 'nothing' })).rejects.toMatchObject({ code: 5 })
+    await expect(client.getCommit({ ...repository, sha: 'nothing' })).rejects.toMatchObject({
+      code: 5,
+    })
     let diff = ''
-    for await (const { data } of client.getCommitDiff({ ...repository, sha: 'main', format: 'diff' })) {
+    for await (const { data } of client.getCommitDiff({
+      ...repository,
+      sha: 'main',
+      format: 'diff',
+    })) {
       diff += Buffer.from(data).toString()
     }
     expect(diff).toContain('+Subproject commit')

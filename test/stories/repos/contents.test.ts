@@ -28,7 +28,14 @@ beforeAll(async () => {
     { on: 'refs/heads/many', message: 'many', files: Object.fromEntries(files) },
     { on: 'refs/heads/large', message: 'large', files: { empty: '', large: LARGE, huge: HUGE } },
   ])
-  await sample.git('engine', 'push', '-q', remoteOf(server.url, 'bob/engine', 'bob', PASSWORD), 'many', 'large')
+  await sample.git(
+    'engine',
+    'push',
+    '-q',
+    remoteOf(server.url, 'bob/engine', 'bob', PASSWORD),
+    'many',
+    'large',
+  )
 })
 afterAll(async () => {
   await sample.remove()
@@ -74,7 +81,11 @@ describe('contents', () => {
 
   it('of a directory are a list, each entry with the commit that changed it last', async () => {
     const { body } = await get('/contents')
-    const brief = body.map((entry: Record<string, string>) => [entry.path, entry.type, entry.last_commit_sha])
+    const brief = body.map((entry: Record<string, string>) => [
+      entry.path,
+      entry.type,
+      entry.last_commit_sha,
+    ])
     expect(brief).toEqual([
       ['.gitmodules', 'file', idOf('odds')],
       ['README.md', 'file', idOf('third')],
@@ -107,11 +118,15 @@ describe('contents', () => {
       submodule_git_url: 'https://example.org/m.git',
       download_url: null,
     })
-    expect((await get('/contents/vendor')).body).toMatchObject([{ submodule_git_url: 'https://example.org/m.git' }])
+    expect((await get('/contents/vendor')).body).toMatchObject([
+      { submodule_git_url: 'https://example.org/m.git' },
+    ])
   })
 
   it.each(['docs/guide/start.md', 'docs%2Fguide%2Fstart.md'])('answer to %s', async (path) => {
-    expect((await get(`/contents/${path}?ref=v1`)).body).toMatchObject({ path: 'docs/guide/start.md' })
+    expect((await get(`/contents/${path}?ref=v1`)).body).toMatchObject({
+      path: 'docs/guide/start.md',
+    })
   })
 
   it('have URLs that lead to what they are of, whatever its name', async () => {
@@ -119,7 +134,10 @@ describe('contents', () => {
     const { url: directory } = body.find(({ name }: { name: string }) => name === 'sp ace #?%')
     const files = (await (await fetch(directory)).json()) as { url: string; download_url: string }[]
     const { url = '', download_url = '' } = files[0] ?? {}
-    expect(await (await fetch(url)).json()).toMatchObject({ path: 'sp ace #?%/ü.html', type: 'file' })
+    expect(await (await fetch(url)).json()).toMatchObject({
+      path: 'sp ace #?%/ü.html',
+      type: 'file',
+    })
     expect(await (await fetch(download_url)).text()).toBe('<script>alert(1)</script>\n')
   })
 
@@ -151,7 +169,10 @@ describe('contents', () => {
   it('of a directory with very many entries say that there are more', async () => {
     const { body, headers } = await get('/contents/many?ref=many')
     expect([body.length, headers.get('x-truncated')]).toEqual([1000, 'true'])
-    expect(body[999]).toMatchObject({ path: 'many/00999', last_commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/) })
+    expect(body[999]).toMatchObject({
+      path: 'many/00999',
+      last_commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/),
+    })
   })
 })
 
@@ -160,7 +181,12 @@ describe('raw files', () => {
     ['README.md', 'text/plain; charset=utf-8', 'inline', 'one\ntwo\ndrei\n'],
     ['link', 'text/plain; charset=utf-8', 'inline', 'README.md'],
     ['picture.png', 'application/octet-stream', 'attachment', '\0\u0001\u0002\ufffd'],
-    ['sp%20ace%20%23%3F%25/%C3%BC.html', 'text/plain; charset=utf-8', 'inline', '<script>alert(1)</script>\n'],
+    [
+      'sp%20ace%20%23%3F%25/%C3%BC.html',
+      'text/plain; charset=utf-8',
+      'inline',
+      '<script>alert(1)</script>\n',
+    ],
   ])('are sent so that no browser runs them: %s', async (path, type, disposition, text) => {
     const response = await raw(`/raw/${path}?ref=main`)
     expect(response.headers.get('content-type')).toBe(type)
@@ -181,8 +207,13 @@ describe('raw files', () => {
     ])
     const bytes = Buffer.from(await (await raw('/raw/large?ref=large')).arrayBuffer())
     expect(bytes.equals(LARGE)).toBe(true)
-    const head = await fetch(`${server.url}/api/v1/repos/bob/engine/raw/large?ref=large`, { method: 'HEAD' })
-    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    const head = await fetch(`${server.url}/api/v1/repos/bob/engine/raw/large?ref=large`, {
+      method: 'HEAD',
+    })
+    expect([head.status, head.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; charset=utf-8',
+    ])
   })
 
   it('give their place back when a client goes away in the middle', async () => {
@@ -229,9 +260,12 @@ describe('archives', () => {
     expect(bytes.includes('engine/docs/run.sh')).toBe(true)
   })
 
-  it.each(['/archive/main.rar', '/archive/main', '/archive/'])('come in known formats only: %s', async (path) => {
-    expect((await get(path)).status).toBe(422)
-  })
+  it.each(['/archive/main.rar', '/archive/main', '/archive/'])(
+    'come in known formats only: %s',
+    async (path) => {
+      expect((await get(path)).status).toBe(422)
+    },
+  )
 })
 
 describe('the contents of a private repository', () => {
@@ -251,8 +285,13 @@ describe('the contents of a private repository', () => {
     '/bob/secret/archive/main.zip',
   ])('are there for nobody else: %s', async (path) => {
     const statusFor = async (authorization?: string) =>
-      (await fetch(server.url + path, { headers: authorization === undefined ? {} : { authorization } })).status
-    const token = async (...scopes: string[]) => `token ${await createToken(server.url, cast.bob, scopes)}`
+      (
+        await fetch(server.url + path, {
+          headers: authorization === undefined ? {} : { authorization },
+        })
+      ).status
+    const token = async (...scopes: string[]) =>
+      `token ${await createToken(server.url, cast.bob, scopes)}`
     expect(await statusFor(cast.bob.authorization)).toBe(200)
     expect(await statusFor(await token('read:repository'))).toBe(200)
     expect(await statusFor(cast.carol.authorization)).toBe(404)
@@ -275,7 +314,9 @@ describe('over RPC', () => {
       }
       const leaving = new AbortController()
       await open(leaving.signal)
-      await expect(open(new AbortController().signal)).rejects.toMatchObject({ code: Code.Unavailable })
+      await expect(open(new AbortController().signal)).rejects.toMatchObject({
+        code: Code.Unavailable,
+      })
       leaving.abort()
       const next = new AbortController()
       await expect
@@ -297,7 +338,8 @@ describe('over RPC', () => {
     expect([file.entry?.size, file.entries, file.truncated]).toEqual([13n, [], false])
     expect((await client.getContents(repository)).entries).toHaveLength(8)
     const chunks: Uint8Array[] = []
-    for await (const { data } of client.getRawFile({ ...repository, path: 'README.md' })) chunks.push(data)
+    for await (const { data } of client.getRawFile({ ...repository, path: 'README.md' }))
+      chunks.push(data)
     expect(Buffer.concat(chunks).toString()).toBe('one\ntwo\ndrei\n')
     const missing = client
       .getRawFile({ ...repository, path: 'nothing' })

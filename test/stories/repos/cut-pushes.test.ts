@@ -17,25 +17,43 @@ const MIB = 2 ** 20
 const PUSH_PATH = '/bob/cut.git/git-receive-pack'
 const CONTENT_TYPE = 'application/x-git-receive-pack-request'
 
-/** Asks for a new branch; a pack follows that has one blob of random bytes and breaks off in the middle of it. */
+/**
+ * Asks for a new branch; a pack follows that has one blob of random bytes and breaks off in the
+ * middle of it.
+ */
 function beginningOfPush(): Buffer {
   const command = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/main\0report-status side-band-64k`
   const line = `${(command.length + 4).toString(16).padStart(4, '0')}${command}0000`
   // A stored block of deflate holds the bytes as they are (RFC 1951, 3.2.4).
   const header = Buffer.from('PACK\0\0\0\x02\0\0\x01\x00\xbf\x80\x80\x80\x10\x78\x01', 'latin1')
-  const blocks = Array.from({ length: 64 }, () => [Buffer.from([0, 0xff, 0xff, 0, 0]), randomBytes(0xffff)])
+  const blocks = Array.from({ length: 64 }, () => [
+    Buffer.from([0, 0xff, 0xff, 0, 0]),
+    randomBytes(0xffff),
+  ])
   return Buffer.concat([Buffer.from(line), header, ...blocks.flat()])
 }
 
 /** A push that has not ended, over HTTP/1.1 or HTTP/2. */
-async function beginPush(url: string, authorization: string, version: 1 | 2): Promise<{ cut(): void }> {
+async function beginPush(
+  url: string,
+  authorization: string,
+  version: 1 | 2,
+): Promise<{ cut(): void }> {
   let body: Writable
   let session: ClientHttp2Session | undefined
   if (version === 1) {
-    body = request(`${url}${PUSH_PATH}`, { method: 'POST', headers: { authorization, 'content-type': CONTENT_TYPE } })
+    body = request(`${url}${PUSH_PATH}`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': CONTENT_TYPE },
+    })
   } else {
     session = connect(url)
-    body = session.request({ ':method': 'POST', ':path': PUSH_PATH, authorization, 'content-type': CONTENT_TYPE })
+    body = session.request({
+      ':method': 'POST',
+      ':path': PUSH_PATH,
+      authorization,
+      'content-type': CONTENT_TYPE,
+    })
   }
   body.on('error', () => {})
   body.write(beginningOfPush())
@@ -66,12 +84,15 @@ describe('a push that does not come to its end', () => {
   })
   afterAll(() => forge.stop())
 
-  it.each([1, 2] as const)('leaves nothing when its client is gone, over HTTP/%i', async (version) => {
-    const push = await beginPush(forge.server.url, forge.cast.bob.authorization, version)
-    await untilQuarantines(repository, 1)
-    push.cut()
-    await untilQuarantines(repository, 0)
-  })
+  it.each([1, 2] as const)(
+    'leaves nothing when its client is gone, over HTTP/%i',
+    async (version) => {
+      const push = await beginPush(forge.server.url, forge.cast.bob.authorization, version)
+      await untilQuarantines(repository, 1)
+      push.cut()
+      await untilQuarantines(repository, 0)
+    },
+  )
 
   it('leaves nothing when its git is killed', async () => {
     const push = await beginPush(forge.server.url, forge.cast.bob.authorization, 1)
@@ -117,7 +138,9 @@ describe('what killed processes have left', () => {
       expect(stdout).toContain(
         'objects/tmp_objdir-incoming-AbCdEf is what a process left that is gone (--fix repairs it)',
       )
-      expect(stdout).toContain('objects/pack/tmp_pack_AbCdEf is what a process left that is gone (--fix repairs it)')
+      expect(stdout).toContain(
+        'objects/pack/tmp_pack_AbCdEf is what a process left that is gone (--fix repairs it)',
+      )
       expect(await branchline(['doctor', '--fix', '--data', data])).toMatchObject({ code: 0 })
       expect(await remainsIn(repository)).toEqual([])
     })

@@ -20,7 +20,8 @@ beforeAll(async () => {
   send = restAt(server.url)
   const { body } = await send(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
   sha = (await send(bob, 'GET', '/repos/bob/engine/commits')).body[0].sha
-  // As a deletion does that comes after a call was allowed; the row stands for what the call read before.
+  // As a deletion does that comes after a call was allowed; the row stands for what the call read
+  // before.
   const path = repositoryPath(repositoriesIn(join(server.data, 'repositories')), body.id)
   await rename(path, `${path}.gone`)
 })
@@ -44,13 +45,19 @@ describe('a repository that goes while it is worked on', () => {
 
   it.each(['git-upload-pack', 'git-receive-pack'])('is missing for %s', async (service) => {
     const headers = { authorization: bob.authorization }
-    const answer = await fetch(`${server.url}/bob/engine.git/info/refs?service=${service}`, { headers })
+    const answer = await fetch(`${server.url}/bob/engine.git/info/refs?service=${service}`, {
+      headers,
+    })
     expect(answer.status).toBe(404)
   })
 
   it('is in the log, for the case that nobody deleted it', async () => {
     await send(bob, 'GET', `/repos/bob/engine/git/commits/${sha}`)
-    const line = { level: 'warn', msg: 'what a call needs is not there any more', request_id: expect.any(String) }
+    const line = {
+      level: 'warn',
+      msg: 'what a call needs is not there any more',
+      request_id: expect.any(String),
+    }
     expect(server.logged).toContainEqual(expect.objectContaining(line))
     expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
   })
@@ -60,7 +67,9 @@ describe('a row that would hang off a deleted one', () => {
   it('is refused as what came too late', async () => {
     const app = await testApp()
     const label = { name: 'bug', color: 'ff0000', description: '', exclusive: 0, archived: 0 }
-    const late = transaction(app.db, (tx) => insertLabel(tx, { repository_id: 7, organization_id: null }, label))
+    const late = transaction(app.db, (tx) =>
+      insertLabel(tx, { repository_id: 7, organization_id: null }, label),
+    )
     const error: unknown = await late.catch((reason: unknown) => reason)
     expect(deletionBehind(error)).toEqual(new DomainError('DELETED_MEANWHILE'))
     expect(deletionBehind(new Error('a fault'))).toBeUndefined()

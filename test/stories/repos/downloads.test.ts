@@ -34,14 +34,24 @@ beforeAll(async () => {
   await writeFile(join(folder, 'film.mp4'), POINTER)
   await writeFile(Buffer.concat([Buffer.from(`${folder}/`), LATIN1_FILE]), 'coffee\n')
   await mkdir(Buffer.concat([Buffer.from(`${folder}/`), LATIN1_FOLDER]))
-  await writeFile(Buffer.concat([Buffer.from(`${folder}/`), LATIN1_FOLDER, Buffer.from('/bar.txt')]), 'bar\n')
+  await writeFile(
+    Buffer.concat([Buffer.from(`${folder}/`), LATIN1_FOLDER, Buffer.from('/bar.txt')]),
+    'bar\n',
+  )
   await client.git('files', 'add', '-A')
   await client.commit('files', 'files')
   await client.git('files', 'tag', '-a', '-m', 'one', 'v1')
   await client.commit('files', 'more')
   head = await client.git('files', 'rev-parse', 'HEAD')
   blobId = await client.git('files', 'rev-parse', 'HEAD:small.txt')
-  await client.git('files', 'push', '-q', remoteOf(server.url, 'bob/files', 'bob', PASSWORD), 'main', 'v1')
+  await client.git(
+    'files',
+    'push',
+    '-q',
+    remoteOf(server.url, 'bob/files', 'bob', PASSWORD),
+    'main',
+    'v1',
+  )
 })
 
 interface Answer {
@@ -50,20 +60,33 @@ interface Answer {
   readonly body: Buffer
 }
 
-async function get(path: string, headers: Record<string, string> = {}, who?: Actor, method = 'GET'): Promise<Answer> {
+async function get(
+  path: string,
+  headers: Record<string, string> = {},
+  who?: Actor,
+  method = 'GET',
+): Promise<Answer> {
   const { authorization } = who ?? cast.bob
   const response = await fetch(`${server.url}/api/v1/repos/bob/files${path}`, {
     method,
     headers: { authorization, ...headers },
   })
-  return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: Buffer.from(await response.arrayBuffer()),
+  }
 }
 
 describe('a raw file', () => {
   it('says its length and its tag, to HEAD as to GET', async () => {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers, body } = await get('/raw/small.txt', {}, cast.bob, method)
-      expect([status, headers.get('etag'), headers.get('accept-ranges')]).toEqual([200, `"${blobId}"`, 'bytes'])
+      expect([status, headers.get('etag'), headers.get('accept-ranges')]).toEqual([
+        200,
+        `"${blobId}"`,
+        'bytes',
+      ])
       expect(headers.get('content-length')).toBe(String(SMALL.length))
       expect(body.toString()).toBe(method === 'GET' ? SMALL : '')
     }
@@ -72,7 +95,9 @@ describe('a raw file', () => {
   it('is not sent again to whoever has it, and its tag tells a stranger nothing', async () => {
     const known = { 'if-none-match': `"${blobId}"` }
     expect(await get('/raw/small.txt', known)).toMatchObject({ status: 304, body: Buffer.alloc(0) })
-    expect((await get('/raw/small.txt', { 'if-none-match': `"other", W/"${blobId}"` })).status).toBe(304)
+    expect(
+      (await get('/raw/small.txt', { 'if-none-match': `"other", W/"${blobId}"` })).status,
+    ).toBe(304)
     expect((await get('/raw/small.txt', { 'if-none-match': '"other"' })).status).toBe(200)
     expect((await get('/raw/small.txt', known, cast.carol)).status).toBe(404)
   })
@@ -83,14 +108,21 @@ describe('a raw file', () => {
     ['bytes=-5', SMALL.slice(-5), `bytes ${SMALL.length - 5}-${SMALL.length - 1}/${SMALL.length}`],
   ])('is sent in part for %s', async (range, part, contentRange) => {
     const { status, headers, body } = await get('/raw/small.txt', { range })
-    expect([status, body.toString(), headers.get('content-range')]).toEqual([206, part, contentRange])
+    expect([status, body.toString(), headers.get('content-range')]).toEqual([
+      206,
+      part,
+      contentRange,
+    ])
     expect(headers.get('content-length')).toBe(String(part.length))
   })
 
   it('is sent in part when it is large, and by its tag only as long as it is the same', async () => {
     const range = `bytes=3000000-3000099`
     const { status, body } = await get('/raw/large.txt', { range })
-    expect([status, body.toString()]).toEqual([206, LARGE.subarray(3_000_000, 3_000_100).toString()])
+    expect([status, body.toString()]).toEqual([
+      206,
+      LARGE.subarray(3_000_000, 3_000_100).toString(),
+    ])
     const other = await get('/raw/large.txt', { range, 'if-range': '"other"' })
     expect([other.status, other.body.equals(LARGE)]).toEqual([200, true])
     const tag = other.headers.get('etag') ?? ''
@@ -159,7 +191,9 @@ describe('an archive', () => {
     const first = await client.git('files', 'rev-parse', 'v1^{commit}')
     const { body } = await get(`/archive/${first}.bundle`)
     await writeFile(join(client.home, 'commit.bundle'), body)
-    expect(await client.git('files', 'bundle', 'list-heads', join(client.home, 'commit.bundle'))).toBe(`${first} HEAD`)
+    expect(
+      await client.git('files', 'bundle', 'list-heads', join(client.home, 'commit.bundle')),
+    ).toBe(`${first} HEAD`)
   })
 })
 
@@ -172,22 +206,33 @@ describe('a file whose name is not UTF-8', () => {
     expect(listed).toContain('"caf\\351.txt"')
     const { status, body } = await get(`/raw/${encodeURIComponent('"caf\\351.txt"')}`)
     expect([status, body.toString()]).toEqual([200, 'coffee\n'])
-    const entry = await rest(cast.bob, 'GET', `/repos/bob/files/contents/${encodeURIComponent('"caf\\351.txt"')}`)
-    expect([entry.status, entry.body.content]).toEqual([200, Buffer.from('coffee\n').toString('base64')])
+    const entry = await rest(
+      cast.bob,
+      'GET',
+      `/repos/bob/files/contents/${encodeURIComponent('"caf\\351.txt"')}`,
+    )
+    expect([entry.status, entry.body.content]).toEqual([
+      200,
+      Buffer.from('coffee\n').toString('base64'),
+    ])
     for (const { url } of await entriesOf('')) {
-      expect([url, (await fetch(url, { headers: { authorization: cast.bob.authorization } })).status]).toEqual([
+      expect([
         url,
-        200,
-      ])
+        (await fetch(url, { headers: { authorization: cast.bob.authorization } })).status,
+      ]).toEqual([url, 200])
     }
   })
 
   it('is fetched from a folder with such a name', async () => {
     const [inside] = await entriesOf(`/${encodeURIComponent('"f\\366\\366"')}`)
     expect(inside?.path).toBe('"f\\366\\366"/bar.txt')
-    expect((await get(`/raw/${encodeURIComponent(inside?.path ?? '')}`)).body.toString()).toBe('bar\n')
+    expect((await get(`/raw/${encodeURIComponent(inside?.path ?? '')}`)).body.toString()).toBe(
+      'bar\n',
+    )
     const tree = await rest(cast.bob, 'GET', '/repos/bob/files/git/trees/main?recursive=true')
-    expect(tree.body.tree.map(({ path }: { path: string }) => path)).toContain('"f\\366\\366"/bar.txt')
+    expect(tree.body.tree.map(({ path }: { path: string }) => path)).toContain(
+      '"f\\366\\366"/bar.txt',
+    )
   })
 })
 

@@ -41,7 +41,10 @@ async function emptyRepository(name: string, settings: object = {}) {
   }
 }
 
-/** Makes a repository of bob whose branch main has `engine.txt` and an executable `bin/run`, a link and a submodule. */
+/**
+ * Makes a repository of bob whose branch main has `engine.txt` and an executable `bin/run`, a link
+ * and a submodule.
+ */
 async function filledRepository(name: string, settings: object = {}) {
   const repository = await emptyRepository(name, settings)
   const git = await repository.clone()
@@ -79,7 +82,11 @@ describe('a file', () => {
         size: 6,
         target: null,
       },
-      commit: { message: 'Add docs/a b.txt\n', parents: [], author: { name: 'bob', email: 'bob@example.org' } },
+      commit: {
+        message: 'Add docs/a b.txt\n',
+        parents: [],
+        author: { name: 'bob', email: 'bob@example.org' },
+      },
       verification: { verified: true, signer: { name: 'Branchline' } },
     })
     expect((await rest(undefined, 'GET', '/repos/bob/first')).body).toMatchObject({
@@ -101,7 +108,9 @@ describe('a file', () => {
     expect(replaced.body.commit.message).toBe('Update bin/run\n')
     const again = await rest(cast.bob, 'PUT', path, { content: base64('other\n'), sha })
     expect(again.status).toBe(422)
-    expect(again.body.message).toBe(`sha does not match [given: ${sha}, expected: ${replaced.body.content.sha}]`)
+    expect(again.body.message).toBe(
+      `sha does not match [given: ${sha}, expected: ${replaced.body.content.sha}]`,
+    )
     await git('pull', '-q')
     expect(await git('ls-tree', 'HEAD', 'bin/run')).toMatch(/^100755 /)
     expect(await git('show', 'HEAD:bin/run')).toBe('faster')
@@ -113,20 +122,32 @@ describe('a file', () => {
     const put = () => rest(cast.bob, 'PUT', contents('new.txt'), { content: base64('new\n') })
     expect((await put()).status).toBe(201)
     const again = await put()
-    expect([again.status, again.body.message]).toEqual([422, 'repository file already exists [path: new.txt]'])
+    expect([again.status, again.body.message]).toEqual([
+      422,
+      'repository file already exists [path: new.txt]',
+    ])
   })
 
   it('is renamed, with other content or its own', async () => {
     const { contents, git, engine } = await filledRepository('renamed')
-    const moved = await rest(cast.bob, 'PUT', contents('lib/motor.txt'), { from_path: 'engine.txt', sha: engine })
+    const moved = await rest(cast.bob, 'PUT', contents('lib/motor.txt'), {
+      from_path: 'engine.txt',
+      sha: engine,
+    })
     expect(moved.status).toBe(200)
-    expect(moved.body.content).toMatchObject({ path: 'lib/motor.txt', sha: engine, content: base64(ENGINE) })
+    expect(moved.body.content).toMatchObject({
+      path: 'lib/motor.txt',
+      sha: engine,
+      content: base64(ENGINE),
+    })
     expect(moved.body.commit.message).toBe('Rename engine.txt to lib/motor.txt\n')
     const edit = { from_path: 'lib/motor.txt', sha: engine, content: base64('motor\n') }
     expect((await rest(cast.bob, 'PUT', contents('motor.txt'), edit)).status).toBe(200)
     await git('pull', '-q')
     // Git has no empty folders.
-    expect(await git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('bin/run\nlink\nmodule\nmotor.txt')
+    expect(await git('ls-tree', '-r', '--name-only', 'HEAD')).toBe(
+      'bin/run\nlink\nmodule\nmotor.txt',
+    )
   })
 
   it('is deleted with its folder, only as the caller saw it', async () => {
@@ -161,10 +182,14 @@ describe('a file', () => {
 
   it('goes on a new branch, which may replace one only when asked to', async () => {
     const { create, git } = await filledRepository('branched')
-    const make = (path: string, more: object = {}) => create(path, 'x', { new_branch: 'next', ...more })
+    const make = (path: string, more: object = {}) =>
+      create(path, 'x', { new_branch: 'next', ...more })
     expect((await make('one')).status).toBe(201)
     const refused = await make('two')
-    expect([refused.status, refused.body.message]).toEqual([422, 'branch already exists [name: next]'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'branch already exists [name: next]',
+    ])
     expect((await make('two', { force_push: true })).status).toBe(201)
     await git('fetch', '-q')
     expect(await git('ls-tree', '--name-only', 'origin/next')).not.toContain('one')
@@ -173,7 +198,10 @@ describe('a file', () => {
 
   it('makes a commit though nothing changes, since the caller waits for its id', async () => {
     const { contents, git, engine } = await filledRepository('same')
-    const same = await rest(cast.bob, 'PUT', contents('engine.txt'), { content: base64(ENGINE), sha: engine })
+    const same = await rest(cast.bob, 'PUT', contents('engine.txt'), {
+      content: base64(ENGINE),
+      sha: engine,
+    })
     expect(same.status).toBe(200)
     expect(same.body.commit.parents[0].sha).toBe(await git('rev-parse', 'main'))
   })
@@ -194,27 +222,81 @@ describe('a file', () => {
 
 describe('a change of a file is refused', () => {
   it.each([
-    ['it is there already', 'engine.txt', {}, 422, 'repository file already exists [path: engine.txt]'],
+    [
+      'it is there already',
+      'engine.txt',
+      {},
+      422,
+      'repository file already exists [path: engine.txt]',
+    ],
     ['the content is no base64', 'x', { content: 'a' }, 422, 'the content is no base64 [path: x]'],
-    ['the content is base64 of another kind', 'x', { content: 'a_-=' }, 422, 'the content is no base64 [path: x]'],
+    [
+      'the content is base64 of another kind',
+      'x',
+      { content: 'a_-=' },
+      422,
+      'the content is no base64 [path: x]',
+    ],
     ['a folder is there', 'bin', {}, 422, 'a directory is there [path: bin]'],
     ['a submodule is there', 'module', {}, 422, 'a submodule is there [path: module]'],
-    ['a file is above it', 'engine.txt/x', {}, 422, 'engine.txt is no directory [path: engine.txt/x]'],
+    [
+      'a file is above it',
+      'engine.txt/x',
+      {},
+      422,
+      'engine.txt is no directory [path: engine.txt/x]',
+    ],
     // What the link leads to is not looked at.
     ['a link is above it', 'link/x', {}, 422, 'link is no directory [path: link/x]'],
     ['a submodule is above it', 'module/x', {}, 422, 'module is no directory [path: module/x]'],
     ['the path leads into Git', '.git/config', {}, 422, 'path contains a malformed path component'],
-    ['the path leads into Git on Windows', 'a/GIT~1/config', {}, 422, 'path contains a malformed path component'],
-    ['the path leads into Git on a Mac', '.g%E2%80%8Cit/config', {}, 422, 'path contains a malformed path component'],
-    ['the path has a backslash to Git', 'a%5C.git%5Cconfig', {}, 422, 'path contains a malformed path component'],
-    ['the path is too deep', 'a/'.repeat(64).concat('a'), {}, 422, 'path contains a malformed path component'],
+    [
+      'the path leads into Git on Windows',
+      'a/GIT~1/config',
+      {},
+      422,
+      'path contains a malformed path component',
+    ],
+    [
+      'the path leads into Git on a Mac',
+      '.g%E2%80%8Cit/config',
+      {},
+      422,
+      'path contains a malformed path component',
+    ],
+    [
+      'the path has a backslash to Git',
+      'a%5C.git%5Cconfig',
+      {},
+      422,
+      'path contains a malformed path component',
+    ],
+    [
+      'the path is too deep',
+      'a/'.repeat(64).concat('a'),
+      {},
+      422,
+      'path contains a malformed path component',
+    ],
     ['there is no such branch', 'x', { branch: 'nothing' }, 404, ''],
     ['there can be no such branch', 'x', { branch: 'a..b' }, 404, ''],
     ['there can be no such new branch', 'x', { new_branch: 'a..b' }, 422, 'new_branch'],
-    ['the new branch is below another', 'x', { new_branch: 'main/x' }, 409, 'one path is below the other'],
+    [
+      'the new branch is below another',
+      'x',
+      { new_branch: 'main/x' },
+      409,
+      'one path is below the other',
+    ],
     ['the message is too long', 'x', { message: 'x'.repeat(65_537) }, 422, 'message is longer'],
     ['the author is too long', 'x', { author: { name: 'x'.repeat(256) } }, 422, 'author.name'],
-    ['the time is before 1970', 'x', { dates: { author: '1969-01-01T00:00:00Z' } }, 422, 'dates.author'],
+    [
+      'the time is before 1970',
+      'x',
+      { dates: { author: '1969-01-01T00:00:00Z' } },
+      422,
+      'dates.author',
+    ],
   ])('when %s', async (_, path, more, status, message) => {
     await filledOnce()
     const refused = await rest(cast.bob, 'POST', `/repos/bob/refusing/contents/${path}`, {
@@ -228,8 +310,14 @@ describe('a change of a file is refused', () => {
   it('when a link would be written through', async () => {
     const git = await filledOnce()
     const sha = await git('rev-parse', 'main:link')
-    const refused = await rest(cast.bob, 'PUT', '/repos/bob/refusing/contents/link', { content: base64('x'), sha })
-    expect([refused.status, refused.body.message]).toEqual([422, 'a symbolic link is there [path: link]'])
+    const refused = await rest(cast.bob, 'PUT', '/repos/bob/refusing/contents/link', {
+      content: base64('x'),
+      sha,
+    })
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'a symbolic link is there [path: link]',
+    ])
   })
 
   it('when there is nothing to replace or rename', async () => {
@@ -270,7 +358,11 @@ describe('who may change a file', () => {
 
   it('nobody, of a mirror', async () => {
     const { create } = await emptyRepository('mirror')
-    await server.app.db.updateTable('repositories').set({ mirror: 1 }).where('name', '=', 'mirror').execute()
+    await server.app.db
+      .updateTable('repositories')
+      .set({ mirror: 1 })
+      .where('name', '=', 'mirror')
+      .execute()
     const refused = await create('x', 'x')
     expect([refused.status, refused.body.message]).toEqual([403, 'Git Repository is a mirror.'])
     const tag = await rest(cast.bob, 'POST', '/repos/bob/mirror/tags', { tag_name: 'v1' })
@@ -281,12 +373,16 @@ describe('who may change a file', () => {
     if (who === 'nobody') return { username: '', authorization: '' }
     if (who in cast) return cast[who as keyof Cast]
     const scopes = who.includes(':') ? [who] : ['all', who]
-    return { username: 'bob', authorization: `token ${await createToken(server.url, cast.bob, scopes)}` }
+    return {
+      username: 'bob',
+      authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+    }
   }
 })
 
 describe('several files', () => {
-  const change = (name: string, body: object) => rest(cast.bob, 'POST', `/repos/bob/${name}/contents`, body)
+  const change = (name: string, body: object) =>
+    rest(cast.bob, 'POST', `/repos/bob/${name}/contents`, body)
 
   it('change together', async () => {
     const { git, engine } = await filledRepository('several')
@@ -342,7 +438,11 @@ describe('several files', () => {
       422,
     ],
     ['there are none', [], 422],
-    ['there are too many', Array.from({ length: 301 }, (_, i) => ({ operation: 'create', path: `${i}` })), 422],
+    [
+      'there are too many',
+      Array.from({ length: 301 }, (_, i) => ({ operation: 'create', path: `${i}` })),
+      422,
+    ],
   ])('stay as they are when %s', async (_, files, status) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'unchanged' })
     expect((await change('unchanged', { files })).status).toBe(status)
@@ -354,18 +454,23 @@ describe('changes at the same time', () => {
   it('are all made, or their makers are told that they lost', async () => {
     const { create, git } = await filledRepository('racing')
     const statuses = await Promise.all(
-      Array.from({ length: 6 }, (_, i) => create(`race-${i}`, `${i}\n`).then(({ status }) => status)),
+      Array.from({ length: 6 }, (_, i) =>
+        create(`race-${i}`, `${i}\n`).then(({ status }) => status),
+      ),
     )
     expect(new Set(statuses)).toEqual(new Set(statuses.includes(409) ? [201, 409] : [201]))
     await git('pull', '-q')
-    const made = (await git('ls-tree', '--name-only', 'HEAD')).split('\n').filter((name) => name.startsWith('race-'))
+    const made = (await git('ls-tree', '--name-only', 'HEAD'))
+      .split('\n')
+      .filter((name) => name.startsWith('race-'))
     expect(made).toHaveLength(statuses.filter((status) => status === 201).length)
     expect(await git('rev-list', '--count', 'HEAD')).toBe(String(2 + made.length))
   })
 
   it('to one file are made once', async () => {
     const { contents, engine } = await filledRepository('racing-file')
-    const put = (text: string) => rest(cast.bob, 'PUT', contents('engine.txt'), { content: base64(text), sha: engine })
+    const put = (text: string) =>
+      rest(cast.bob, 'PUT', contents('engine.txt'), { content: base64(text), sha: engine })
     const answers = await Promise.all([put('one\n'), put('two\n'), put('three\n')])
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 422 || status === 409)).toHaveLength(2)

@@ -9,7 +9,13 @@ import { callerNamed } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { restAt } from '../../support/rest.ts'
-import { type Actor, createToken, inviteCast, PASSWORD, startTestServer } from '../../support/server.ts'
+import {
+  type Actor,
+  createToken,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+} from '../../support/server.ts'
 
 const forge = await openForge()
 const { server, cast, rest, ask, client } = forge
@@ -20,7 +26,11 @@ afterAll(() => forge.stop())
 
 /** Makes a repository of bob with a first commit. */
 async function make(name: string, settings: object = {}): Promise<void> {
-  const { status } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
+  const { status } = await rest(cast.bob, 'POST', '/user/repos', {
+    name,
+    auto_init: true,
+    ...settings,
+  })
   expect(status).toBe(201)
 }
 
@@ -30,7 +40,9 @@ const fork = (who: Actor | undefined, path: string, body: object = {}) =>
 const namesOf = (list: { full_name: string }[]) => list.map(({ full_name }) => full_name)
 
 function fsck(id: number): void {
-  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'], { stdio: 'pipe' })
+  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'], {
+    stdio: 'pipe',
+  })
 }
 
 describe('a fork', () => {
@@ -50,12 +62,29 @@ describe('a fork', () => {
       permissions: { admin: true, push: true, pull: true },
       parent: { full_name: 'bob/engine', forks_count: 1 },
     })
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'carol/engine', 'carol', PASSWORD), 'fork')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'carol/engine', 'carol', PASSWORD),
+      'fork',
+    )
     expect(await client.git('fork', 'branch', '--show-current')).toBe('trunk')
     await client.commit('fork', 'mine')
-    await client.git('fork', 'push', '-q', 'origin', 'trunk', 'trunk:refs/heads/next', 'trunk:refs/tags/v1')
+    await client.git(
+      'fork',
+      'push',
+      '-q',
+      'origin',
+      'trunk',
+      'trunk:refs/heads/next',
+      'trunk:refs/tags/v1',
+    )
     expect((await rest(undefined, 'GET', '/repos/carol/engine')).body.branch_count).toBe(2)
-    expect((await rest(undefined, 'GET', '/repos/bob/engine')).body).toMatchObject({ branch_count: 1, forks_count: 1 })
+    expect((await rest(undefined, 'GET', '/repos/bob/engine')).body).toMatchObject({
+      branch_count: 1,
+      forks_count: 1,
+    })
     // A fork of a fork, with its tags.
     const second = await fork(cast.carol, 'carol/engine', { organization: 'acme', name: 'motor' })
     expect(second.body).toMatchObject({
@@ -64,7 +93,9 @@ describe('a fork', () => {
       parent: { full_name: 'carol/engine' },
     })
     expect(second.body.parent).not.toHaveProperty('parent')
-    expect(await client.git('.', 'ls-remote', remoteOf(server.url, 'acme/motor'))).toContain('refs/tags/v1')
+    expect(await client.git('.', 'ls-remote', remoteOf(server.url, 'acme/motor'))).toContain(
+      'refs/tags/v1',
+    )
     fsck(made.body.id)
     fsck(second.body.id)
   })
@@ -82,18 +113,26 @@ describe('a fork', () => {
 
   it('of an empty repository is empty', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
-    expect((await fork(cast.carol, 'bob/void')).body).toMatchObject({ full_name: 'carol/void', empty: true })
+    expect((await fork(cast.carol, 'bob/void')).body).toMatchObject({
+      full_name: 'carol/void',
+      empty: true,
+    })
   })
 
   it('of an archived repository is not archived', async () => {
     await make('relic')
     await rest(cast.bob, 'PATCH', '/repos/bob/relic', { archived: true })
-    expect((await fork(cast.carol, 'bob/relic')).body).toMatchObject({ archived: false, fork: true })
+    expect((await fork(cast.carol, 'bob/relic')).body).toMatchObject({
+      archived: false,
+      fork: true,
+    })
   })
 
   it('is made once, however many ask at once', async () => {
     await make('wanted')
-    const answers = await Promise.all([1, 2, 3, 4].map((n) => fork(cast.carol, 'bob/wanted', { name: `wanted-${n}` })))
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((n) => fork(cast.carol, 'bob/wanted', { name: `wanted-${n}` })),
+    )
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409])
     const forks = await rest(undefined, 'GET', '/repos/bob/wanted/forks')
     expect(forks.body).toHaveLength(1)
@@ -110,19 +149,36 @@ describe('a fork', () => {
     await fork(cast.bob, 'bob/sought', { organization: 'gears', name: 'plan-x' })
     await rest(cast.bob, 'PATCH', '/repos/gears/plan-x', { private: true })
     const refused = await fork(cast.carol, 'bob/sought', { organization: 'gears' })
-    expect([refused.status, refused.body.message]).toEqual([409, 'gears has this repository already, or a fork of it'])
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      'gears has this repository already, or a fork of it',
+    ])
   })
 
-  it.each<[what: string, who: () => Actor | undefined, path: string, body: object, status: number]>([
-    ['nobody may', () => undefined, 'bob/guarded', {}, 401],
-    ['its owner has it already', () => cast.bob, 'bob/guarded', { name: 'again' }, 409],
-    ['another repository has the name', () => cast.carol, 'bob/guarded', { name: 'taken' }, 409],
-    ['nothing can have that name', () => cast.carol, 'bob/guarded', { name: '../x' }, 422],
-    ['the organisation is none', () => cast.carol, 'bob/guarded', { organization: 'nobody' }, 404],
-    ['the organisation lets others do it', () => cast.bob, 'carol/taken', { organization: 'acme' }, 403],
-    ['there is no such repository', () => cast.carol, 'bob/nothing', {}, 404],
-    ['it is a secret', () => cast.carol, 'bob/hidden', {}, 404],
-  ])('is not made when %s', async (_, who, path, body, status) => {
+  it.each<[what: string, who: () => Actor | undefined, path: string, body: object, status: number]>(
+    [
+      ['nobody may', () => undefined, 'bob/guarded', {}, 401],
+      ['its owner has it already', () => cast.bob, 'bob/guarded', { name: 'again' }, 409],
+      ['another repository has the name', () => cast.carol, 'bob/guarded', { name: 'taken' }, 409],
+      ['nothing can have that name', () => cast.carol, 'bob/guarded', { name: '../x' }, 422],
+      [
+        'the organisation is none',
+        () => cast.carol,
+        'bob/guarded',
+        { organization: 'nobody' },
+        404,
+      ],
+      [
+        'the organisation lets others do it',
+        () => cast.bob,
+        'carol/taken',
+        { organization: 'acme' },
+        403,
+      ],
+      ['there is no such repository', () => cast.carol, 'bob/nothing', {}, 404],
+      ['it is a secret', () => cast.carol, 'bob/hidden', {}, 404],
+    ],
+  )('is not made when %s', async (_, who, path, body, status) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'guarded' })
     await rest(cast.bob, 'POST', '/user/repos', { name: 'hidden', private: true })
     await rest(cast.carol, 'POST', '/user/repos', { name: 'taken' })
@@ -135,7 +191,9 @@ describe('a fork', () => {
     expect((await fork(cast.carol, 'bob/walled')).status).toBe(403)
     await rest(cast.bob, 'DELETE', '/user/blocks/carol')
     const token = await createToken(server.url, cast.carol, ['read:repository'])
-    expect((await fork({ username: 'carol', authorization: `token ${token}` }, 'bob/walled')).status).toBe(403)
+    expect(
+      (await fork({ username: 'carol', authorization: `token ${token}` }, 'bob/walled')).status,
+    ).toBe(403)
     expect((await fork(cast.carol, 'bob/walled')).status).toBe(202)
   })
 
@@ -144,7 +202,10 @@ describe('a fork', () => {
     const forks = forge.grpc(ForkService, cast.carol)
     const made = await forks.createFork({ owner: 'bob', repo: 'spoken' })
     expect([made.fullName, made.parent?.fullName]).toEqual(['carol/spoken', 'bob/spoken'])
-    expect(await forks.listForks({ owner: 'bob', repo: 'spoken' })).toMatchObject({ total: 1n, limit: 30 })
+    expect(await forks.listForks({ owner: 'bob', repo: 'spoken' })).toMatchObject({
+      total: 1n,
+      limit: 30,
+    })
   })
 })
 
@@ -152,11 +213,19 @@ describe('a fork of a private repository', () => {
   it('is private, and stays so as long as that one is', async () => {
     await make('secret', { private: true })
     await rest(cast.bob, 'PUT', '/repos/bob/secret/collaborators/carol', { permission: 'read' })
-    expect((await fork(cast.carol, 'bob/secret')).body).toMatchObject({ private: true, full_name: 'carol/secret' })
+    expect((await fork(cast.carol, 'bob/secret')).body).toMatchObject({
+      private: true,
+      full_name: 'carol/secret',
+    })
     const opened = await rest(cast.carol, 'PATCH', '/repos/carol/secret', { private: false })
-    expect([opened.status, opened.body.message]).toEqual([422, 'a fork of a private repository is private as well'])
+    expect([opened.status, opened.body.message]).toEqual([
+      422,
+      'a fork of a private repository is private as well',
+    ])
     await rest(cast.bob, 'PATCH', '/repos/bob/secret', { private: false })
-    expect((await rest(cast.carol, 'PATCH', '/repos/carol/secret', { private: false })).status).toBe(200)
+    expect(
+      (await rest(cast.carol, 'PATCH', '/repos/carol/secret', { private: false })).status,
+    ).toBe(200)
   })
 
   it('does not say what it was forked from to whom that is a secret', async () => {
@@ -167,7 +236,9 @@ describe('a fork of a private repository', () => {
     const left = await rest(cast.carol, 'GET', '/repos/carol/inner')
     expect(left.body).toMatchObject({ fork: true, private: true })
     expect(JSON.stringify(left.body)).not.toContain('bob')
-    expect((await rest(cast.ada, 'GET', '/repos/carol/inner')).body.parent).toMatchObject({ full_name: 'bob/inner' })
+    expect((await rest(cast.ada, 'GET', '/repos/carol/inner')).body.parent).toMatchObject({
+      full_name: 'bob/inner',
+    })
   })
 })
 
@@ -179,9 +250,14 @@ describe('the forks of a repository', () => {
     await fork(cast.ada, 'bob/popular', { organization: 'tools' })
     await fork(cast.carol, 'bob/popular', { organization: 'acme' })
     await rest(cast.carol, 'PATCH', '/repos/acme/popular', { private: true })
-    const list = (who: Actor | undefined, query = '') => rest(who, 'GET', `/repos/bob/popular/forks${query}`)
+    const list = (who: Actor | undefined, query = '') =>
+      rest(who, 'GET', `/repos/bob/popular/forks${query}`)
     expect(namesOf((await list(undefined)).body)).toEqual(['carol/popular', 'tools/popular'])
-    expect(namesOf((await list(cast.carol)).body)).toEqual(['carol/popular', 'tools/popular', 'acme/popular'])
+    expect(namesOf((await list(cast.carol)).body)).toEqual([
+      'carol/popular',
+      'tools/popular',
+      'acme/popular',
+    ])
     const page = await list(cast.carol, '?limit=1&page=2')
     expect(namesOf(page.body)).toEqual(['tools/popular'])
     expect([page.headers.get('x-total-count'), page.headers.get('link')]).toEqual([
@@ -204,14 +280,18 @@ describe('who may', () => {
     ['read:user', 'engine', 403, 403],
   ])('fork and list forks, as %s of bob/%s: %i, %i', async (name, repository, forks, lists) => {
     // Made by the first row of each.
-    const settings = { name: `matrix-${repository}`, auto_init: true, private: repository === 'secret' }
+    const settings = {
+      name: `matrix-${repository}`,
+      auto_init: true,
+      private: repository === 'secret',
+    }
     await rest(cast.bob, 'POST', '/user/repos', settings)
     const caller = await callerNamed(server.url, cast, name)
     const path = `/repos/bob/matrix-${repository}/forks`
-    expect([(await rest(caller, 'POST', path, {})).status, (await rest(caller, 'GET', path)).status]).toEqual([
-      forks,
-      lists,
-    ])
+    expect([
+      (await rest(caller, 'POST', path, {})).status,
+      (await rest(caller, 'GET', path)).status,
+    ]).toEqual([forks, lists])
   })
 })
 
@@ -225,7 +305,10 @@ describe('a crash', () => {
     // As if the process had been killed between the row and the folder.
     const { db, git } = first.app
     const { id } = made.body
-    await db.insertInto('pending_ref_updates').values({ repository_id: id, create_time: 0 }).execute()
+    await db
+      .insertInto('pending_ref_updates')
+      .values({ repository_id: id, create_time: 0 })
+      .execute()
     await db.deleteFrom('branches').where('repository_id', '=', id).execute()
     await first.close(0)
     await rm(repositoryPath(git, id), { recursive: true })

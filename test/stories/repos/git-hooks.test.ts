@@ -9,7 +9,10 @@ import { branchline } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { createToken, inviteCast, PASSWORD, startTestServer } from '../../support/server.ts'
 
-/** Scripts run in the tightest way that the machine has. What is the same in all ways is in `test/git/hooks/hook-runner.test.ts`. */
+/**
+ * Scripts run in the tightest way that the machine has. What is the same in all ways is in
+ * `test/git/hooks/hook-runner.test.ts`.
+ */
 const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
 const { server, cast, client, rest } = forge
 afterAll(async () => {
@@ -21,7 +24,11 @@ const hooksOf = (name: string) => `/repos/bob/${name}/hooks/git`
 
 /** Makes a repository of bob with a first commit, and returns what works in his clone. */
 async function repository(name: string, settings: object = {}) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
+  const { body } = await rest(cast.bob, 'POST', '/user/repos', {
+    name,
+    auto_init: true,
+    ...settings,
+  })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   return {
@@ -31,14 +38,19 @@ async function repository(name: string, settings: object = {}) {
     /** What the client of git shows, whether it fails or not. */
     async push(...args: string[]): Promise<{ ok: boolean; shown: string }> {
       const { stderr, code } = await new Promise<{ stderr: string; code: number }>((resolve) => {
-        git('-c', 'alias.p=!f() { git push origin "$@" 2>&1; echo "exit $?"; }; f', 'p', ...args).then((text) =>
-          resolve({ stderr: text, code: Number(/exit (\d+)$/.exec(text)?.[1]) }),
-        )
+        git(
+          '-c',
+          'alias.p=!f() { git push origin "$@" 2>&1; echo "exit $?"; }; f',
+          'p',
+          ...args,
+        ).then((text) => resolve({ stderr: text, code: Number(/exit (\d+)$/.exec(text)?.[1]) }))
       })
       return { ok: code === 0, shown: stderr }
     },
     async hook(hook: string, content: string) {
-      expect((await rest(cast.ada, 'PATCH', `${hooksOf(name)}/${hook}`, { content })).status).toBe(200)
+      expect((await rest(cast.ada, 'PATCH', `${hooksOf(name)}/${hook}`, { content })).status).toBe(
+        200,
+      )
     },
     refs: () => git('ls-remote', 'origin', 'refs/*'),
   }
@@ -70,7 +82,11 @@ describe('the hooks of a repository', () => {
     const path = `${hooksOf('edited')}/pre-receive`
     await rest(cast.ada, 'PATCH', path, { content: 'exit 0\n' })
     const { status, body } = await rest(cast.ada, 'PATCH', path, { content })
-    const expected = { name: 'pre-receive', is_active: stored !== undefined, ...(stored && { content: stored }) }
+    const expected = {
+      name: 'pre-receive',
+      is_active: stored !== undefined,
+      ...(stored && { content: stored }),
+    }
     expect([status, body]).toEqual([200, expected])
     expect((await rest(cast.ada, 'GET', path)).body).toEqual(expected)
     expect((await rest(cast.ada, 'GET', hooksOf('edited'))).body[0]).toEqual(expected)
@@ -80,8 +96,12 @@ describe('the hooks of a repository', () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'cleared' })
     const path = `${hooksOf('cleared')}/post-receive`
     await rest(cast.ada, 'PATCH', path, { content: 'exit 0\n' })
-    for (const _ of ['active', 'inactive']) expect((await rest(cast.ada, 'DELETE', path)).status).toBe(204)
-    expect((await rest(cast.ada, 'GET', path)).body).toEqual({ name: 'post-receive', is_active: false })
+    for (const _ of ['active', 'inactive'])
+      expect((await rest(cast.ada, 'DELETE', path)).status).toBe(204)
+    expect((await rest(cast.ada, 'GET', path)).body).toEqual({
+      name: 'post-receive',
+      is_active: false,
+    })
   })
 
   it.each([
@@ -92,7 +112,10 @@ describe('the hooks of a repository', () => {
   ])('refuse %s', async (_, hook, content, status, message) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'refusing' })
     const refused = await rest(cast.ada, 'PATCH', `${hooksOf('refusing')}/${hook}`, { content })
-    expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(message)])
+    expect([refused.status, refused.body.message]).toEqual([
+      status,
+      expect.stringContaining(message),
+    ])
     if (status === 404) {
       for (const method of ['GET', 'DELETE'])
         expect((await rest(cast.ada, method, `${hooksOf('refusing')}/${hook}`)).status).toBe(404)
@@ -117,7 +140,14 @@ describe('the hooks of a repository', () => {
         200,
         undefined,
       ],
-      ['one that only reads', await bearer('ada', 'read:repository', 'read:admin'), 'guarded', 403, 403, undefined],
+      [
+        'one that only reads',
+        await bearer('ada', 'read:repository', 'read:admin'),
+        'guarded',
+        403,
+        403,
+        undefined,
+      ],
       [
         'one without the powers of the administrator',
         await bearer('ada', 'write:repository'),
@@ -144,7 +174,8 @@ describe('the hooks of a repository', () => {
         who,
         [reads, reads, writes, writes === 200 ? 204 : writes],
       ])
-      if (message !== undefined) expect(answers.map(({ body }) => body.message)).toEqual(Array(4).fill(message))
+      if (message !== undefined)
+        expect(answers.map(({ body }) => body.message)).toEqual(Array(4).fill(message))
     }
   })
 
@@ -173,16 +204,22 @@ describe('the hooks of a repository', () => {
     ])
     await expect(hooks.getGitHook({ ...named, id: 'x' })).rejects.toThrow('[not_found]')
     const asBob = forge.grpc(GitHookService, cast.bob)
-    await expect(asBob.listGitHooks(named)).rejects.toThrow('[permission_denied] must be allowed to edit Git hooks')
+    await expect(asBob.listGitHooks(named)).rejects.toThrow(
+      '[permission_denied] must be allowed to edit Git hooks',
+    )
   })
 
   it('are not those of a fork, and stay with a repository that is given away or called otherwise', async () => {
     const { hook } = await repository('parent')
     await hook('pre-receive', 'echo no; exit 1')
     await rest(cast.carol, 'POST', '/repos/bob/parent/forks', {})
-    expect((await rest(cast.ada, 'GET', '/repos/carol/parent/hooks/git')).body[0].is_active).toBe(false)
+    expect((await rest(cast.ada, 'GET', '/repos/carol/parent/hooks/git')).body[0].is_active).toBe(
+      false,
+    )
     await rest(cast.bob, 'PATCH', '/repos/bob/parent', { name: 'renamed' })
-    expect((await rest(cast.ada, 'GET', `${hooksOf('renamed')}/pre-receive`)).body.content).toBe('echo no; exit 1')
+    expect((await rest(cast.ada, 'GET', `${hooksOf('renamed')}/pre-receive`)).body.content).toBe(
+      'echo no; exit 1',
+    )
   })
 })
 
@@ -198,8 +235,17 @@ describe('an instance without hooks', () => {
     // The same data with the switch off, and on again.
     for (const gitHooks of [false, true]) {
       const other = await startTestServer({ data: restored, settings: { gitHooks } })
-      const { status, body } = await restAt(other.url)(cast.ada, 'GET', `${hooksOf('switched')}/pre-receive`)
-      const pushed = git('push', '-q', remoteOf(other.url, 'bob/switched', 'bob', PASSWORD), `main:on-${gitHooks}`)
+      const { status, body } = await restAt(other.url)(
+        cast.ada,
+        'GET',
+        `${hooksOf('switched')}/pre-receive`,
+      )
+      const pushed = git(
+        'push',
+        '-q',
+        remoteOf(other.url, 'bob/switched', 'bob', PASSWORD),
+        `main:on-${gitHooks}`,
+      )
       if (gitHooks) {
         expect([status, body.content]).toEqual([200, 'exit 1'])
         await expect(pushed).rejects.toThrow('pre-receive hook declined')
@@ -226,7 +272,14 @@ describe('hooks of a push', () => {
     const from = await git('rev-parse', 'HEAD')
     const to = await commit('second')
     const { body: bob } = await rest(cast.bob, 'GET', '/user')
-    const { ok, shown } = await push('main', 'main:refs/tags/v1', '-o', 'ci.skip', '-o', 'title=a b')
+    const { ok, shown } = await push(
+      'main',
+      'main:refs/tags/v1',
+      '-o',
+      'ci.skip',
+      '-o',
+      'title=a b',
+    )
     expect(ok).toBe(true)
     const zeros = '0'.repeat(40)
     const environment = [
@@ -246,8 +299,18 @@ describe('hooks of a push', () => {
     ]
     const updates = [`${from} ${to} refs/heads/main`, `${zeros} ${to} refs/tags/v1`]
     // Git tells the hooks of the whole push alone.
-    const said = ['GIT_PUSH_OPTION_0=ci.skip', 'GIT_PUSH_OPTION_1=title=a b', 'GIT_PUSH_OPTION_COUNT=2']
-    const ofAll = [...environment.slice(0, -1), ...said, ...environment.slice(-1), ...updates, 'repository true']
+    const said = [
+      'GIT_PUSH_OPTION_0=ci.skip',
+      'GIT_PUSH_OPTION_1=title=a b',
+      'GIT_PUSH_OPTION_COUNT=2',
+    ]
+    const ofAll = [
+      ...environment.slice(0, -1),
+      ...said,
+      ...environment.slice(-1),
+      ...updates,
+      'repository true',
+    ]
     const [main, tag] = [`refs/heads/main ${from} ${to}`, `refs/tags/v1 ${zeros} ${to}`]
     const lines = shown.split('\n').flatMap((line) => /^remote: (.*?) *$/.exec(line)?.[1] ?? [])
     expect(lines.map((line) => line.replace(/^\S+1?\.git true/, 'repository true'))).toEqual([
@@ -261,7 +324,10 @@ describe('hooks of a push', () => {
 
   it('see objects that are not let in yet, of which nothing is left when they refuse', async () => {
     const { id, git, commit, hook, push, refs } = await repository('quarantine')
-    await hook('pre-receive', 'read old new ref; git log --format=%s $old..$new; git for-each-ref; exit 1')
+    await hook(
+      'pre-receive',
+      'read old new ref; git log --format=%s $old..$new; git for-each-ref; exit 1',
+    )
     const before = await refs()
     const refused = await commit('not let in')
     const { ok, shown } = await push('main')
@@ -270,7 +336,14 @@ describe('hooks of a push', () => {
     expect(shown).toContain('! [remote rejected] main -> main (pre-receive hook declined)')
     expect(shown).not.toContain('remote: error')
     expect(await refs()).toBe(before)
-    const inside = client.git('.', '-C', repositoryPath(server.app.git, id), 'cat-file', '-t', refused)
+    const inside = client.git(
+      '.',
+      '-C',
+      repositoryPath(server.app.git, id),
+      'cat-file',
+      '-t',
+      refused,
+    )
     await expect(inside).rejects.toThrow()
     await hook('pre-receive', '')
     expect((await push('main')).ok).toBe(true)
@@ -289,11 +362,18 @@ describe('hooks of a push', () => {
     const whole = await push('main', 'main:a', 'main:none')
     expect([whole.ok, whole.shown]).toEqual([false, expect.stringContaining('remote: none')])
     expect((await refs()).split('\n')).toHaveLength(1)
-    const { ok, shown } = await push('main', 'main:a', 'main:no-1', 'main:refs/tags/v1', 'main:refs/tags/no-2')
+    const { ok, shown } = await push(
+      'main',
+      'main:a',
+      'main:no-1',
+      'main:refs/tags/v1',
+      'main:refs/tags/no-2',
+    )
     expect(ok).toBe(false)
     for (const ref of ['heads/main', 'heads/a', 'tags/v1'])
       expect(shown).toMatch(new RegExp(`remote: now refs/${ref} *$`, 'm'))
-    for (const ref of ['heads/no-1', 'tags/no-2']) expect(shown).toMatch(new RegExp(`remote: not refs/${ref} *$`, 'm'))
+    for (const ref of ['heads/no-1', 'tags/no-2'])
+      expect(shown).toMatch(new RegExp(`remote: not refs/${ref} *$`, 'm'))
     expect(shown).not.toMatch(/now .*no-/)
     expect(shown.match(/\(hook declined\)/g)).toHaveLength(2)
     const names = (await refs()).split('\n').map((line) => line.split('\t')[1])
@@ -308,7 +388,9 @@ describe('hooks of a push', () => {
     const { hook, push } = await repository('server-first')
     await hook('pre-receive', 'echo asked')
     const { shown } = await push(':main')
-    expect(shown).toContain('remote: error: branch main is the default branch and cannot be deleted')
+    expect(shown).toContain(
+      'remote: error: branch main is the default branch and cannot be deleted',
+    )
     expect(shown).not.toContain('asked')
   })
 
@@ -341,9 +423,13 @@ describe('hooks of a push', () => {
     await client.git('.', 'clone', '-q', remoteOf(slow.url, 'bob/slow', 'bob', PASSWORD), 'slow')
     await client.commit('slow', 'next')
     for (const hook of ['pre-receive', 'update']) {
-      await send(others.ada, 'PATCH', `${hooksOf('slow')}/${hook}`, { content: 'echo begun; sleep 1000' })
+      await send(others.ada, 'PATCH', `${hooksOf('slow')}/${hook}`, {
+        content: 'echo begun; sleep 1000',
+      })
       const pushed = client.git('slow', 'push', '-q')
-      await expect(pushed).rejects.toThrow(`remote: error: the ${hook} hook was stopped: it took longer than 1 s`)
+      await expect(pushed).rejects.toThrow(
+        `remote: error: the ${hook} hook was stopped: it took longer than 1 s`,
+      )
       await send(others.ada, 'DELETE', `${hooksOf('slow')}/${hook}`)
     }
     // Nothing that is told can hold up for ever what has happened.
@@ -356,12 +442,18 @@ describe('hooks of a push', () => {
     const hasty = await startTestServer({ settings: { gitHooks: true, hookTimeoutMs: 20 } })
     const others = await inviteCast(hasty.url)
     await restAt(hasty.url)(others.bob, 'POST', '/user/repos', { name: 'hasty', auto_init: true })
-    await restAt(hasty.url)(others.ada, 'PATCH', `${hooksOf('hasty')}/update`, { content: 'sleep 1000' })
+    await restAt(hasty.url)(others.ada, 'PATCH', `${hooksOf('hasty')}/update`, {
+      content: 'sleep 1000',
+    })
     await client.git('.', 'clone', '-q', remoteOf(hasty.url, 'bob/hasty', 'bob', PASSWORD), 'hasty')
     const refs = Array.from({ length: 30 }, (_, i) => `main:refs/heads/b${i}`)
-    const shown = await client.git('hasty', 'push', '-q', 'origin', ...refs).catch(({ stderr }) => String(stderr))
+    const shown = await client
+      .git('hasty', 'push', '-q', 'origin', ...refs)
+      .catch(({ stderr }) => String(stderr))
     expect(shown).toContain('it took longer than 0.02 s')
-    expect(shown).toContain('the update hooks of this push have taken too long; push the rest again')
+    expect(shown).toContain(
+      'the update hooks of this push have taken too long; push the rest again',
+    )
     await hasty.stop()
   })
 })
@@ -393,7 +485,9 @@ describe('hooks of a change over the API', () => {
 
   it('say the same over gRPC, as a reason', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'api-grpc', auto_init: true })
-    await rest(cast.ada, 'PATCH', `${hooksOf('api-grpc')}/pre-receive`, { content: 'echo nö | tr a-z A-Z; exit 1' })
+    await rest(cast.ada, 'PATCH', `${hooksOf('api-grpc')}/pre-receive`, {
+      content: 'echo nö | tr a-z A-Z; exit 1',
+    })
     const tags = forge.grpc(TagService, cast.bob)
     const refused = tags.createTag({ owner: 'bob', repo: 'api-grpc', tagName: 'v1' })
     await expect(refused).rejects.toMatchObject({ code: 7, rawMessage: 'Nö' })
@@ -409,9 +503,11 @@ describe('hooks of a change over the API', () => {
       printed.push(result.output)
       return result
     }
-    for (const name of ['pre-receive', 'update', 'post-receive']) await hook(name, `${SHOW}\nenv | grep -c QUARANTINE`)
+    for (const name of ['pre-receive', 'update', 'post-receive'])
+      await hook(name, `${SHOW}\nenv | grep -c QUARANTINE`)
     // A refusal by its exit status would hide what follows.
-    for (const name of ['pre-receive', 'update']) await hook(name, `${SHOW}\ngit log -1 --format=%s main; exit 0`)
+    for (const name of ['pre-receive', 'update'])
+      await hook(name, `${SHOW}\ngit log -1 --format=%s main; exit 0`)
     const made = await rest(cast.bob, 'POST', '/repos/bob/api-order/contents/x.txt', file)
     server.app.git.hooks.run = run
     expect(made.status).toBe(201)
@@ -449,10 +545,16 @@ describe('hooks of a change over the API', () => {
       }),
     )
     const { status, body } = await rest(cast.bob, 'POST', '/repos/bob/busy/contents/x.txt', file)
-    expect([status, body.message]).toEqual([503, 'too many hooks are running at the moment; try again soon'])
+    expect([status, body.message]).toEqual([
+      503,
+      'too many hooks are running at the moment; try again soon',
+    ])
     await commit('next')
     const refused = await push('main')
-    expect([refused.ok, refused.shown]).toEqual([false, expect.stringContaining('error: too many hooks are running')])
+    expect([refused.ok, refused.shown]).toEqual([
+      false,
+      expect.stringContaining('error: too many hooks are running'),
+    ])
     gone.abort()
     await Promise.all(busy)
     expect((await push('main')).ok).toBe(true)
@@ -464,8 +566,12 @@ describe('hooks of a change over the API', () => {
     await rest(cast.carol, 'POST', '/repos/bob/own-account/forks', { name: 'forked' })
     expect((await rest(cast.carol, 'GET', '/repos/carol/forked')).status).toBe(200)
     await rest(cast.bob, 'DELETE', '/repos/bob/own-account')
-    expect(await server.app.db.selectFrom('git_hooks').selectAll().where('repository_id', '=', id).execute()).toEqual(
-      [],
-    )
+    expect(
+      await server.app.db
+        .selectFrom('git_hooks')
+        .selectAll()
+        .where('repository_id', '=', id)
+        .execute(),
+    ).toEqual([])
   })
 })

@@ -29,8 +29,15 @@ const api = (path: string) => `${server.url}/api/v1/repos/bob/engine/git${path}`
 
 describe('refs', () => {
   it('are listed by the beginning of their names, or one by all of it', async () => {
-    const names = async (prefix: string) => (await get(`/refs${prefix}`)).body.map(({ ref }: { ref: string }) => ref)
-    const all = ['refs/heads/feature/x', 'refs/heads/main', 'refs/heads/signed', 'refs/tags/light', 'refs/tags/v1']
+    const names = async (prefix: string) =>
+      (await get(`/refs${prefix}`)).body.map(({ ref }: { ref: string }) => ref)
+    const all = [
+      'refs/heads/feature/x',
+      'refs/heads/main',
+      'refs/heads/signed',
+      'refs/tags/light',
+      'refs/tags/v1',
+    ]
     expect(await names('')).toEqual(all)
     expect(await names('/')).toEqual(all)
     expect(await names('/heads/fea')).toEqual(['refs/heads/feature/x'])
@@ -39,14 +46,18 @@ describe('refs', () => {
     const exact = { ref: 'refs/heads/main', url: api('/refs/heads/main'), object: main }
     expect((await get('/refs/heads/main')).body).toEqual(exact)
     expect((await get('/refs/refs/heads/main')).body).toEqual(exact)
-    expect((await get('/refs/tags/v1')).body.object).toMatchObject({ type: 'tag', sha: await idAt('v1') })
+    expect((await get('/refs/tags/v1')).body.object).toMatchObject({
+      type: 'tag',
+      sha: await idAt('v1'),
+    })
   })
 
   it('of the server itself are nothing to see', async () => {
     const { id } = (await rest(undefined, 'GET', '/repos/bob/engine')).body
     const folder = repositoryPath(server.app.git, id)
     await sample.git('engine', '--git-dir', folder, 'update-ref', 'refs/branchline/x', 'main')
-    for (const path of ['/refs/branchline', '/refs/branchline/x']) expect((await get(path)).status).toBe(404)
+    for (const path of ['/refs/branchline', '/refs/branchline/x'])
+      expect((await get(path)).status).toBe(404)
     expect(JSON.stringify((await get('/refs')).body)).not.toContain('branchline/x')
     expect((await get('/trees/refs%2Fbranchline%2Fx')).status).toBe(404)
   })
@@ -70,16 +81,21 @@ describe('trees', () => {
     expect(body).toEqual({
       sha: tree,
       url: api(`/trees/${tree}`),
-      tree: [await entry('docs/guide', '040000', 'tree', 0), await entry('docs/guide/start.md', '100644', 'blob', 6)],
+      tree: [
+        await entry('docs/guide', '040000', 'tree', 0),
+        await entry('docs/guide/start.md', '100644', 'blob', 6),
+      ],
       truncated: true,
       page: 2,
       total_count: 5,
     })
-    expect((await get(`/trees/${tree}`)).body.tree.map(({ path }: { path: string }) => path)).toEqual([
-      'README.md',
-      'docs',
-    ])
-    expect((await get(`/trees/${idOf('second')}`)).body).toMatchObject({ sha: tree, truncated: false })
+    expect(
+      (await get(`/trees/${tree}`)).body.tree.map(({ path }: { path: string }) => path),
+    ).toEqual(['README.md', 'docs'])
+    expect((await get(`/trees/${idOf('second')}`)).body).toMatchObject({
+      sha: tree,
+      truncated: false,
+    })
     expect((await get(`/trees/${tree}?page=2000000000`)).body.tree).toEqual([])
   })
 
@@ -88,17 +104,29 @@ describe('trees', () => {
     const found = (path: string) => tree.find((entry: { path: string }) => entry.path === path)
     expect(found('vendor/module')).toMatchObject({ mode: '160000', type: 'commit', url: '' })
     expect(found('"bytes\\377"')).toMatchObject({ type: 'blob', size: 2 })
-    const { content } = (await (await fetch(found('"bytes\\377"').url)).json()) as { content: string }
+    const { content } = (await (await fetch(found('"bytes\\377"').url)).json()) as {
+      content: string
+    }
     expect(Buffer.from(content, 'base64').toString()).toBe('b\n')
   })
 
   it('may be very deep', async () => {
     const path = `${'d/'.repeat(1500)}x`
-    importHistory(join(sample.home, 'engine'), [{ on: 'refs/heads/deep', message: 'deep', files: { [path]: 'x' } }])
-    await sample.git('engine', 'push', '-q', remoteOf(server.url, 'bob/engine', 'bob', PASSWORD), 'deep')
+    importHistory(join(sample.home, 'engine'), [
+      { on: 'refs/heads/deep', message: 'deep', files: { [path]: 'x' } },
+    ])
+    await sample.git(
+      'engine',
+      'push',
+      '-q',
+      remoteOf(server.url, 'bob/engine', 'bob', PASSWORD),
+      'deep',
+    )
     const { status, body } = await get('/trees/deep?recursive=true&per_page=1&page=1501')
     expect([status, body.total_count, body.tree[0].path.length]).toEqual([200, 1501, 3001])
-    expect((await rest(undefined, 'GET', `/repos/bob/engine/contents/${path}?ref=deep`)).body.size).toBe(1)
+    expect(
+      (await rest(undefined, 'GET', `/repos/bob/engine/contents/${path}?ref=deep`)).body.size,
+    ).toBe(1)
   })
 
   it('are not there for what is none', async () => {
@@ -189,10 +217,14 @@ describe('objects', () => {
   it.each(RPC_PROTOCOLS)('are the same over RPC: %s', async (protocol) => {
     const client = createClient(GitObjectService, transportTo(server.url, protocol))
     const repository = { owner: 'bob', repo: 'engine' }
-    expect((await client.listGitRefs({ ...repository, prefix: 'heads/main' })).ref?.object?.sha).toBe(idOf('odds'))
+    expect(
+      (await client.listGitRefs({ ...repository, prefix: 'heads/main' })).ref?.object?.sha,
+    ).toBe(idOf('odds'))
     expect((await client.listGitRefs({ ...repository, prefix: 'tags' })).refs).toHaveLength(2)
     expect((await client.getGitTree({ ...repository, sha: 'v1' })).totalCount).toBe(2)
     await expect(client.getGitBlob({ ...repository, sha: 'x' })).rejects.toMatchObject({ code: 5 })
-    await expect(client.getAnnotatedTag({ ...repository, sha: idOf('odds') })).rejects.toMatchObject({ code: 3 })
+    await expect(
+      client.getAnnotatedTag({ ...repository, sha: idOf('odds') }),
+    ).rejects.toMatchObject({ code: 3 })
   })
 })

@@ -2,7 +2,13 @@ import { createClient } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
-import { branchline, processWith, serveProcess, waitingScript, withFolder } from '../../support/process.ts'
+import {
+  branchline,
+  processWith,
+  serveProcess,
+  waitingScript,
+  withFolder,
+} from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { inviteCast, PASSWORD, transportTo } from '../../support/server.ts'
 
@@ -15,12 +21,26 @@ describe('a server that is killed while a hook runs', () => {
         const first = await serveProcess(data, ['--git-hooks', 'on'])
         const { ada, bob } = await inviteCast(first.url)
         await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'killed', auto_init: true })
-        await client.git('.', 'clone', '-q', remoteOf(first.url, 'bob/killed', 'bob', PASSWORD), 'mine')
+        await client.git(
+          '.',
+          'clone',
+          '-q',
+          remoteOf(first.url, 'bob/killed', 'bob', PASSWORD),
+          'mine',
+        )
         const before = await client.git('mine', 'rev-parse', 'HEAD')
         const after = await client.commit('mine', 'next')
-        const hooks = createClient(GitHookService, transportTo(first.url, 'Connect JSON', ada.authorization))
+        const hooks = createClient(
+          GitHookService,
+          transportTo(first.url, 'Connect JSON', ada.authorization),
+        )
         const mark = `${hook}-of-${first.child.pid}`
-        await hooks.editGitHook({ owner: 'bob', repo: 'killed', id: hook, content: waitingScript(mark) })
+        await hooks.editGitHook({
+          owner: 'bob',
+          repo: 'killed',
+          id: hook,
+          content: waitingScript(mark),
+        })
         const pushed = client.git('mine', 'push', '-q').then(
           () => 'pushed',
           () => 'failed',

@@ -5,7 +5,13 @@ import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { refusalOf } from '../../support/forge.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -46,7 +52,13 @@ describe('a label', () => {
     const label = { id, url, ...BUG, color: 'ee0701', exclusive: true, is_archived: true }
     expect(made.body).toEqual(label)
     expect((await rest(undefined, 'GET', `/repos/BOB/Engine/labels/${id}`)).body).toEqual(label)
-    const edit = { name: 'kind/bug', color: 'abc', description: '', exclusive: false, is_archived: false }
+    const edit = {
+      name: 'kind/bug',
+      color: 'abc',
+      description: '',
+      exclusive: false,
+      is_archived: false,
+    }
     const edited = await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, edit)
     expect([edited.status, edited.body]).toEqual([200, { id, url, ...edit, color: 'aabbcc' }])
     expect((await rest(cast.bob, 'DELETE', `/repos/bob/engine/labels/${id}`)).status).toBe(204)
@@ -58,7 +70,13 @@ describe('a label', () => {
     const id = await makeLabel('/repos/bob/engine/labels', { exclusive: true })
     const path = `/repos/bob/engine/labels/${id}`
     const before = (await rest(cast.bob, 'GET', path)).body
-    const nothing = { name: null, color: null, description: null, exclusive: null, is_archived: null }
+    const nothing = {
+      name: null,
+      color: null,
+      description: null,
+      exclusive: null,
+      is_archived: null,
+    }
     for (const edit of [nothing, {}, { name: '', color: '' }]) {
       expect((await rest(cast.bob, 'PATCH', path, edit)).body).toEqual(before)
     }
@@ -85,7 +103,10 @@ describe('a label', () => {
     [{ name: 'x', color: 'g'.repeat(100) }, `bad color code: ${'g'.repeat(32)}`],
     [{ color: 'abc' }, 'name is missing or not allowed'],
     [{ name: 'x'.repeat(256), color: 'abc' }, 'name is longer than 255 characters'],
-    [{ name: 'x', color: 'abc', description: 'x'.repeat(1025) }, 'description is longer than 1024 characters'],
+    [
+      { name: 'x', color: 'abc', description: 'x'.repeat(1025) },
+      'description is longer than 1024 characters',
+    ],
   ])('is not made from %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', body)
     expect([refused.status, refused.body]).toEqual([422, { message, url: '/openapi.json' }])
@@ -93,27 +114,38 @@ describe('a label', () => {
 
   it('is changed as a whole or not at all', async () => {
     const id = await makeLabel('/repos/bob/engine/labels')
-    const refused = await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { name: 'other', color: 'red' })
+    const refused = await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, {
+      name: 'other',
+      color: 'red',
+    })
     expect(refused.status).toBe(422)
     expect((await rest(cast.bob, 'GET', `/repos/bob/engine/labels/${id}`)).body.name).toBe('bug')
   })
 
-  it.each(['0', 'bug', '-1', '99999999999999999999', '1.5'])('of the number %j is none', async (id) => {
-    for (const method of ['GET', 'DELETE']) {
-      const { status, body } = await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`)
-      expect([status, body.message]).toEqual([404, 'not found'])
-    }
-    // The number in the path is the one that counts.
-    const known = await makeLabel('/repos/bob/engine/labels')
-    expect((await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { id: known, name: 'x' })).status).toBe(404)
-  })
+  it.each(['0', 'bug', '-1', '99999999999999999999', '1.5'])(
+    'of the number %j is none',
+    async (id) => {
+      for (const method of ['GET', 'DELETE']) {
+        const { status, body } = await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`)
+        expect([status, body.message]).toEqual([404, 'not found'])
+      }
+      // The number in the path is the one that counts.
+      const known = await makeLabel('/repos/bob/engine/labels')
+      expect(
+        (await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { id: known, name: 'x' }))
+          .status,
+      ).toBe(404)
+    },
+  )
 
   it('of another repository is none', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'other' })
     const id = await makeLabel('/repos/bob/other/labels')
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? { name: 'x' } : undefined
-      expect((await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`, body)).status).toBe(404)
+      expect((await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`, body)).status).toBe(
+        404,
+      )
     }
     expect((await rest(cast.bob, 'GET', `/repos/bob/other/labels/${id}`)).body.name).toBe('bug')
   })
@@ -205,7 +237,12 @@ describe('labels of a repository', () => {
     const org = `team-${unit.slice(5)}`
     await rest(cast.bob, 'POST', '/orgs', { username: org })
     await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine', private: true })
-    const team = { name: 'crew', permission: 'read', units_map: { [unit]: level }, includes_all_repositories: true }
+    const team = {
+      name: 'crew',
+      permission: 'read',
+      units_map: { [unit]: level },
+      includes_all_repositories: true,
+    }
     const { id } = (await rest(cast.bob, 'POST', `/orgs/${org}/teams`, team)).body
     expect((await rest(cast.bob, 'PUT', `/teams/${id}/members/carol`)).status).toBe(204)
     expect((await rest(cast.carol, 'GET', `/repos/${org}/engine/labels`)).status).toBe(read)
@@ -252,7 +289,8 @@ describe('labels of an organisation', () => {
     const who = await callerNamed(server.url, cast, caller)
     expect((await rest(who, 'GET', `/orgs/${org}/labels`)).status).toBe(read)
     expect((await rest(who, 'POST', `/orgs/${org}/labels`, BUG)).status).toBe(write)
-    if (write !== 201) expect((await rest(who, 'DELETE', `/orgs/${org}/labels/0`)).status).toBe(write)
+    if (write !== 201)
+      expect((await rest(who, 'DELETE', `/orgs/${org}/labels/0`)).status).toBe(write)
   })
 
   it('to a member who owns nothing are there to read', async () => {
@@ -267,11 +305,18 @@ describe('labels of an organisation', () => {
 
 describe('LabelService', () => {
   it('does the same over gRPC, and gives its reasons', async () => {
-    const labels = createClient(LabelService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const labels = createClient(
+      LabelService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
     const home = { owner: 'bob', repo: 'engine' }
     const made = await labels.createRepositoryLabel({ ...home, name: 'grpc', color: '#abc' })
     expect(await labels.getRepositoryLabel({ ...home, id: made.id })).toEqual(made)
-    const edited = await labels.editRepositoryLabel({ ...home, id: made.id, description: 'by gRPC' })
+    const edited = await labels.editRepositoryLabel({
+      ...home,
+      id: made.id,
+      description: 'by gRPC',
+    })
     expect(edited).toMatchObject({ name: 'grpc', color: 'aabbcc', description: 'by gRPC' })
     const bad = labels.createRepositoryLabel({ ...home, name: 'x', color: 'red' })
     expect(await refusalOf(bad)).toMatchObject({
@@ -281,6 +326,10 @@ describe('LabelService', () => {
     })
     await labels.deleteRepositoryLabel({ ...home, id: made.id })
     const missing = labels.getRepositoryLabel({ ...home, id: made.id })
-    expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'LABEL_NOT_FOUND', metadata: {} })
+    expect(await refusalOf(missing)).toMatchObject({
+      code: 'NotFound',
+      reason: 'LABEL_NOT_FOUND',
+      metadata: {},
+    })
   })
 })

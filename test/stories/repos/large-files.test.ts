@@ -33,7 +33,8 @@ beforeAll(async () => {
   const { ask, cast, client, server } = forge
   await ask(cast.bob, 'POST', '/user/repos', { name: 'large' })
   await client.git('.', 'init', '-q', '-b', 'main', 'large')
-  const zeros = (mib: number, ...more: readonly string[]) => storeZeros(join(client.home, 'large'), mib, more)
+  const zeros = (mib: number, ...more: readonly string[]) =>
+    storeZeros(join(client.home, 'large'), mib, more)
   largeId = await zeros(LARGE_MIB)
   const [middle, ours, theirs] = [
     await zeros(MIDDLE_MIB),
@@ -47,18 +48,35 @@ beforeAll(async () => {
   await branch('large', await commit({ middle: ours, 'ze"ros\t': largeId }, main))
   await branch('theirs', await commit({ middle: theirs }, first))
   await branch('lines', await commit({ middle: ours, lines }, main))
-  await client.git('large', 'push', '-q', remoteOf(server.url, 'bob/large', 'bob', PASSWORD), 'refs/heads/*')
+  await client.git(
+    'large',
+    'push',
+    '-q',
+    remoteOf(server.url, 'bob/large', 'bob', PASSWORD),
+    'refs/heads/*',
+  )
 }, TIMEOUT_MS)
 afterAll(() => forge.stop())
 
 /** Stores zeros, with some text behind them, and returns their id. */
 function storeZeros(folder: string, mib: number, more: readonly string[]): Promise<string> {
   const piece = Buffer.alloc(MIB)
-  return storeBlob(folder, [...Array<Buffer>(mib).fill(piece), ...more.map((text) => Buffer.from(text))])
+  return storeBlob(folder, [
+    ...Array<Buffer>(mib).fill(piece),
+    ...more.map((text) => Buffer.from(text)),
+  ])
 }
 
 async function storeBlob(folder: string, pieces: readonly Buffer[]): Promise<string> {
-  const git = spawn('git', ['-C', folder, '-c', 'core.bigFileThreshold=1m', 'hash-object', '-w', '--stdin'])
+  const git = spawn('git', [
+    '-C',
+    folder,
+    '-c',
+    'core.bigFileThreshold=1m',
+    'hash-object',
+    '-w',
+    '--stdin',
+  ])
   for (const piece of pieces) if (!git.stdin.write(piece)) await once(git.stdin, 'drain')
   git.stdin.end()
   let id = ''
@@ -73,7 +91,14 @@ async function commit(files: Record<string, string>, parent?: string): Promise<s
   for (const [path, id] of Object.entries(files))
     await client.git('large', 'update-index', '--add', '--cacheinfo', '100644', id, path)
   const tree = await client.git('large', 'write-tree')
-  return client.git('large', 'commit-tree', tree, ...(parent === undefined ? [] : ['-p', parent]), '-m', 'files')
+  return client.git(
+    'large',
+    'commit-tree',
+    tree,
+    ...(parent === undefined ? [] : ['-p', parent]),
+    '-m',
+    'files',
+  )
 }
 
 async function branch(name: string, id: string): Promise<void> {
@@ -82,7 +107,11 @@ async function branch(name: string, id: string): Promise<void> {
 
 async function openPull(head: string): Promise<{ number: number; path: string }> {
   const { ask, cast } = forge
-  const { number } = await ask(cast.bob, 'POST', '/repos/bob/large/pulls', { head, base: 'main', title: head })
+  const { number } = await ask(cast.bob, 'POST', '/repos/bob/large/pulls', {
+    head,
+    base: 'main',
+    title: head,
+  })
   return { number, path: `/repos/bob/large/pulls/${number}` }
 }
 
@@ -134,19 +163,28 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
 
   it('is too much for texts that have its content, which say so before they begin', async () => {
     const answers = await Promise.all(
-      ['.diff?binary=true', '.patch'].map((end) => forge.rest(undefined, 'GET', `${pull.path}${end}`)),
+      ['.diff?binary=true', '.patch'].map((end) =>
+        forge.rest(undefined, 'GET', `${pull.path}${end}`),
+      ),
     )
     for (const { status, body } of answers)
-      expect([status, body.message]).toEqual([422, expect.stringContaining('too much for one text')])
+      expect([status, body.message]).toEqual([
+        422,
+        expect.stringContaining('too much for one text'),
+      ])
   })
 })
 
-it('files that are too large to be merged in memory are in conflict', { timeout: TIMEOUT_MS }, async () => {
+it('files that are too large to be merged in memory are in conflict', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const { rest, cast } = forge
   const { result, peakBytes } = await measured(async () => {
     const { path } = await openPull('theirs')
     await expect
-      .poll(() => rest(cast.bob, 'GET', path).then(({ body }) => body.mergeable), { timeout: 60_000 })
+      .poll(() => rest(cast.bob, 'GET', path).then(({ body }) => body.mergeable), {
+        timeout: 60_000,
+      })
       .toBe(false)
     return rest(cast.bob, 'POST', `${path}/merge`, { Do: 'merge' })
   })
@@ -160,9 +198,12 @@ it('all gits together have no more memory than they may', { timeout: TIMEOUT_MS 
   const readers = 10
   const end = new AbortController()
   const { result, peakTotalBytes } = await measured(async () => {
-    // Nobody reads what comes, so that each git waits with all that it has. Together they would have 1.7 GiB.
+    // Nobody reads what comes, so that each git waits with all that it has. Together they would
+    // have 1.7 GiB.
     const answers = await Promise.all(
-      Array.from({ length: readers }, () => fetch(url, { signal: end.signal }).then((answer) => answer)),
+      Array.from({ length: readers }, () =>
+        fetch(url, { signal: end.signal }).then((answer) => answer),
+      ),
     )
     expect((await fetch(`${forge.server.url}/healthz`)).status).toBe(200)
     return answers

@@ -35,7 +35,8 @@ describe('a push of 200 MiB', () => {
         await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'large' })
         const remote = remoteOf(server.url, 'bob/large', 'bob', PASSWORD)
         await client.git('.', 'clone', '-q', remote, 'mine')
-        for (const half of [1, 2]) await writeFile(`${client.home}/mine/half${half}.bin`, randomBytes(PUSH_BYTES / 2))
+        for (const half of [1, 2])
+          await writeFile(`${client.home}/mine/half${half}.bin`, randomBytes(PUSH_BYTES / 2))
         await client.git('mine', 'add', '.')
         await client.git('mine', '-c', 'core.compression=0', 'commit', '-q', '-m', 'large')
 
@@ -43,7 +44,9 @@ describe('a push of 200 MiB', () => {
         await client.git('mine', '-c', 'core.compression=0', 'push', '-q', 'origin', 'HEAD:main')
         expect(peakBytesOf(server) - before).toBeLessThan(MAX_GROWTH_BYTES)
         await client.git('.', 'clone', '-q', remote, 'again')
-        expect(await client.git('again', 'rev-parse', 'HEAD')).toBe(await client.git('mine', 'rev-parse', 'HEAD'))
+        expect(await client.git('again', 'rev-parse', 'HEAD')).toBe(
+          await client.git('mine', 'rev-parse', 'HEAD'),
+        )
         await client.git('again', 'fsck', '--full', '--strict')
         server.child.kill('SIGTERM')
         expect(await server.exited).toBe(0)
@@ -56,6 +59,8 @@ describe('a push of 200 MiB', () => {
 
 /** Most memory that a process has had in RAM so far (proc_pid_status(5)). */
 function peakBytesOf({ child }: ServerProcess): number {
-  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
+  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(
+    readFileSync(`/proc/${child.pid}/status`, 'utf8'),
+  )?.[1]
   return Number(kibibytes) * 1024
 }

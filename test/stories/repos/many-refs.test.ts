@@ -23,10 +23,17 @@ it('a push of more refs than are reviewed at once is refused with a reason, and 
     return (text.length + 4).toString(16).padStart(4, '0') + text
   })
   const pack = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1')
-  const body = Buffer.concat([Buffer.from(`${lines.join('')}0000`), pack, createHash('sha1').update(pack).digest()])
+  const body = Buffer.concat([
+    Buffer.from(`${lines.join('')}0000`),
+    pack,
+    createHash('sha1').update(pack).digest(),
+  ])
   const answer = await fetch(`${server.url}/bob/refs.git/git-receive-pack`, {
     method: 'POST',
-    headers: { authorization: cast.bob.authorization, 'content-type': 'application/x-git-receive-pack-request' },
+    headers: {
+      authorization: cast.bob.authorization,
+      'content-type': 'application/x-git-receive-pack-request',
+    },
     body,
   })
   expect(answer.status).toBe(200)

@@ -17,14 +17,23 @@ afterAll(async () => {
   await forge.stop()
 })
 
-/** Makes a repository of bob with a first commit and a fork of carol, and clones of both, called `<name>-parent` and `<name>-fork`. */
+/**
+ * Makes a repository of bob with a first commit and a fork of carol, and clones of both, called
+ * `<name>-parent` and `<name>-fork`.
+ */
 async function forked(name: string) {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
   const { body: fork } = await rest(cast.carol, 'POST', `/repos/bob/${name}/forks`, {})
   const [parent, own] = [`${name}-parent`, `${name}-fork`]
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), parent)
-  await client.git('.', 'clone', '-q', remoteOf(server.url, `carol/${name}`, 'carol', PASSWORD), own)
+  await client.git(
+    '.',
+    'clone',
+    '-q',
+    remoteOf(server.url, `carol/${name}`, 'carol', PASSWORD),
+    own,
+  )
   const path = `/repos/carol/${name}`
   return {
     path,
@@ -64,7 +73,8 @@ const headOf = async (path: string, branch = 'main') =>
 
 describe('a merge from upstream', () => {
   it('is up to date, a fast-forward, or a merge commit of the caller', async () => {
-    const { path, inParent, inFork, merge, forkGit, parentGit, mergeByGrpc } = await forked('engine')
+    const { path, inParent, inFork, merge, forkGit, parentGit, mergeByGrpc } =
+      await forked('engine')
     const nothing = await merge({ branch: 'main' })
     expect([nothing.status, nothing.body]).toEqual([200, { merge_type: 'up-to-date' }])
     const first = await inParent('a', 'a\n')
@@ -75,7 +85,9 @@ describe('a merge from upstream', () => {
     await forkGit('pull', '-q')
     const own = await inFork('mine', 'mine\n')
     // What is only in the fork is nothing to merge.
-    expect((await merge({ branch: 'main', ff_only: true })).body).toEqual({ merge_type: 'up-to-date' })
+    expect((await merge({ branch: 'main', ff_only: true })).body).toEqual({
+      merge_type: 'up-to-date',
+    })
     const second = await inParent('b', 'b\n')
     const merged = await merge({ branch: 'main', ff_only: false })
     expect([merged.status, merged.body]).toEqual([200, { merge_type: 'merge' }])
@@ -87,7 +99,9 @@ describe('a merge from upstream', () => {
     // The same tree as by Git itself.
     await parentGit('fetch', '-q', remoteOf(server.url, 'carol/engine'), own)
     await parentGit('merge', '-q', '--no-edit', 'FETCH_HEAD')
-    expect(await forkGit('rev-parse', 'HEAD^{tree}')).toBe(await parentGit('rev-parse', 'HEAD^{tree}'))
+    expect(await forkGit('rev-parse', 'HEAD^{tree}')).toBe(
+      await parentGit('rev-parse', 'HEAD^{tree}'),
+    )
     // And on from there.
     await parentGit('reset', '-q', '--hard', 'HEAD~1')
     await inParent('c', 'c\n')
@@ -123,7 +137,13 @@ describe('a merge from upstream', () => {
     await parentGit('push', '-q', 'origin', 'main')
     expect((await merge({ branch: 'main' })).body).toEqual({ merge_type: 'fast-forward' })
     expect(await headOf(path)).toBe(await parentGit('rev-parse', 'main'))
-    const refs = await client.git('.', '-C', repositoryPath(server.app.git, id), 'for-each-ref', '--format=%(refname)')
+    const refs = await client.git(
+      '.',
+      '-C',
+      repositoryPath(server.app.git, id),
+      'for-each-ref',
+      '--format=%(refname)',
+    )
     expect(refs).toBe('refs/heads/main')
   })
 
@@ -133,7 +153,10 @@ describe('a merge from upstream', () => {
     const own = await inFork('a', 'ours\n')
     const impossible = 'fast-forward merge not possible: branch has diverged'
     const forward = await merge({ branch: 'main', ff_only: true })
-    expect([forward.status, forward.body]).toEqual([400, { message: impossible, url: '/openapi.json' }])
+    expect([forward.status, forward.body]).toEqual([
+      400,
+      { message: impossible, url: '/openapi.json' },
+    ])
     const refusal = ['FailedPrecondition', impossible, 'FAST_FORWARD_IMPOSSIBLE', {}]
     expect(await mergeByGrpc('main', true)).toEqual(refusal)
     const conflict = await merge({ branch: 'main' })
@@ -144,7 +167,12 @@ describe('a merge from upstream', () => {
       { Style: 'merge', StdOut: text, StdErr: '', Err: {}, message },
     ])
     const facts = { style: 'merge', paths: '["a"]', text }
-    expect(await mergeByGrpc('main')).toEqual(['FailedPrecondition', message, 'MERGE_CONFLICT', facts])
+    expect(await mergeByGrpc('main')).toEqual([
+      'FailedPrecondition',
+      message,
+      'MERGE_CONFLICT',
+      facts,
+    ])
     expect(await headOf(path)).toBe(own)
   })
 
@@ -164,7 +192,10 @@ describe('a merge from upstream', () => {
         message: 'the branches have no history in common',
       },
     ])
-    expect(await mergeByGrpc('main')).toMatchObject({ 0: 'FailedPrecondition', 2: 'MERGE_CONFLICT' })
+    expect(await mergeByGrpc('main')).toMatchObject({
+      0: 'FailedPrecondition',
+      2: 'MERGE_CONFLICT',
+    })
   })
 
   it('is refused where there is no branch, no parent, or none to be read', async () => {
@@ -174,7 +205,12 @@ describe('a merge from upstream', () => {
       const { status, body } = await merge({ branch })
       expect([status, body]).toEqual([404, { message, url: '/openapi.json' }])
       const metadata = { repository_id: String(id), branch }
-      expect(await mergeByGrpc(branch)).toEqual(['NotFound', message, 'UPSTREAM_BRANCH_NOT_FOUND', metadata])
+      expect(await mergeByGrpc(branch)).toEqual([
+        'NotFound',
+        message,
+        'UPSTREAM_BRANCH_NOT_FOUND',
+        metadata,
+      ])
     }
     await parentGit('push', '-q', 'origin', 'main:other')
     await rest(cast.bob, 'PATCH', '/repos/bob/refused', { default_branch: 'other' })
@@ -186,21 +222,42 @@ describe('a merge from upstream', () => {
     const denied = await merge({ branch: 'main' })
     expect([denied.status, denied.body]).toEqual([403, { message, url: '/openapi.json' }])
     const metadata = { repository_id: String(parentId) }
-    expect(await mergeByGrpc('main')).toEqual(['PermissionDenied', message, 'UPSTREAM_ACCESS_DENIED', metadata])
+    expect(await mergeByGrpc('main')).toEqual([
+      'PermissionDenied',
+      message,
+      'UPSTREAM_ACCESS_DENIED',
+      metadata,
+    ])
     await rest(cast.bob, 'DELETE', '/repos/bob/refused')
     const orphan = await merge({ branch: 'main' })
-    expect([orphan.status, orphan.body]).toEqual([400, { message: 'repo is not a fork', url: '/openapi.json' }])
-    expect(await mergeByGrpc('main')).toEqual(['FailedPrecondition', 'repo is not a fork', 'REPOSITORY_NOT_FORK', {}])
+    expect([orphan.status, orphan.body]).toEqual([
+      400,
+      { message: 'repo is not a fork', url: '/openapi.json' },
+    ])
+    expect(await mergeByGrpc('main')).toEqual([
+      'FailedPrecondition',
+      'repo is not a fork',
+      'REPOSITORY_NOT_FORK',
+      {},
+    ])
     expect((await rest(cast.carol, 'GET', path)).status).toBe(200)
   })
 
   it('has nothing to merge from a parent without commits', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
     const { body: fork } = await rest(cast.carol, 'POST', '/repos/bob/void/forks', {})
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'carol/void', 'carol', PASSWORD), 'void')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'carol/void', 'carol', PASSWORD),
+      'void',
+    )
     await client.git('void', 'checkout', '-q', '-b', 'main')
     await change('void', 'a', 'a\n')
-    const { status, body } = await rest(cast.carol, 'POST', '/repos/carol/void/merge-upstream', { branch: 'main' })
+    const { status, body } = await rest(cast.carol, 'POST', '/repos/carol/void/merge-upstream', {
+      branch: 'main',
+    })
     const message = `branch does not exist [repo_id: ${fork.parent.id} name: main]`
     expect([status, body.message]).toEqual([404, message])
   })
@@ -208,9 +265,14 @@ describe('a merge from upstream', () => {
   it('is for those who may write to the fork, with the scope for it, and never where it is archived', async () => {
     const { path, inParent, merge, mergeByGrpc } = await forked('guarded')
     await inParent('a', 'a\n')
-    expect((await rest(undefined, 'POST', `${path}/merge-upstream`, { branch: 'main' })).status).toBe(401)
+    expect(
+      (await rest(undefined, 'POST', `${path}/merge-upstream`, { branch: 'main' })).status,
+    ).toBe(401)
     const denied = await merge({ branch: 'main' }, cast.bob)
-    expect([denied.status, denied.body.message]).toEqual([403, 'user should have a permission to write to a repo'])
+    expect([denied.status, denied.body.message]).toEqual([
+      403,
+      'user should have a permission to write to a repo',
+    ])
     expect(await mergeByGrpc('main', false, cast.bob)).toMatchObject({
       0: 'PermissionDenied',
       2: 'REPOSITORY_ACCESS_DENIED',
@@ -222,7 +284,9 @@ describe('a merge from upstream', () => {
     expect([archived.status, archived.body.message]).toEqual([423, 'repo is archived'])
     await rest(cast.carol, 'PATCH', path, { archived: false, private: true })
     expect((await merge({ branch: 'main' }, cast.bob)).status).toBe(404)
-    expect((await rest(cast.bob, 'POST', '/repos/carol/none/merge-upstream', { branch: 'main' })).status).toBe(404)
+    expect(
+      (await rest(cast.bob, 'POST', '/repos/carol/none/merge-upstream', { branch: 'main' })).status,
+    ).toBe(404)
     const writer = await tokenOf(server.url, cast.carol, ['write:repository'])
     expect((await merge({ branch: 'main' }, writer)).body).toEqual({ merge_type: 'fast-forward' })
   })
@@ -240,9 +304,15 @@ describe('a merge from upstream', () => {
     }
     expect((await rest(cast.carol, 'POST', `${path}/branch_protections`, rule)).status).toBe(201)
     expect((await merge({ branch: 'main' }, cast.bob)).status).toBe(403)
-    expect(await mergeByGrpc('main', false, cast.bob)).toMatchObject({ 0: 'PermissionDenied', 2: 'BRANCH_PROTECTED' })
-    const script = '#!/bin/sh\nread old new ref\necho "$ref by $GITEA_PUSHER_NAME is not welcome"\nexit 1\n'
-    expect((await rest(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content: script })).status).toBe(200)
+    expect(await mergeByGrpc('main', false, cast.bob)).toMatchObject({
+      0: 'PermissionDenied',
+      2: 'BRANCH_PROTECTED',
+    })
+    const script =
+      '#!/bin/sh\nread old new ref\necho "$ref by $GITEA_PUSHER_NAME is not welcome"\nexit 1\n'
+    expect(
+      (await rest(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content: script })).status,
+    ).toBe(200)
     const refused = await merge({ branch: 'main' })
     expect(refused.status).toBe(403)
     expect(refused.body.message).toContain('refs/heads/main by')

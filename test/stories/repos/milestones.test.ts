@@ -31,7 +31,11 @@ async function titles(query: string): Promise<string[]> {
 
 describe('a milestone', () => {
   it('is made, read by number and by title, closed, opened and deleted', async () => {
-    const made = await make({ title: 'v1.0 final', description: '*soon*', due_on: '2026-06-01T12:00:00.7+02:00' })
+    const made = await make({
+      title: 'v1.0 final',
+      description: '*soon*',
+      due_on: '2026-06-01T12:00:00.7+02:00',
+    })
     const milestone = {
       id: made.id,
       title: 'v1.0 final',
@@ -52,7 +56,10 @@ describe('a milestone', () => {
     const times = { updated_at: '2026-05-01T10:01:00Z', closed_at: '2026-05-01T10:01:00Z' }
     expect([closed.status, closed.body]).toEqual([200, { ...milestone, state: 'closed', ...times }])
     now += 60_000
-    const again = await rest(cast.bob, 'PATCH', `${PATH}/v1.0%20final`, { state: 'closed', title: 'v1' })
+    const again = await rest(cast.bob, 'PATCH', `${PATH}/v1.0%20final`, {
+      state: 'closed',
+      title: 'v1',
+    })
     expect(again.body).toMatchObject({ title: 'v1', closed_at: '2026-05-01T10:01:00Z' })
     const opened = await rest(cast.bob, 'PATCH', `${PATH}/v1`, { state: 'open' })
     expect(opened.body).toMatchObject({ state: 'open', closed_at: null })
@@ -66,10 +73,21 @@ describe('a milestone', () => {
   })
 
   it('keeps what an edit leaves out or sends as null, as clients in Go do', async () => {
-    const { updated_at, ...before } = await make({ title: 'kept', description: 'x', due_on: '2026-06-01T10:00:00Z' })
+    const { updated_at, ...before } = await make({
+      title: 'kept',
+      description: 'x',
+      due_on: '2026-06-01T10:00:00Z',
+    })
     const nothing = { title: null, description: null, state: null, due_on: null }
-    for (const edit of [nothing, {}, { title: '', state: '' }, { due_on: '0001-01-01T00:00:00Z' }]) {
-      expect((await rest(cast.bob, 'PATCH', `${PATH}/${before.id}`, edit)).body).toMatchObject(before)
+    for (const edit of [
+      nothing,
+      {},
+      { title: '', state: '' },
+      { due_on: '0001-01-01T00:00:00Z' },
+    ]) {
+      expect((await rest(cast.bob, 'PATCH', `${PATH}/${before.id}`, edit)).body).toMatchObject(
+        before,
+      )
     }
     const edited = await rest(cast.bob, 'PATCH', `${PATH}/${before.id}`, { description: '' })
     expect(edited.body.description).toBe('')
@@ -86,7 +104,9 @@ describe('a milestone', () => {
 
   it('loses its date by one in the year 9999', async () => {
     const { id } = await make({ title: 'dated', due_on: '2026-06-01T10:00:00Z' })
-    const edited = await rest(cast.bob, 'PATCH', `${PATH}/${id}`, { due_on: '9999-12-31T00:00:00Z' })
+    const edited = await rest(cast.bob, 'PATCH', `${PATH}/${id}`, {
+      due_on: '9999-12-31T00:00:00Z',
+    })
     expect(edited.body.due_on).toBeNull()
   })
 
@@ -99,12 +119,15 @@ describe('a milestone', () => {
     expect((await rest(undefined, 'GET', `${PATH}/20260501`)).body.title).toBe('20260501')
   })
 
-  it.each(['nothing', '0', '-1', '99999999999999999999', 'FIRST'])('called %j is none', async (name) => {
-    const missing = await rest(cast.bob, 'GET', `${PATH}/${name}`)
-    expect([missing.status, missing.body.message]).toEqual([404, 'not found'])
-    expect((await rest(cast.bob, 'PATCH', `${PATH}/${name}`, { title: 'x' })).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', `${PATH}/${name}`)).status).toBe(404)
-  })
+  it.each(['nothing', '0', '-1', '99999999999999999999', 'FIRST'])(
+    'called %j is none',
+    async (name) => {
+      const missing = await rest(cast.bob, 'GET', `${PATH}/${name}`)
+      expect([missing.status, missing.body.message]).toEqual([404, 'not found'])
+      expect((await rest(cast.bob, 'PATCH', `${PATH}/${name}`, { title: 'x' })).status).toBe(404)
+      expect((await rest(cast.bob, 'DELETE', `${PATH}/${name}`)).status).toBe(404)
+    },
+  )
 
   it('of another repository is none', async () => {
     const { id } = await make({ title: 'elsewhere' }, '/repos/bob/secret/milestones')
@@ -115,7 +138,10 @@ describe('a milestone', () => {
   it.each([
     [{}, 'title is missing or not allowed'],
     [{ title: 'x'.repeat(256) }, 'title is longer than 255 characters'],
-    [{ title: 'x', description: 'x'.repeat(65_537) }, 'description is longer than 65536 characters'],
+    [
+      { title: 'x', description: 'x'.repeat(65_537) },
+      'description is longer than 65536 characters',
+    ],
     [{ title: 'x', due_on: 'tomorrow' }, 'due_on'],
   ])('is not made from a body like %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', PATH, body)
@@ -184,7 +210,11 @@ describe('milestones', () => {
   it('are the same over gRPC, with reasons', async () => {
     const milestones = forge.grpc(MilestoneService, cast.bob)
     const home = { owner: 'bob', repo: 'engine' }
-    const made = await milestones.createMilestone({ ...home, title: 'by gRPC', dueOn: { seconds: 1_800_000_000n } })
+    const made = await milestones.createMilestone({
+      ...home,
+      title: 'by gRPC',
+      dueOn: { seconds: 1_800_000_000n },
+    })
     expect(await milestones.getMilestone({ ...home, id: 'by gRPC' })).toEqual(made)
     const closed = await milestones.editMilestone({ ...home, id: String(made.id), state: 'closed' })
     expect(closed).toMatchObject({ state: 'closed', dueOn: { seconds: 1_800_000_000n } })
@@ -192,6 +222,9 @@ describe('milestones', () => {
     expect(listed).toMatchObject({ milestones: [closed], total: 1n, limit: 30 })
     await milestones.deleteMilestone({ ...home, id: String(made.id) })
     const missing = milestones.getMilestone({ ...home, id: 'by gRPC' })
-    expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'MILESTONE_NOT_FOUND' })
+    expect(await refusalOf(missing)).toMatchObject({
+      code: 'NotFound',
+      reason: 'MILESTONE_NOT_FOUND',
+    })
   })
 })

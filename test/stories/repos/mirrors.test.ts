@@ -66,8 +66,11 @@ afterEach(async () => {
   await server.app.db.deleteFrom('mirrors').execute()
 })
 
-const migrate = (who: Pick<Actor, 'authorization'> | undefined, name: string, fields: object = {}) =>
-  rest(who, 'POST', '/repos/migrate', { clone_addr: upstream.url, repo_name: name, ...fields })
+const migrate = (
+  who: Pick<Actor, 'authorization'> | undefined,
+  name: string,
+  fields: object = {},
+) => rest(who, 'POST', '/repos/migrate', { clone_addr: upstream.url, repo_name: name, ...fields })
 
 /** Makes a mirror of bob. */
 async function mirror(name: string, fields: object = {}): Promise<RestAnswer['body']> {
@@ -85,7 +88,8 @@ async function synchronised(cause: () => Promise<unknown>, { app } = server): Pr
   await mirrors.after(seen + 1, new AbortController().signal)
 }
 
-const requestSync = (name: string) => synchronised(() => rest(cast.bob, 'POST', `/repos/bob/${name}/mirror-sync`))
+const requestSync = (name: string) =>
+  synchronised(() => rest(cast.bob, 'POST', `/repos/bob/${name}/mirror-sync`))
 
 /** Refs with what they hold, as fetched from here and as they are there. */
 async function refsHere(path: string): Promise<string[]> {
@@ -93,10 +97,14 @@ async function refsHere(path: string): Promise<string[]> {
   return listed.split('\n').map((line) => line.replace('\t', ' '))
 }
 const refsThere = () =>
-  upstream.git('for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/tags').split('\n')
+  upstream
+    .git('for-each-ref', '--format=%(objectname) %(refname)', 'refs/heads', 'refs/tags')
+    .split('\n')
 
 function fsck(id: number): void {
-  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'], { stdio: 'pipe' })
+  execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict'], {
+    stdio: 'pipe',
+  })
 }
 
 /** Commits a folder `.git`, on a branch of its own, and returns the id of the commit. */
@@ -118,7 +126,10 @@ function commitLargeText(): void {
   const folder = upstream.git('rev-parse', '--absolute-git-dir')
   const identity = ['-c', 'user.name=Uma', '-c', 'user.email=uma@example.org']
   const make = ['-C', folder, ...identity, 'commit-tree', 'main^{tree}', '-F', '-']
-  const commit = execFileSync('git', make, { input: 'x'.repeat(MAX_TEXT_BYTES), encoding: 'utf8' }).trim()
+  const commit = execFileSync('git', make, {
+    input: 'x'.repeat(MAX_TEXT_BYTES),
+    encoding: 'utf8',
+  }).trim()
   upstream.git('update-ref', 'refs/heads/large', commit)
 }
 
@@ -136,10 +147,25 @@ describe('a copy from elsewhere', () => {
   it('has the branches, the tags and the default branch, and is a repository like others', async () => {
     upstream.commit('trunk')
     upstream.commit('a/b')
-    upstream.git('-c', 'user.name=U', '-c', 'user.email=u@example.org', 'tag', '-m', 'one', 'v1', 'main')
+    upstream.git(
+      '-c',
+      'user.name=U',
+      '-c',
+      'user.email=u@example.org',
+      'tag',
+      '-m',
+      'one',
+      'v1',
+      'main',
+    )
     upstream.git('update-ref', 'refs/pull/1/head', 'main')
     upstream.git('symbolic-ref', 'HEAD', 'refs/heads/trunk')
-    const made = await migrate(cast.bob, 'Copy', { description: 'of another', private: true, issues: true, wiki: true })
+    const made = await migrate(cast.bob, 'Copy', {
+      description: 'of another',
+      private: true,
+      issues: true,
+      wiki: true,
+    })
     expect([made.status, made.body]).toEqual([
       201,
       expect.objectContaining({
@@ -168,7 +194,10 @@ describe('a copy from elsewhere', () => {
 
   it('may be empty', async () => {
     upstream.git('update-ref', '-d', 'refs/heads/main')
-    expect((await migrate(cast.bob, 'nothing')).body).toMatchObject({ empty: true, default_branch: 'main' })
+    expect((await migrate(cast.bob, 'nothing')).body).toMatchObject({
+      empty: true,
+      default_branch: 'main',
+    })
   })
 
   it('leaves out names that nobody could push here', async () => {
@@ -181,15 +210,31 @@ describe('a copy from elsewhere', () => {
     await rest(cast.carol, 'POST', '/user/repos', { name: 'own', private: true, auto_init: true })
     const clone_addr = `${server.url}/carol/own.git`
     const refused = await migrate(cast.bob, 'own', { clone_addr })
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('credentials')])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('credentials'),
+    ])
     const auth_token = await createToken(server.url, cast.carol, ['read:repository'])
-    expect((await migrate(cast.bob, 'own', { clone_addr, auth_token, auth_username: 'carol' })).status).toBe(201)
+    expect(
+      (await migrate(cast.bob, 'own', { clone_addr, auth_token, auth_username: 'carol' })).status,
+    ).toBe(201)
   })
 
   it('is made over gRPC as well', async () => {
-    const mirrors = createClient(MirrorService, transportTo(server.url, 'gRPC', cast.bob.authorization))
-    const made = await mirrors.migrateRepository({ cloneAddr: upstream.url, repoName: 'spoken', mirror: true })
-    expect([made.fullName, made.mirror, made.mirrorInterval]).toEqual(['bob/spoken', true, '8h0m0s'])
+    const mirrors = createClient(
+      MirrorService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
+    const made = await mirrors.migrateRepository({
+      cloneAddr: upstream.url,
+      repoName: 'spoken',
+      mirror: true,
+    })
+    expect([made.fullName, made.mirror, made.mirrorInterval]).toEqual([
+      'bob/spoken',
+      true,
+      '8h0m0s',
+    ])
     await synchronised(() => mirrors.syncMirror({ owner: 'bob', repo: 'spoken' }))
   })
 })
@@ -198,7 +243,12 @@ describe('credentials for another server', () => {
   it.each<[how: string, fields: object, userinfo: string, expected: string]>([
     ['a name and a password', { auth_username: 'uma', auth_password: 'p:w' }, '', 'uma:p:w'],
     ['a token', { auth_token: 'ghp_x' }, '', 'oauth2:ghp_x'],
-    ['a name and a token', { auth_username: 'uma', auth_token: 'ghp_x', auth_password: 'no' }, '', 'uma:ghp_x'],
+    [
+      'a name and a token',
+      { auth_username: 'uma', auth_token: 'ghp_x', auth_password: 'no' },
+      '',
+      'uma:ghp_x',
+    ],
     ['what the URL says', {}, 'uma:p%40w@', 'uma:p@w'],
   ])('are %s, and told to nobody else', async (how, fields, userinfo, expected) => {
     guard(expected)
@@ -211,7 +261,10 @@ describe('credentials for another server', () => {
     expect(JSON.stringify(server.logged)).not.toContain(secret)
     const row = await findMirror(server.app.db, id)
     expect(Buffer.from(row?.credentials ?? '').includes(secret)).toBe(false)
-    const files = await readdir(repositoryPath(server.app.git, id), { recursive: true, withFileTypes: true })
+    const files = await readdir(repositoryPath(server.app.git, id), {
+      recursive: true,
+      withFileTypes: true,
+    })
     for (const file of files.filter((entry) => entry.isFile())) {
       expect((await readFile(join(file.parentPath, file.name))).includes(secret)).toBe(false)
     }
@@ -223,8 +276,14 @@ describe('credentials for another server', () => {
 
   it('are missed with a word about it', async () => {
     guard('uma:secret')
-    const refused = await migrate(cast.bob, 'guarded', { auth_username: 'uma', auth_password: 'wrong' })
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('refuses these')])
+    const refused = await migrate(cast.bob, 'guarded', {
+      auth_username: 'uma',
+      auth_password: 'wrong',
+    })
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('refuses these'),
+    ])
   })
 })
 
@@ -242,15 +301,26 @@ describe('nothing is copied', () => {
     [''],
   ])('from %j, which is no address to copy from', async (clone_addr) => {
     const refused = await migrate(cast.bob, 'refused', { clone_addr })
-    expect([refused.status, refused.body.message]).toEqual([422, 'clone_addr must be an http or https URL'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'clone_addr must be an http or https URL',
+    ])
   })
 
   it.each<[what: string, answer: (response: ServerResponse) => void, message: string]>([
-    ['a private address', (response) => response.writeHead(302, { location: METADATA }).end(), 'private or reserved'],
+    [
+      'a private address',
+      (response) => response.writeHead(302, { location: METADATA }).end(),
+      'private or reserved',
+    ],
     ['something else', (response) => response.writeHead(200).end('hello'), 'no repository'],
     ['nothing', (response) => response.writeHead(404).end(), 'no repository at this address'],
     ['nobody any more', (response) => response.destroy(), 'connection failed'],
-    ['nonsense', (response) => response.writeHead(200, ADVERTISEMENT).end('000fnonsense..'), 'could not read'],
+    [
+      'nonsense',
+      (response) => response.writeHead(200, ADVERTISEMENT).end('000fnonsense..'),
+      'could not read',
+    ],
     ['something without an end', (response) => flood(response), 'larger than this server allows'],
   ])('from an address that leads to %s', async (_, answer, message) => {
     upstream.intercept = (_, response) => {
@@ -274,7 +344,10 @@ describe('nothing is copied', () => {
   it('with more text in a commit than a server can list', async () => {
     commitLargeText()
     const refused = await migrate(cast.bob, 'refused')
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('object (tooLarge)')])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('object (tooLarge)'),
+    ])
   })
 
   it('from a private address unless the operator allows it', async () => {
@@ -282,7 +355,10 @@ describe('nothing is copied', () => {
     const { bob } = await inviteCast(strict.url)
     const body = { clone_addr: upstream.url, repo_name: 'inside' }
     const refused = await restAt(strict.url)(bob, 'POST', '/repos/migrate', body)
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('private or reserved')])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('private or reserved'),
+    ])
     expect(upstream.asked).toEqual([])
     await strict.stop()
   })
@@ -379,7 +455,13 @@ describe('a mirror', () => {
 
   it('takes no writes', async () => {
     const { id } = await mirror('fixed')
-    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/fixed', 'bob', PASSWORD), 'fixed')
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, 'bob/fixed', 'bob', PASSWORD),
+      'fixed',
+    )
     await client.commit('fixed', 'mine')
     await expect(client.git('fixed', 'push', '-q', 'origin', 'main')).rejects.toThrow('403')
     const push = await fetch(`${server.url}/bob/fixed.git/info/refs?service=git-receive-pack`, {
@@ -437,7 +519,8 @@ describe('a mirror', () => {
 
   it('follows as often as it is told to, or only when asked', async () => {
     const { id } = await mirror('told-often')
-    const patch = (mirror_interval: string) => rest(cast.bob, 'PATCH', '/repos/bob/told-often', { mirror_interval })
+    const patch = (mirror_interval: string) =>
+      rest(cast.bob, 'PATCH', '/repos/bob/told-often', { mirror_interval })
     expect((await patch('5m')).status).toBe(422)
     expect((await patch('10m')).body.mirror_interval).toBe('10m0s')
     expect((await findMirror(server.app.db, id))?.next_sync_time).toBe(clock.now() + 600_000)
@@ -484,19 +567,24 @@ describe('a mirror', () => {
     upstream.commit('main')
     await requestSync('careful')
     expect(await refsHere('bob/careful')).toEqual(before)
-    expect((await findMirror(server.app.db, id))?.error).toBe('it has a malformed object (hasDotgit)')
+    expect((await findMirror(server.app.db, id))?.error).toBe(
+      'it has a malformed object (hasDotgit)',
+    )
     const look = ['-C', repositoryPath(server.app.git, id), 'cat-file', '-e', attack]
     expect(() => execFileSync('git', look, { stdio: 'pipe' })).toThrow()
     upstream.git('update-ref', '-d', 'refs/heads/evil')
     commitLargeText()
     await requestSync('careful')
     expect(await refsHere('bob/careful')).toEqual(before)
-    expect((await findMirror(server.app.db, id))?.error).toBe('it has a malformed object (tooLarge)')
+    expect((await findMirror(server.app.db, id))?.error).toBe(
+      'it has a malformed object (tooLarge)',
+    )
   })
 
   it('is asked to follow by those who may write to it, while it is not archived', async () => {
     await mirror('asked')
-    const ask = async (who: Actor | undefined) => (await rest(who, 'POST', '/repos/bob/asked/mirror-sync')).status
+    const ask = async (who: Actor | undefined) =>
+      (await rest(who, 'POST', '/repos/bob/asked/mirror-sync')).status
     expect([await ask(undefined), await ask(cast.carol)]).toEqual([401, 403])
     await rest(cast.bob, 'PATCH', '/repos/bob/asked', { archived: true })
     expect(await ask(cast.bob)).toBe(423)

@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -23,13 +29,21 @@ afterAll(async () => {
   await client.remove()
 })
 
-/** Makes a repository of bob with a first commit, and returns what works in his clone and what the server has. */
+/**
+ * Makes a repository of bob with a first commit, and returns what works in his clone and what the
+ * server has.
+ */
 async function repository(name: string) {
   const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const rows = (table: 'branches' | 'tags') =>
-    server.app.db.selectFrom(table).select('name').where('repository_id', '=', body.id).orderBy('name').execute()
+    server.app.db
+      .selectFrom(table)
+      .select('name')
+      .where('repository_id', '=', body.id)
+      .orderBy('name')
+      .execute()
   return {
     id: body.id as number,
     git,
@@ -38,15 +52,28 @@ async function repository(name: string) {
     branches: async () => (await rows('branches')).map((row) => row.name),
     tags: async () => (await rows('tags')).map((row) => row.name),
     /** What git on the server says about itself. */
-    inside: (...args: string[]) => client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args),
+    inside: (...args: string[]) =>
+      client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args),
   }
 }
 
 describe('a push', () => {
   it.each([
-    ['deletes the default branch', ':main', 'branch main is the default branch and cannot be deleted'],
-    ['names what belongs to the server', 'main:refs/draft/main', 'refs/draft/main belongs to the server'],
-    ['would make a pull request elsewhere', 'main:refs/for/main', 'refs/for/main belongs to the server'],
+    [
+      'deletes the default branch',
+      ':main',
+      'branch main is the default branch and cannot be deleted',
+    ],
+    [
+      'names what belongs to the server',
+      'main:refs/draft/main',
+      'refs/draft/main belongs to the server',
+    ],
+    [
+      'would make a pull request elsewhere',
+      'main:refs/for/main',
+      'refs/for/main belongs to the server',
+    ],
     ['begins a name with a dash', 'main:refs/heads/-d', 'refs/heads/-d is no name for a ref'],
     [
       'makes a name longer than files have',
@@ -96,7 +123,11 @@ describe('a push', () => {
     await git('commit', '-q', '--amend', '--allow-empty', '-m', 'other')
     await expect(push('main')).rejects.toThrow('non-fast-forward')
     await push('+main')
-    const row = await server.app.db.selectFrom('branches').selectAll().where('repository_id', '=', id).execute()
+    const row = await server.app.db
+      .selectFrom('branches')
+      .selectAll()
+      .where('repository_id', '=', id)
+      .execute()
     expect(row).toMatchObject([{ name: 'main', commit_id: await git('rev-parse', 'HEAD') }])
   })
 
@@ -119,12 +150,18 @@ describe('a push', () => {
       commits.push(await commit(name))
     }
     const outcomes = await Promise.allSettled([push('one:main'), push('two:main')])
-    const winners = outcomes.flatMap(({ status }, i) => (status === 'fulfilled' ? [commits[i]] : []))
+    const winners = outcomes.flatMap(({ status }, i) =>
+      status === 'fulfilled' ? [commits[i]] : [],
+    )
     expect(winners).toHaveLength(1)
-    const [lost] = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
+    const [lost] = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [String(outcome.reason)] : [],
+    )
     expect(lost).toMatch(/rejected|failed to update ref|non-fast-forward|fetch first/)
     await git('fetch', '-q')
     expect(await git('rev-parse', 'origin/main')).toBe(winners[0])
-    expect((await rest(cast.bob, 'GET', '/repos/bob/racing/commits?limit=1')).body[0].sha).toBe(winners[0])
+    expect((await rest(cast.bob, 'GET', '/repos/bob/racing/commits?limit=1')).body[0].sha).toBe(
+      winners[0],
+    )
   })
 })

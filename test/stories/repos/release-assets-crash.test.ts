@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => rm(data, { recursive: true }))
 
 async function storedFiles(): Promise<string[]> {
-  const entries = await readdir(join(data, 'attachments'), { recursive: true, withFileTypes: true }).catch(() => [])
+  const entries = await readdir(join(data, 'attachments'), {
+    recursive: true,
+    withFileTypes: true,
+  }).catch(() => [])
   return entries.flatMap((entry) => (entry.isFile() ? entry.name : []))
 }
 

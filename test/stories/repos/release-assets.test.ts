@@ -13,7 +13,13 @@ import { restoreBackup } from '../../../src/domain/maintenance/restore.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { restAt } from '../../support/rest.ts'
-import { type Actor, RPC_PROTOCOLS, type RpcProtocol, startTestServer, transportTo } from '../../support/server.ts'
+import {
+  type Actor,
+  RPC_PROTOCOLS,
+  type RpcProtocol,
+  startTestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 const MAX_BYTES = 1024 * 1024
 
@@ -24,7 +30,10 @@ afterAll(() => forge.stop())
 /** Makes a repository of bob with a release, and returns the path of its assets. */
 async function release(name: string, fields: object = {}, settings: object = {}): Promise<string> {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
-  const { body } = await rest(cast.bob, 'POST', `/repos/bob/${name}/releases`, { tag_name: 'v1', ...fields })
+  const { body } = await rest(cast.bob, 'POST', `/repos/bob/${name}/releases`, {
+    tag_name: 'v1',
+    ...fields,
+  })
   return `/repos/bob/${name}/releases/${body.id}/assets`
 }
 
@@ -46,14 +55,27 @@ async function upload(
 }
 
 /** What is downloaded from a URL. */
-async function download(who: Pick<Actor, 'authorization'> | undefined, url: string, headers: object = {}) {
-  const response = await fetch(url, { headers: { ...headers, ...(who && { authorization: who.authorization }) } })
-  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+async function download(
+  who: Pick<Actor, 'authorization'> | undefined,
+  url: string,
+  headers: object = {},
+) {
+  const response = await fetch(url, {
+    headers: { ...headers, ...(who && { authorization: who.authorization }) },
+  })
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  }
 }
 
 /** Files of attachments, whoever they belong to. */
 async function storedFiles(): Promise<string[]> {
-  const entries = await readdir(join(server.data, 'attachments'), { recursive: true, withFileTypes: true })
+  const entries = await readdir(join(server.data, 'attachments'), {
+    recursive: true,
+    withFileTypes: true,
+  })
   return entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
 }
 
@@ -74,7 +96,9 @@ describe('a file of a release', () => {
     })
     expect((await rest(undefined, 'GET', path)).body).toEqual([made.body])
     expect((await rest(undefined, 'GET', `${path}/${made.body.id}`)).body).toEqual(made.body)
-    expect((await rest(undefined, 'GET', path.replace('/assets', ''))).body.assets).toEqual([made.body])
+    expect((await rest(undefined, 'GET', path.replace('/assets', ''))).body.assets).toEqual([
+      made.body,
+    ])
 
     const url = made.body.browser_download_url
     const { status, headers, bytes } = await download(undefined, url)
@@ -92,8 +116,13 @@ describe('a file of a release', () => {
     expect((await rest(undefined, 'GET', `${path}/${made.body.id}`)).body.download_count).toBe(1)
 
     const renamed = await rest(cast.bob, 'PATCH', `${path}/${made.body.id}`, { name: 'engine.tgz' })
-    expect([renamed.status, renamed.body]).toEqual([201, { ...made.body, download_count: 1, name: 'engine.tgz' }])
-    expect((await rest(cast.bob, 'PATCH', `${path}/${made.body.id}`, { name: '' })).body.name).toBe('engine.tgz')
+    expect([renamed.status, renamed.body]).toEqual([
+      201,
+      { ...made.body, download_count: 1, name: 'engine.tgz' },
+    ])
+    expect((await rest(cast.bob, 'PATCH', `${path}/${made.body.id}`, { name: '' })).body.name).toBe(
+      'engine.tgz',
+    )
     expect((await rest(cast.bob, 'DELETE', `${path}/${made.body.id}`)).status).toBe(204)
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const gone = await rest(cast.bob, method, `${path}/${made.body.id}`)
@@ -142,7 +171,11 @@ describe('a file of a release', () => {
 
   it('is named so that no name ends the header or begins another one', async () => {
     const path = await release('named')
-    const { body } = await upload(cast.bob, `${path}?name=${encodeURIComponent('a";x=\u0027%22*(😀).html')}`, '<b>')
+    const { body } = await upload(
+      cast.bob,
+      `${path}?name=${encodeURIComponent('a";x=\u0027%22*(😀).html')}`,
+      '<b>',
+    )
     const { headers } = await download(undefined, body.browser_download_url)
     expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
       'application/octet-stream',
@@ -156,14 +189,23 @@ describe('a file of a release', () => {
     const url = body.browser_download_url
     const tag = (await download(undefined, url)).headers.get('etag') ?? ''
     const part = { range: 'bytes=4-' }
-    expect((await download(undefined, url, { ...part, 'if-range': tag })).bytes.toString()).toBe('456789')
-    expect((await download(undefined, url, { ...part, 'if-range': '"other"' })).bytes.toString()).toBe('0123456789')
+    expect((await download(undefined, url, { ...part, 'if-range': tag })).bytes.toString()).toBe(
+      '456789',
+    )
+    expect(
+      (await download(undefined, url, { ...part, 'if-range': '"other"' })).bytes.toString(),
+    ).toBe('0123456789')
     for (const headers of [{}, part]) {
-      const known = await download(undefined, url, { ...headers, 'if-none-match': `"other", ${tag}` })
+      const known = await download(undefined, url, {
+        ...headers,
+        'if-none-match': `"other", ${tag}`,
+      })
       expect([known.status, known.bytes.length, known.headers.get('etag')]).toEqual([304, 0, tag])
       expect(known.headers.has('content-range')).toBe(false)
     }
-    expect((await download(undefined, url, { 'if-none-match': '"other"' })).bytes.toString()).toBe('0123456789')
+    expect((await download(undefined, url, { 'if-none-match': '"other"' })).bytes.toString()).toBe(
+      '0123456789',
+    )
     expect((await rest(undefined, 'GET', `${path}/${body.id}`)).body.download_count).toBe(2)
   })
 
@@ -177,7 +219,9 @@ describe('a file of a release', () => {
   ])('is not called %j', async (name, status, message) => {
     const path = await release('misnamed')
     const existing = (await rest(cast.bob, 'GET', '/repos/bob/misnamed/releases/tags/v1')).body
-    const assets = path.includes('undefined') ? `/repos/bob/misnamed/releases/${existing.id}/assets` : path
+    const assets = path.includes('undefined')
+      ? `/repos/bob/misnamed/releases/${existing.id}/assets`
+      : path
     const refused = await upload(cast.bob, `${assets}?name=${encodeURIComponent(name)}`, 'x')
     expect([refused.status, refused.body.message]).toEqual([status, message])
     if (name === '') return
@@ -189,7 +233,10 @@ describe('a file of a release', () => {
     const path = await release('large')
     const files = (await storedFiles()).length
     const announced = await upload(cast.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES + 1))
-    expect([announced.status, announced.body.message]).toEqual([413, `a file has at most ${MAX_BYTES} bytes`])
+    expect([announced.status, announced.body.message]).toEqual([
+      413,
+      `a file has at most ${MAX_BYTES} bytes`,
+    ])
     const endless = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024)),
     })
@@ -211,38 +258,40 @@ describe('a file of a release', () => {
     await server.app.db.deleteFrom('release_assets').where('uuid', 'like', 'many-%').execute()
   })
 
-  it.each(RPC_PROTOCOLS.filter((protocol) => protocol !== 'gRPC-Web' && protocol !== 'Connect JSON'))(
-    'is uploaded and downloaded over %s, too',
-    async (protocol) => {
-      const name = `over-${protocol.replace(' ', '-')}`
-      const path = await release(name)
-      const [, , owner = '', repo = '', , id = ''] = path.split('/')
-      const client = clientOf(protocol, cast.bob)
-      const place = { owner, repo, id: BigInt(id) }
-      async function* parts() {
-        yield { ...place, name: 'parts', attachment: { data: Buffer.from('one ') } }
-        yield { attachment: { data: Buffer.from('two') } }
-      }
-      const made = await client.createReleaseAsset(parts())
-      expect(made).toMatchObject({ name: 'parts', size: 7n })
-      expect(await client.listReleaseAssets(place)).toMatchObject({ assets: [made] })
-      expect(await client.getReleaseAsset({ ...place, asset: made.id })).toEqual(made)
-      const chunks: Uint8Array[] = []
-      for await (const { data } of client.getAttachment({ uuid: made.uuid })) chunks.push(data)
-      expect(Buffer.concat(chunks).toString()).toBe('one two')
-      const renamed = await client.editReleaseAsset({ ...place, asset: made.id, name: 'whole' })
-      expect(renamed).toMatchObject({ id: made.id, name: 'whole', downloadCount: 1n })
-      await client.deleteReleaseAsset({ ...place, asset: made.id })
-      const missing = client.getReleaseAsset({ ...place, asset: made.id })
-      expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'ASSET_NOT_FOUND' })
-      const elsewhere = client.createReleaseAsset(once({ ...place, id: 0n, name: 'x' }))
-      expect(await refusalOf(elsewhere)).toMatchObject({ code: 'NotFound', reason: 'RELEASE_NOT_FOUND' })
-      expect(await refusalOf(client.createReleaseAsset(once()))).toMatchObject({
-        code: 'InvalidArgument',
-        reason: 'INVALID_UPLOAD',
-      })
-    },
-  )
+  it.each(
+    RPC_PROTOCOLS.filter((protocol) => protocol !== 'gRPC-Web' && protocol !== 'Connect JSON'),
+  )('is uploaded and downloaded over %s, too', async (protocol) => {
+    const name = `over-${protocol.replace(' ', '-')}`
+    const path = await release(name)
+    const [, , owner = '', repo = '', , id = ''] = path.split('/')
+    const client = clientOf(protocol, cast.bob)
+    const place = { owner, repo, id: BigInt(id) }
+    async function* parts() {
+      yield { ...place, name: 'parts', attachment: { data: Buffer.from('one ') } }
+      yield { attachment: { data: Buffer.from('two') } }
+    }
+    const made = await client.createReleaseAsset(parts())
+    expect(made).toMatchObject({ name: 'parts', size: 7n })
+    expect(await client.listReleaseAssets(place)).toMatchObject({ assets: [made] })
+    expect(await client.getReleaseAsset({ ...place, asset: made.id })).toEqual(made)
+    const chunks: Uint8Array[] = []
+    for await (const { data } of client.getAttachment({ uuid: made.uuid })) chunks.push(data)
+    expect(Buffer.concat(chunks).toString()).toBe('one two')
+    const renamed = await client.editReleaseAsset({ ...place, asset: made.id, name: 'whole' })
+    expect(renamed).toMatchObject({ id: made.id, name: 'whole', downloadCount: 1n })
+    await client.deleteReleaseAsset({ ...place, asset: made.id })
+    const missing = client.getReleaseAsset({ ...place, asset: made.id })
+    expect(await refusalOf(missing)).toMatchObject({ code: 'NotFound', reason: 'ASSET_NOT_FOUND' })
+    const elsewhere = client.createReleaseAsset(once({ ...place, id: 0n, name: 'x' }))
+    expect(await refusalOf(elsewhere)).toMatchObject({
+      code: 'NotFound',
+      reason: 'RELEASE_NOT_FOUND',
+    })
+    expect(await refusalOf(client.createReleaseAsset(once()))).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'INVALID_UPLOAD',
+    })
+  })
 })
 
 function clientOf(protocol: RpcProtocol, who: Actor): Client<typeof ReleaseService> {
@@ -269,10 +318,19 @@ describe('a file in a form', () => {
     ])
     const made = await upload(cast.bob, path, parts, {})
     expect([made.status, made.body.name, made.body.size]).toEqual([201, 'ü .txt', 6])
-    expect((await download(undefined, made.body.browser_download_url)).bytes.toString()).toBe('wanted')
-    const named = await upload(cast.bob, `${path}?name=mine.txt`, form([['attachment', 'x', 'x.txt']]), {})
+    expect((await download(undefined, made.body.browser_download_url)).bytes.toString()).toBe(
+      'wanted',
+    )
+    const named = await upload(
+      cast.bob,
+      `${path}?name=mine.txt`,
+      form([['attachment', 'x', 'x.txt']]),
+      {},
+    )
     expect(named.body.name).toBe('mine.txt')
-    expect((await upload(cast.bob, path, form([['attachment', '', 'empty']]), {})).body.size).toBe(0)
+    expect((await upload(cast.bob, path, form([['attachment', '', 'empty']]), {})).body.size).toBe(
+      0,
+    )
   })
 
   it('is large, and arrives as it was', async () => {
@@ -288,7 +346,12 @@ describe('a file in a form', () => {
   const PARTS = '--edge\r\nX: y\r\n\r\nz\r\n'.repeat(100)
   const HEAD = '--edge\r\nContent-Disposition: form-data; name="attachment"; filename="x"\r\n\r\n'
   it.each<[what: string, content: string, type: string, status: number]>([
-    ['without the field', '--edge\r\nContent-Disposition: form-data; name="x"\r\n\r\nx\r\n--edge--\r\n', BOUNDARY, 400],
+    [
+      'without the field',
+      '--edge\r\nContent-Disposition: form-data; name="x"\r\n\r\nx\r\n--edge--\r\n',
+      BOUNDARY,
+      400,
+    ],
     ['without anything', '', BOUNDARY, 400],
     ['without its end', `${HEAD}half`, BOUNDARY, 400],
     ['without content and its end', HEAD, BOUNDARY, 400],
@@ -303,7 +366,12 @@ describe('a file in a form', () => {
       BOUNDARY,
       413,
     ],
-    ['with too much in the file', `${HEAD}${'x'.repeat(MAX_BYTES + 1)}\r\n--edge--\r\n`, BOUNDARY, 413],
+    [
+      'with too much in the file',
+      `${HEAD}${'x'.repeat(MAX_BYTES + 1)}\r\n--edge--\r\n`,
+      BOUNDARY,
+      413,
+    ],
     [
       'whose file has no name',
       `--edge\r\nContent-Disposition: form-data; name="attachment"\r\n\r\nx\r\n--edge--\r\n`,
@@ -355,7 +423,8 @@ describe('a backup beside a server that goes on', () => {
     const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
     const path = await release('deleted-meanwhile')
     const others = await storedFiles()
-    for (const name of ['one', 'two', 'three']) await upload(cast.bob, `${path}?name=${name}`, randomBytes(100_000))
+    for (const name of ['one', 'two', 'three'])
+      await upload(cast.bob, `${path}?name=${name}`, randomBytes(100_000))
     const mine = (await storedFiles()).filter((file) => !others.includes(file))
     const parts: Buffer[] = []
     // As soon as the archive has the head of a file, that file goes.
@@ -374,7 +443,9 @@ describe('a backup beside a server that goes on', () => {
     const restored = await startTestServer({ data })
     const { body } = await restAt(restored.url)(undefined, 'GET', path)
     for (const { uuid, size } of body) {
-      expect((await download(undefined, `${restored.url}/attachments/${uuid}`)).bytes.length).toBe(size)
+      expect((await download(undefined, `${restored.url}/attachments/${uuid}`)).bytes.length).toBe(
+        size,
+      )
     }
     await restored.stop()
     await rm(folder, { recursive: true })
@@ -406,7 +477,10 @@ describe('who may download', () => {
     const found = await download(caller, body.browser_download_url)
     expect([found.status, found.bytes.includes('secret')]).toEqual([status, status === 200])
     // Missing and hidden are told alike.
-    const missing = await download(caller, `${server.url}/attachments/00000000-0000-4000-8000-000000000000`)
+    const missing = await download(
+      caller,
+      `${server.url}/attachments/00000000-0000-4000-8000-000000000000`,
+    )
     if (status === 404) expect(found.bytes.toString()).toBe(missing.bytes.toString())
   })
 })
@@ -418,7 +492,9 @@ describe('what is left of a file', () => {
     const { body } = await upload(cast.bob, `${kept}?name=x`, 'x')
     expect((await rest(cast.bob, 'DELETE', kept.replace('/assets', ''))).status).toBe(204)
     expect((await download(cast.bob, body.browser_download_url)).status).toBe(404)
-    const again = await rest(cast.bob, 'POST', '/repos/bob/kept-repository/releases', { tag_name: 'v1' })
+    const again = await rest(cast.bob, 'POST', '/repos/bob/kept-repository/releases', {
+      tag_name: 'v1',
+    })
     expect(again.body.assets).toEqual([])
     const gone = await release('gone-repository')
     await upload(cast.bob, `${gone}?name=x`, 'x')
@@ -439,7 +515,8 @@ describe('what is left of a file', () => {
     const files = await storedFiles()
     const aborting = new AbortController()
     const half = new ReadableStream({
-      start: (controller) => controller.enqueue(Buffer.concat([Buffer.from(head), Buffer.alloc(10_000)])),
+      start: (controller) =>
+        controller.enqueue(Buffer.concat([Buffer.from(head), Buffer.alloc(10_000)])),
       pull: async () => {
         while ((await storedFiles()).length === files.length) await new Promise(setImmediate)
         aborting.abort()
@@ -514,7 +591,9 @@ describe('what is left of a file', () => {
     expect(await readFile(orphan).catch(({ code }) => code)).toBe('ENOENT')
     await rm(file)
     expect((await download(cast.bob, body.browser_download_url)).status).toBe(404)
-    expect(await told(true)).toMatchObject([{ subject: `attachment ${body.uuid}`, problem: 'its file is missing' }])
+    expect(await told(true)).toMatchObject([
+      { subject: `attachment ${body.uuid}`, problem: 'its file is missing' },
+    ])
     await rest(cast.bob, 'DELETE', `${path}/${body.id}`)
   })
 })

@@ -19,7 +19,10 @@ afterAll(async () => {
 const grpcAs = (who?: Pick<Actor, 'authorization'>) => forge.grpc(ReleaseService, who)
 const grpc = grpcAs(cast.bob)
 
-/** Makes a repository of bob with a first commit, cloned by bob, which carol may write to; returns its paths and its git. */
+/**
+ * Makes a repository of bob with a first commit, cloned by bob, which carol may write to; returns
+ * its paths and its git.
+ */
 async function repository(name: string) {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
@@ -33,7 +36,14 @@ async function repository(name: string) {
     return release
   }
   const remoteTags = () => git('ls-remote', 'origin', 'refs/tags/*')
-  return { path: `/repos/bob/${name}`, releases, git, publish, remoteTags, head: await git('rev-parse', 'HEAD') }
+  return {
+    path: `/repos/bob/${name}`,
+    releases,
+    git,
+    publish,
+    remoteTags,
+    head: await git('rev-parse', 'HEAD'),
+  }
 }
 
 const tagsOf = ({ body }: RestAnswer) => body.map(({ tag_name }: { tag_name: string }) => tag_name)
@@ -79,11 +89,15 @@ describe('a release', () => {
     const { publish, git, head } = await repository('annotated-release')
     await client.commit('annotated-release', 'second')
     await git('push', '-q')
-    await publish({ tag_name: 'v1', target_commitish: head.slice(0, 12), tag_message: 'One\r\n\r\nof many' })
+    await publish({
+      tag_name: 'v1',
+      target_commitish: head.slice(0, 12),
+      tag_message: 'One\r\n\r\nof many',
+    })
     await git('fetch', '-q', '--tags')
-    expect(await git('for-each-ref', '--format=%(objecttype) %(*objectname) %(contents)', 'refs/tags')).toBe(
-      `tag ${head} One\n\nof many`,
-    )
+    expect(
+      await git('for-each-ref', '--format=%(objecttype) %(*objectname) %(contents)', 'refs/tags'),
+    ).toBe(`tag ${head} One\n\nof many`)
   })
 
   it('takes the names that the specification has for its fields', async () => {
@@ -96,8 +110,17 @@ describe('a release', () => {
       note: 'N',
       is_prerelease: true,
     })
-    expect(made).toMatchObject({ tag_name: 'v1', target_commitish: 'main', name: 'T', body: 'N', prerelease: true })
-    const edited = await rest(cast.bob, 'PATCH', `${releases}/${made.id}`, { title: 'U', is_prerelease: false })
+    expect(made).toMatchObject({
+      tag_name: 'v1',
+      target_commitish: 'main',
+      name: 'T',
+      body: 'N',
+      prerelease: true,
+    })
+    const edited = await rest(cast.bob, 'PATCH', `${releases}/${made.id}`, {
+      title: 'U',
+      is_prerelease: false,
+    })
     expect(edited.body).toMatchObject({ name: 'U', body: 'N', prerelease: false })
   })
 
@@ -126,8 +149,18 @@ describe('a release', () => {
     expect((await rest(cast.bob, 'GET', `${releases}/tags/V1`)).status).toBe(404)
     expect((await rest(cast.bob, 'DELETE', `${releases}/tags/V1`)).status).toBe(404)
     expect((await rest(cast.bob, 'GET', releases)).headers.get('x-total-count')).toBe('0')
-    const again = await rest(cast.carol, 'POST', releases, { tag_name: 'v1', draft: true, prerelease: true })
-    expect(again.body).toMatchObject({ id: made.id, name: '', body: '', draft: true, prerelease: true })
+    const again = await rest(cast.carol, 'POST', releases, {
+      tag_name: 'v1',
+      draft: true,
+      prerelease: true,
+    })
+    expect(again.body).toMatchObject({
+      id: made.id,
+      name: '',
+      body: '',
+      draft: true,
+      prerelease: true,
+    })
     expect(again.body).toMatchObject({ target_commitish: 'main', author: { login: 'carol' } })
   })
 
@@ -147,8 +180,14 @@ describe('a release', () => {
     const { publish, releases } = await repository('wordy')
     const made = await publish({ tag_name: 'v1', name: '😀'.repeat(256) })
     expect(made.name).toBe(`${'😀'.repeat(254)}…`)
-    const refused = await rest(cast.bob, 'POST', releases, { tag_name: 'v2', body: 'x'.repeat(128 * 1024 + 1) })
-    expect([refused.status, refused.body.message]).toEqual([422, 'body is longer than 131072 bytes'])
+    const refused = await rest(cast.bob, 'POST', releases, {
+      tag_name: 'v2',
+      body: 'x'.repeat(128 * 1024 + 1),
+    })
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'body is longer than 131072 bytes',
+    ])
   })
 })
 
@@ -160,17 +199,35 @@ describe('a release that is refused', () => {
     await publish({ tag_name: 'Drafted', draft: true })
     await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'dir/file' })
     await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'safe/old' })
-    await rest(cast.bob, 'POST', `${path}/tag_protections`, { name_pattern: 'safe*', whitelist_usernames: ['carol'] })
+    await rest(cast.bob, 'POST', `${path}/tag_protections`, {
+      name_pattern: 'safe*',
+      whitelist_usernames: ['carol'],
+    })
     await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
   })
 
-  it.each<[body: object, status: number, message: string, code: string, reason: string, repo?: string]>([
+  it.each<
+    [body: object, status: number, message: string, code: string, reason: string, repo?: string]
+  >([
     [{}, 422, 'repo is empty', 'FailedPrecondition', 'RELEASE_REPOSITORY_EMPTY', 'void'],
-    [{ tag_name: 'a..b' }, 422, 'repo is empty', 'FailedPrecondition', 'RELEASE_REPOSITORY_EMPTY', 'void'],
+    [
+      { tag_name: 'a..b' },
+      422,
+      'repo is empty',
+      'FailedPrecondition',
+      'RELEASE_REPOSITORY_EMPTY',
+      'void',
+    ],
     [{}, 422, '[TagName]: Required', 'InvalidArgument', 'RELEASE_TAG_REQUIRED'],
     [{ tag_name: null }, 422, '[TagName]: Required', 'InvalidArgument', 'RELEASE_TAG_REQUIRED'],
     [{ tag_name: 'taken' }, 409, 'Release is has no Tag', 'AlreadyExists', 'RELEASE_EXISTS'],
-    [{ tag_name: 'TAKEN', draft: true }, 409, 'Release is has no Tag', 'AlreadyExists', 'RELEASE_EXISTS'],
+    [
+      { tag_name: 'TAKEN', draft: true },
+      409,
+      'Release is has no Tag',
+      'AlreadyExists',
+      'RELEASE_EXISTS',
+    ],
     [{ tag_name: 'drafted' }, 409, 'Release is has no Tag', 'AlreadyExists', 'RELEASE_EXISTS'],
     [
       { tag_name: 'safe1' },
@@ -208,7 +265,13 @@ describe('a release that is refused', () => {
       'InvalidArgument',
       'RELEASE_TAG_INVALID',
     ],
-    [{ tag_name: 'v1', target_commitish: 'nowhere' }, 404, 'target not found', 'NotFound', 'TAG_TARGET_NOT_FOUND'],
+    [
+      { tag_name: 'v1', target_commitish: 'nowhere' },
+      404,
+      'target not found',
+      'NotFound',
+      'TAG_TARGET_NOT_FOUND',
+    ],
     [
       { tag_name: 'v1', target_commitish: 'nowhere', draft: true },
       404,
@@ -227,7 +290,13 @@ describe('a release that is refused', () => {
     const refused = await rest(cast.bob, 'POST', `/repos/bob/${repo}/releases`, body)
     expect([refused.status, refused.body.message]).toEqual([status, message])
     const { tag_name = '', target_commitish = '', draft = false } = body as Record<string, never>
-    const request = { ...home, repo, tagName: tag_name ?? '', targetCommitish: target_commitish, draft }
+    const request = {
+      ...home,
+      repo,
+      tagName: tag_name ?? '',
+      targetCommitish: target_commitish,
+      draft,
+    }
     expect(await refusalOf(grpc.createRelease(request))).toMatchObject({ code, reason })
   })
 
@@ -316,8 +385,12 @@ describe('a list of releases', () => {
     const seen = await rest(undefined, 'GET', `${path}?limit=2`)
     expect(seen.headers.get('x-total-count')).toBe('3')
     expect(seen.headers.get('link')).toContain('page=2>; rel="last"')
-    expect((await rest(cast.bob, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe('2')
-    expect((await rest(undefined, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe('0')
+    expect((await rest(cast.bob, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe(
+      '2',
+    )
+    expect((await rest(undefined, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe(
+      '0',
+    )
     const home = { owner: 'bob', repo: 'listed' }
     expect((await grpc.listReleases({ ...home, draft: true, preRelease: false })).total).toBe(1n)
     expect((await grpcAs().listReleases({ ...home, preRelease: true })).total).toBe(1n)
@@ -349,7 +422,8 @@ describe('a draft', () => {
   ])('is there for %s: %s', async (who, sees, edit) => {
     const name = `draft-${who.replace(':', '-')}`
     const { releases, publish } = await repository(name)
-    if (who === 'dora') await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
+    if (who === 'dora')
+      await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
     const caller = await callerNamed(server.url, cast, who === 'dora' ? 'carol' : who)
     const { id } = await publish({ tag_name: 'v1', draft: true })
     for (const place of [id, 'tags/v1']) {
@@ -358,9 +432,15 @@ describe('a draft', () => {
     const home = { owner: 'bob', repo: name }
     const overGrpc = grpcAs(caller).getRelease({ ...home, id: BigInt(id) })
     if (sees) expect((await overGrpc).draft).toBe(true)
-    else expect(await refusalOf(overGrpc)).toMatchObject({ code: 'NotFound', reason: 'RELEASE_NOT_FOUND' })
+    else
+      expect(await refusalOf(overGrpc)).toMatchObject({
+        code: 'NotFound',
+        reason: 'RELEASE_NOT_FOUND',
+      })
     const listed = await rest(caller, 'GET', releases)
-    expect([listed.body.length, listed.headers.get('x-total-count')]).toEqual(sees ? [1, '1'] : [0, '0'])
+    expect([listed.body.length, listed.headers.get('x-total-count')]).toEqual(
+      sees ? [1, '1'] : [0, '0'],
+    )
     expect((await rest(caller, 'GET', `${releases}/latest`)).status).toBe(404)
     expect((await rest(caller, 'PATCH', `${releases}/${id}`, { name: 'x' })).status).toBe(edit)
   })
@@ -376,7 +456,11 @@ describe('a draft', () => {
     expect(Date.parse(saved.body.created_at)).toBeGreaterThan(Date.parse(draft.created_at))
     aheadMs += 5000
     const published = await rest(cast.bob, 'PATCH', `${releases}/${draft.id}`, { draft: false })
-    expect([published.status, published.body.id, published.body.draft]).toEqual([200, draft.id, false])
+    expect([published.status, published.body.id, published.body.draft]).toEqual([
+      200,
+      draft.id,
+      false,
+    ])
     expect(Date.parse(published.body.created_at)).toBeGreaterThan(Date.parse(saved.body.created_at))
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
     expect((await rest(cast.bob, 'GET', `${releases}/latest`)).body).toEqual(published.body)
@@ -400,20 +484,33 @@ describe('a draft', () => {
     expect([gone.status, gone.body.message]).toEqual([404, 'target not found'])
     const home = { owner: 'bob', repo: 'unpublishable' }
     const publishing = (id: number) => grpc.editRelease({ ...home, id: BigInt(id), draft: false })
-    expect(await refusalOf(publishing(lost.id))).toMatchObject({ code: 'NotFound', reason: 'TAG_TARGET_NOT_FOUND' })
+    expect(await refusalOf(publishing(lost.id))).toMatchObject({
+      code: 'NotFound',
+      reason: 'TAG_TARGET_NOT_FOUND',
+    })
 
     const guarded = await publish({ tag_name: 'safe', draft: true })
-    await rest(cast.bob, 'POST', `${path}/tag_protections`, { name_pattern: 'safe', whitelist_usernames: ['carol'] })
+    await rest(cast.bob, 'POST', `${path}/tag_protections`, {
+      name_pattern: 'safe',
+      whitelist_usernames: ['carol'],
+    })
     const refused = await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { draft: false })
-    expect([refused.status, refused.body.message]).toEqual([422, 'release tag name is protected [tag_name: safe]'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'release tag name is protected [tag_name: safe]',
+    ])
     expect(await refusalOf(publishing(guarded.id))).toMatchObject({
       code: 'PermissionDenied',
       reason: 'RELEASE_TAG_PROTECTED',
     })
     expect(await remoteTags()).toBe('')
     // What is not about publishing is no question of protection.
-    expect((await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { name: 'x' })).status).toBe(200)
-    expect((await rest(cast.carol, 'PATCH', `${releases}/${guarded.id}`, { draft: false })).status).toBe(200)
+    expect((await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { name: 'x' })).status).toBe(
+      200,
+    )
+    expect(
+      (await rest(cast.carol, 'PATCH', `${releases}/${guarded.id}`, { draft: false })).status,
+    ).toBe(200)
   })
 
   it('leaves nothing when it is deleted without a tag', async () => {
@@ -429,15 +526,41 @@ describe('an edit of a release', () => {
     const { releases, publish } = await repository('edited')
     const before = await publish({ tag_name: 'v1', name: 'One', body: 'all', prerelease: true })
     const place = `${releases}/${before.id}`
-    const nothing = { tag_name: '', target_commitish: '', name: '', body: '', draft: null, prerelease: null }
+    const nothing = {
+      tag_name: '',
+      target_commitish: '',
+      name: '',
+      body: '',
+      draft: null,
+      prerelease: null,
+    }
     for (const body of [{}, nothing]) {
       const kept = await rest(cast.bob, 'PATCH', place, body)
       expect([kept.status, kept.body]).toEqual([200, before])
     }
-    const edited = await rest(cast.bob, 'PATCH', place, { name: 'Uno', target_commitish: 'x', prerelease: false })
-    expect(edited.body).toEqual({ ...before, name: 'Uno', target_commitish: 'x', prerelease: false })
-    const request = { owner: 'bob', repo: 'edited', id: BigInt(before.id), body: 'new', prerelease: true }
-    expect(await grpc.editRelease(request)).toMatchObject({ name: 'Uno', body: 'new', prerelease: true })
+    const edited = await rest(cast.bob, 'PATCH', place, {
+      name: 'Uno',
+      target_commitish: 'x',
+      prerelease: false,
+    })
+    expect(edited.body).toEqual({
+      ...before,
+      name: 'Uno',
+      target_commitish: 'x',
+      prerelease: false,
+    })
+    const request = {
+      owner: 'bob',
+      repo: 'edited',
+      id: BigInt(before.id),
+      body: 'new',
+      prerelease: true,
+    }
+    expect(await grpc.editRelease(request)).toMatchObject({
+      name: 'Uno',
+      body: 'new',
+      prerelease: true,
+    })
   })
 
   it('gives it another tag, and leaves the one that it had', async () => {
@@ -449,13 +572,18 @@ describe('an edit of a release', () => {
     const retag = (tag_name: string) => rest(cast.bob, 'PATCH', `${releases}/${id}`, { tag_name })
     for (const taken of ['other', 'OTHER']) {
       const refused = await retag(taken)
-      expect([refused.status, refused.body.message]).toEqual([409, 'release tag already exist [tag_name: other]'])
+      expect([refused.status, refused.body.message]).toEqual([
+        409,
+        'release tag already exist [tag_name: other]',
+      ])
     }
     expect((await retag('a..b')).status).toBe(422)
     const renamed = await retag('v2')
     expect(renamed.body).toMatchObject({ id, tag_name: 'v2', draft: false })
     await git('fetch', '-q', '--tags')
-    expect(await remoteTags()).toBe(['left', 'other', 'v1', 'v2'].map((tag) => `${head}\trefs/tags/${tag}`).join('\n'))
+    expect(await remoteTags()).toBe(
+      ['left', 'other', 'v1', 'v2'].map((tag) => `${head}\trefs/tags/${tag}`).join('\n'),
+    )
     expect((await retag('LEFT')).body).toMatchObject({ id, tag_name: 'left' })
     expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(2)
     expect((await publish({ tag_name: 'v1' })).id).not.toBe(id)
@@ -485,7 +613,10 @@ describe('the tag of a release', () => {
     await git('push', '-q', 'origin', ':v1')
     expect((await rest(undefined, 'GET', `${releases}/${id}`)).status).toBe(404)
     expect((await rest(undefined, 'GET', `${releases}/latest`)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `${releases}/${id}`)).body).toMatchObject({ draft: true, name: 'One' })
+    expect((await rest(cast.bob, 'GET', `${releases}/${id}`)).body).toMatchObject({
+      draft: true,
+      name: 'One',
+    })
     expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(0)
     // Nobody but who publishes it makes it public again.
     await git('push', '-q', 'origin', 'HEAD:refs/tags/v1')
@@ -507,10 +638,16 @@ describe('the tag of a release', () => {
   it('keeps who may not delete it from deleting the release', async () => {
     const { path, releases, publish } = await repository('guarded')
     const { id } = await publish({ tag_name: 'v1' })
-    await rest(cast.bob, 'POST', `${path}/tag_protections`, { name_pattern: 'v*', whitelist_usernames: ['carol'] })
+    await rest(cast.bob, 'POST', `${path}/tag_protections`, {
+      name_pattern: 'v*',
+      whitelist_usernames: ['carol'],
+    })
     for (const place of [id, 'tags/v1']) {
       const refused = await rest(cast.bob, 'DELETE', `${releases}/${place}`)
-      expect([refused.status, refused.body.message]).toEqual([422, 'user not allowed to delete protected tag'])
+      expect([refused.status, refused.body.message]).toEqual([
+        422,
+        'user not allowed to delete protected tag',
+      ])
     }
     const request = { owner: 'bob', repo: 'guarded', id: BigInt(id) }
     expect(await refusalOf(grpc.deleteRelease(request))).toMatchObject({
@@ -525,10 +662,14 @@ describe('the tag of a release', () => {
 
   it('has one release, however many ask for it at once', async () => {
     const { releases, remoteTags, git } = await repository('raced')
-    const heads = await Promise.all([1, 2, 3, 4].map((i) => git('commit-tree', '-m', `${i}`, 'HEAD^{tree}')))
+    const heads = await Promise.all(
+      [1, 2, 3, 4].map((i) => git('commit-tree', '-m', `${i}`, 'HEAD^{tree}')),
+    )
     await git('push', '-q', 'origin', ...heads.map((head, i) => `${head}:refs/heads/b${i}`))
     const answers = await Promise.all(
-      heads.map((_, i) => rest(cast.bob, 'POST', releases, { tag_name: 'v1', target_commitish: `b${i}` })),
+      heads.map((_, i) =>
+        rest(cast.bob, 'POST', releases, { tag_name: 'v1', target_commitish: `b${i}` }),
+      ),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
     expect(tagsOf(await rest(undefined, 'GET', releases))).toEqual(['v1'])
@@ -544,7 +685,9 @@ describe('a draft that is published while others edit it', () => {
     let isPublished = false
     const editors = Array.from({ length: 8 }, async (_, i) => {
       for (let edit = 0; !isPublished; edit++) {
-        expect((await rest(cast.bob, 'PATCH', path, { name: `title ${i} ${edit}` })).status).toBe(200)
+        expect((await rest(cast.bob, 'PATCH', path, { name: `title ${i} ${edit}` })).status).toBe(
+          200,
+        )
       }
     })
     const published = await rest(cast.bob, 'PATCH', path, { draft: false, prerelease: true })
@@ -552,7 +695,11 @@ describe('a draft that is published while others edit it', () => {
     await Promise.all(editors)
     expect([published.status, published.body.draft]).toEqual([200, false])
     const { body } = await rest(undefined, 'GET', path)
-    expect(body).toMatchObject({ draft: false, prerelease: true, name: expect.stringMatching(/^title /) })
+    expect(body).toMatchObject({
+      draft: false,
+      prerelease: true,
+      name: expect.stringMatching(/^title /),
+    })
   })
 })
 
@@ -593,7 +740,11 @@ describe('who may read and write releases', () => {
 
   it('takes a team that writes releases and reads code, its tags included', async () => {
     await rest(cast.ada, 'POST', '/orgs', { username: 'acme' })
-    await rest(cast.ada, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true, private: true })
+    await rest(cast.ada, 'POST', '/orgs/acme/repos', {
+      name: 'engine',
+      auto_init: true,
+      private: true,
+    })
     const units_map = { 'repo.code': 'read', 'repo.releases': 'write' }
     const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', {
       name: 'Shippers',
@@ -603,7 +754,9 @@ describe('who may read and write releases', () => {
     await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
     const path = '/repos/acme/engine'
     expect((await rest(cast.carol, 'POST', `${path}/tags`, { tag_name: 'v1' })).status).toBe(403)
-    expect((await rest(cast.carol, 'POST', `${path}/releases`, { tag_name: 'v1' })).status).toBe(201)
+    expect((await rest(cast.carol, 'POST', `${path}/releases`, { tag_name: 'v1' })).status).toBe(
+      201,
+    )
     expect((await rest(cast.carol, 'GET', `${path}/tags/v1`)).status).toBe(200)
     expect((await rest(cast.bob, 'GET', `${path}/releases`)).status).toBe(404)
   })

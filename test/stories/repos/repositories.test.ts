@@ -15,9 +15,12 @@ afterAll(() => forge.stop())
 const git = (...args: string[]) => client.git('.', ...args)
 
 /** The URL of a repository for git, with a password in it unless it is nobody who asks. */
-const remote = (path: string, username?: string, password = PASSWORD) => remoteOf(server.url, path, username, password)
+const remote = (path: string, username?: string, password = PASSWORD) =>
+  remoteOf(server.url, path, username, password)
 
-/** Makes a repository of bob with a first commit, and a clone of it in a folder of the same name. */
+/**
+ * Makes a repository of bob with a first commit, and a clone of it in a folder of the same name.
+ */
 async function repositoryWithClone(name: string, settings: object = {}): Promise<void> {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
   await git('clone', '-q', remote(`bob/${name}`, 'bob'), name)
@@ -27,7 +30,10 @@ const commit = (folder: string, message: string) => client.commit(folder, messag
 
 describe('a repository', () => {
   it('begins empty, and the first push makes its branch the default one', async () => {
-    const made = await rest(cast.bob, 'POST', '/user/repos', { name: 'Engine', description: 'turns' })
+    const made = await rest(cast.bob, 'POST', '/user/repos', {
+      name: 'Engine',
+      description: 'turns',
+    })
     expect(made.status).toBe(201)
     expect(made.headers.get('content-type')).toBe('application/json;charset=utf-8')
     expect(made.body).toMatchObject({
@@ -55,16 +61,22 @@ describe('a repository', () => {
 
   it('begins with a commit when asked to', async () => {
     await repositoryWithClone('begun', { default_branch: 'trunk', description: 'well' })
-    expect(await git('-C', 'begun', 'log', '--format=%an %s %D')).toContain('bob Initial commit HEAD -> trunk')
+    expect(await git('-C', 'begun', 'log', '--format=%an %s %D')).toContain(
+      'bob Initial commit HEAD -> trunk',
+    )
     expect(await git('-C', 'begun', 'show', 'HEAD:README.md')).toBe('# begun\n\nwell')
   })
 
   it('counts branches as they come and go', async () => {
     await repositoryWithClone('branches')
     await git('-C', 'branches', 'push', '-q', 'origin', 'main:a/b', 'main:c', 'main:refs/tags/v1')
-    expect((await rest(undefined, 'GET', '/repos/bob/branches')).body).toMatchObject({ branch_count: 3 })
+    expect((await rest(undefined, 'GET', '/repos/bob/branches')).body).toMatchObject({
+      branch_count: 3,
+    })
     await git('-C', 'branches', 'push', '-q', 'origin', ':c')
-    expect((await rest(undefined, 'GET', '/repos/bob/branches')).body).toMatchObject({ branch_count: 2 })
+    expect((await rest(undefined, 'GET', '/repos/bob/branches')).body).toMatchObject({
+      branch_count: 2,
+    })
   })
 
   it.each([
@@ -83,11 +95,15 @@ describe('a repository', () => {
     const refused = await rest(cast.bob, 'POST', '/user/repos', body)
     expect(refused.status).toBe(status)
     expect(refused.headers.get('x-error-reason')).toMatch(/^(REPOSITORY_EXISTS|INVALID_[A-Z_]+)$/)
-    expect(refused.body).toEqual({ message: expect.stringContaining(message), url: '/openapi.json' })
+    expect(refused.body).toEqual({
+      message: expect.stringContaining(message),
+      url: '/openapi.json',
+    })
   })
 
   it('is listed to those who may know of it, by name, in pages', async () => {
-    for (const name of ['one', 'two', 'three']) await rest(cast.carol, 'POST', '/user/repos', { name })
+    for (const name of ['one', 'two', 'three'])
+      await rest(cast.carol, 'POST', '/user/repos', { name })
     await rest(cast.carol, 'POST', '/user/repos', { name: 'secret', private: true })
     const names = (list: unknown) => (list as { name: string }[]).map(({ name }) => name)
     const own = await rest(cast.carol, 'GET', '/user/repos')
@@ -101,11 +117,19 @@ describe('a repository', () => {
 
   it('is edited as a whole or not at all, and answers to its old name', async () => {
     await repositoryWithClone('old')
-    const refused = await rest(cast.bob, 'PATCH', '/repos/bob/old', { description: 'new', default_branch: 'nothing' })
+    const refused = await rest(cast.bob, 'PATCH', '/repos/bob/old', {
+      description: 'new',
+      default_branch: 'nothing',
+    })
     expect(refused.status).toBe(422)
     expect((await rest(cast.bob, 'GET', '/repos/bob/old')).body.description).toBe('')
     await git('-C', 'old', 'push', '-q', 'origin', 'main:next')
-    const edit = { name: 'New', description: 'new', website: 'https://example.org', default_branch: 'next' }
+    const edit = {
+      name: 'New',
+      description: 'new',
+      website: 'https://example.org',
+      default_branch: 'next',
+    }
     const edited = await rest(cast.bob, 'PATCH', '/repos/bob/old', edit)
     expect(edited.body).toMatchObject({ ...edit, full_name: 'bob/New' })
     const moved = await rest(undefined, 'GET', '/repos/bob/old')
@@ -131,18 +155,22 @@ describe('a repository', () => {
     const message = join(client.home, 'message')
     await writeFile(message, 'x'.repeat(MAX_TEXT_BYTES))
     await git('-C', 'terse', 'commit', '-q', '--allow-empty', '-F', message)
-    await expect(git('-C', 'terse', 'push', '-q')).rejects.toThrow('is a commit or tag of more than 1048576 bytes')
+    await expect(git('-C', 'terse', 'push', '-q')).rejects.toThrow(
+      'is a commit or tag of more than 1048576 bytes',
+    )
     expect((await rest(cast.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
   })
 
   it('is refused to those who only push names of the server', async () => {
     await repositoryWithClone('refs')
     await commit('refs', 'second')
-    await expect(git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main')).rejects.toThrow(
-      'refs/for/main belongs to the server',
-    )
+    await expect(
+      git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main'),
+    ).rejects.toThrow('refs/for/main belongs to the server')
     expect(await git('ls-remote', remote('bob/refs'))).not.toContain('for')
-    expect(await git('-C', 'refs', 'rev-parse', 'origin/main')).not.toBe(await git('-C', 'refs', 'rev-parse', 'main'))
+    expect(await git('-C', 'refs', 'rev-parse', 'origin/main')).not.toBe(
+      await git('-C', 'refs', 'rev-parse', 'main'),
+    )
   })
 })
 
@@ -170,8 +198,13 @@ describe('who may', () => {
   ])('use a repository that is %s %j: %s', async (name, settings, caller, fetch, push) => {
     const repository = `matrix-${name}`
     if (name !== 'nothing') {
-      await rest(cast.bob, 'POST', '/user/repos', { name: repository, auto_init: true, ...settings })
-      if (name === 'archived') await rest(cast.bob, 'PATCH', `/repos/bob/${repository}`, { archived: true })
+      await rest(cast.bob, 'POST', '/user/repos', {
+        name: repository,
+        auto_init: true,
+        ...settings,
+      })
+      if (name === 'archived')
+        await rest(cast.bob, 'PATCH', `/repos/bob/${repository}`, { archived: true })
     }
     const url = await remoteFor(repository, caller)
     const folder = `${repository}-${caller.replace(':', '-')}-${Math.trunc(performance.now() * 1000)}`
@@ -183,7 +216,9 @@ describe('who may', () => {
     expect(await outcome(git('ls-remote', url))).toContain(fetch)
     await git('init', '-q', folder)
     await commit(folder, 'pushed')
-    expect(await outcome(git('-C', folder, 'push', '-q', '--force', url, 'HEAD:refs/heads/pushed'))).toContain(push)
+    expect(
+      await outcome(git('-C', folder, 'push', '-q', '--force', url, 'HEAD:refs/heads/pushed')),
+    ).toContain(push)
   })
 
   /** The URL that somebody uses: a person by password, or a token of bob with a scope. */
@@ -191,8 +226,10 @@ describe('who may', () => {
     const path = `bob/${repository}`
     if (caller === 'nobody') return remote(path)
     if (caller === 'wrong') return remote(path, 'bob', 'a wrong password')
-    if (caller === 'public-only') return remote(path, 'bob', await createToken(server.url, cast.bob, ['all', caller]))
-    if (caller.includes(':')) return remote(path, 'bob', await createToken(server.url, cast.bob, [caller]))
+    if (caller === 'public-only')
+      return remote(path, 'bob', await createToken(server.url, cast.bob, ['all', caller]))
+    if (caller.includes(':'))
+      return remote(path, 'bob', await createToken(server.url, cast.bob, [caller]))
     return remote(path, caller)
   }
 })
@@ -201,15 +238,22 @@ describe('an archived repository', () => {
   it('takes no change but the one that ends it', async () => {
     await repositoryWithClone('kept')
     await rest(cast.bob, 'PATCH', '/repos/bob/kept', { archived: true })
-    expect((await rest(cast.bob, 'PATCH', '/repos/bob/kept', { description: 'x' })).status).toBe(423)
-    const opened = await rest(cast.bob, 'PATCH', '/repos/bob/kept', { archived: false, description: 'x' })
+    expect((await rest(cast.bob, 'PATCH', '/repos/bob/kept', { description: 'x' })).status).toBe(
+      423,
+    )
+    const opened = await rest(cast.bob, 'PATCH', '/repos/bob/kept', {
+      archived: false,
+      description: 'x',
+    })
     expect(opened.body).toMatchObject({ archived: false, description: 'x' })
   })
 })
 
 describe('what Git knows and the rows do not', () => {
   it('is read from Git when the server starts again', async () => {
-    const crashing = await startTestServer({ data: await mkdtemp(join(tmpdir(), 'branchline-crash-')) })
+    const crashing = await startTestServer({
+      data: await mkdtemp(join(tmpdir(), 'branchline-crash-')),
+    })
     const { bob } = await inviteCast(crashing.url)
     const post = (path: string, body: object) =>
       fetch(crashing.url + path, {
@@ -217,11 +261,17 @@ describe('what Git knows and the rows do not', () => {
         headers: { 'content-type': 'application/json', authorization: bob.authorization },
         body: JSON.stringify(body),
       })
-    const { id } = (await (await post('/api/v1/user/repos', { name: 'engine', auto_init: true })).json()) as {
+    const { id } = (await (
+      await post('/api/v1/user/repos', { name: 'engine', auto_init: true })
+    ).json()) as {
       id: number
     }
-    // As if the process had been killed after Git moved the refs of a push, and before anything was recorded.
-    await crashing.app.db.insertInto('pending_ref_updates').values({ repository_id: id, create_time: 0 }).execute()
+    // As if the process had been killed after Git moved the refs of a push, and before anything was
+    // recorded.
+    await crashing.app.db
+      .insertInto('pending_ref_updates')
+      .values({ repository_id: id, create_time: 0 })
+      .execute()
     const path = join(crashing.data, 'repositories', id.toString(16).padStart(2, '0'), `${id}.git`)
     execFileSync('git', ['-C', path, 'update-ref', 'refs/heads/pushed', 'main'])
     execFileSync('git', ['-C', path, 'update-ref', '-d', 'refs/heads/main'])
@@ -229,7 +279,9 @@ describe('what Git knows and the rows do not', () => {
     const restarted = await startTestServer({ data: crashing.data })
     const healed = await (await fetch(`${restarted.url}/api/v1/repos/bob/engine`)).json()
     expect(healed).toMatchObject({ branch_count: 1, default_branch: 'pushed' })
-    expect(await restarted.app.db.selectFrom('pending_ref_updates').selectAll().execute()).toEqual([])
+    expect(await restarted.app.db.selectFrom('pending_ref_updates').selectAll().execute()).toEqual(
+      [],
+    )
     await restarted.close(0)
     await rm(crashing.data, { recursive: true })
   })

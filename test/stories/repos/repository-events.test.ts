@@ -45,7 +45,10 @@ afterAll(async () => {
   await client.remove()
 })
 
-/** Makes a repository of bob with a first commit, cloned by bob, and begins to watch it on behalf of some. */
+/**
+ * Makes a repository of bob with a first commit, cloned by bob, and begins to watch it on behalf of
+ * some.
+ */
 async function watched(name: string) {
   const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
@@ -97,7 +100,10 @@ describe('the events of a repository', () => {
     await git('tag', '-a', 'v1', '-m', 'one')
     const tag = await git('rev-parse', 'v1')
     await git('push', '-q', 'origin', 'main', 'v1')
-    await rest(cast.carol, 'POST', `${path}/branches`, { new_branch_name: 'topic', old_ref_name: 'main' })
+    await rest(cast.carol, 'POST', `${path}/branches`, {
+      new_branch_name: 'topic',
+      old_ref_name: 'main',
+    })
     await git('push', '-q', 'origin', ':v1')
     const [pushed, made, deleted] = await take(watcher, 3)
     expect(pushed).toMatchObject({ actor: { login: 'bob' }, subject: { value: { count: 2 } } })
@@ -108,14 +114,24 @@ describe('the events of a repository', () => {
       ],
     })
     expect(made).toMatchObject({ actor: { login: 'carol' } })
-    expect(made?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/topic', oldId: '', newId: after }] })
-    expect(deleted?.subject.value).toMatchObject({ refs: [{ ref: 'refs/tags/v1', oldId: tag, newId: '' }] })
+    expect(made?.subject.value).toMatchObject({
+      refs: [{ ref: 'refs/heads/topic', oldId: '', newId: after }],
+    })
+    expect(deleted?.subject.value).toMatchObject({
+      refs: [{ ref: 'refs/tags/v1', oldId: tag, newId: '' }],
+    })
   })
 
   it('name nobody where the server found out by itself that refs had moved', async () => {
     const { id, path, watch } = await watched('found')
     const watcher = await watch(cast.bob)
-    execFileSync('git', ['-C', repositoryPath(server.app.git, id), 'update-ref', 'refs/heads/found', 'main'])
+    execFileSync('git', [
+      '-C',
+      repositoryPath(server.app.git, id),
+      'update-ref',
+      'refs/heads/found',
+      'main',
+    ])
     expect((await rest(cast.bob, 'GET', `${path}/branches/found`)).status).toBe(200)
     const [event] = await take(watcher, 1)
     expect(event?.actor).toBeUndefined()
@@ -127,10 +143,14 @@ describe('the events of a repository', () => {
     const watcher = await watch(cast.bob)
     const head = await git('rev-parse', 'HEAD')
     const lines = Array.from({ length: 1200 }, (_, i) => `create refs/tags/t${i} ${head}\n`)
-    execFileSync('git', ['-C', `${client.home}/many`, 'update-ref', '--stdin'], { input: lines.join('') })
+    execFileSync('git', ['-C', `${client.home}/many`, 'update-ref', '--stdin'], {
+      input: lines.join(''),
+    })
     await git('push', '-q', '--tags')
     const events = await take(watcher, 3)
-    const refs = events.map(({ subject }) => (subject.case === 'refs' ? subject.value : expect.fail('of refs')))
+    const refs = events.map(({ subject }) =>
+      subject.case === 'refs' ? subject.value : expect.fail('of refs'),
+    )
     expect(refs.map(({ count }) => count)).toEqual([500, 500, 200])
     for (const { refs: list } of refs) {
       expect(list.length).toBeGreaterThan(50)
@@ -147,7 +167,10 @@ describe('the events of a repository', () => {
     const stranger = await watch(undefined)
 
     const releases = `${path}/releases`
-    const { body: release } = await rest(cast.bob, 'POST', releases, { tag_name: 'v1', draft: true })
+    const { body: release } = await rest(cast.bob, 'POST', releases, {
+      tag_name: 'v1',
+      draft: true,
+    })
     await rest(cast.bob, 'PATCH', `${releases}/${release.id}`, { name: 'One' })
     await rest(cast.bob, 'PATCH', `${releases}/${release.id}`, { draft: false })
     await rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main' })
@@ -199,11 +222,15 @@ describe('the events of a repository', () => {
     const watcher = await watch(cast.bob)
     const reads = vi.spyOn(app.db, 'selectFrom')
     const eventsRead = () =>
-      reads.mock.calls.filter(([table]) => String(table) === 'repository_event_logs as log').length * PAGE_SIZE
+      reads.mock.calls.filter(([table]) => String(table) === 'repository_event_logs as log')
+        .length * PAGE_SIZE
     const name = 'x'.repeat(32 * 1024)
     await changeWatched(app, async (tx) => {
       for (let i = 0; i < MANY; i++) {
-        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', { id: i, name })
+        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', {
+          id: i,
+          name,
+        })
       }
     })
     for (let before = -1; before !== eventsRead(); ) {
@@ -227,7 +254,10 @@ describe('the events of a repository', () => {
     const surplus = 500
     await changeWatched(app, async (tx) => {
       for (let i = 0; i < MAX_EVENTS + surplus; i++) {
-        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', { id: i, name: 'v*' })
+        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', {
+          id: i,
+          name: 'v*',
+        })
       }
     })
     await vi.waitFor(async () => {
@@ -236,7 +266,9 @@ describe('the events of a repository', () => {
     })
     const late = watchRepository(server.url, 'gRPC', owner, { owner: 'bob', repo: 'long', cursor })
     watchers.push(late)
-    await expect(late.next()).rejects.toMatchObject({ rawMessage: expect.stringContaining('cursor') })
+    await expect(late.next()).rejects.toMatchObject({
+      rawMessage: expect.stringContaining('cursor'),
+    })
     const now = await watch(cast.bob)
     await rest(cast.bob, 'PATCH', path, { description: 'on' })
     expect(summary(await take(now, 1))).toEqual(['REPOSITORY_EDITED bob/long'])
@@ -260,7 +292,8 @@ describe('the events of a repository', () => {
           for (const wanted = received.length + 8; received.length < wanted; ) {
             const answer = await watcher.next()
             cursor = answer.cursor
-            if (answer.event?.subject.case === 'refs') received.push(...answer.event.subject.value.refs.map(refOf))
+            if (answer.event?.subject.case === 'refs')
+              received.push(...answer.event.subject.value.refs.map(refOf))
           }
           process.child.kill('SIGKILL')
           await process.exited
@@ -270,7 +303,11 @@ describe('the events of a repository', () => {
         }
         const { body } = await restAt(process.url)(ada, 'GET', '/repos/ada/lives/branches?limit=50')
         const made = body.length - 1
-        const watcher = watchRepository(process.url, 'REST', ada.authorization, { owner: 'ada', repo: 'lives', cursor })
+        const watcher = watchRepository(process.url, 'REST', ada.authorization, {
+          owner: 'ada',
+          repo: 'lives',
+          cursor,
+        })
         while (received.length < made) {
           const { event } = await watcher.next()
           if (event?.subject.case === 'refs') received.push(...event.subject.value.refs.map(refOf))
@@ -292,7 +329,12 @@ const refOf = ({ ref }: { ref: string }) => ref
 const MANY = 2_000
 
 /** Makes branches until the server is gone. */
-async function makeBranches(rest: SendRest, who: Actor, prefix: string, acknowledged: string[]): Promise<void> {
+async function makeBranches(
+  rest: SendRest,
+  who: Actor,
+  prefix: string,
+  acknowledged: string[],
+): Promise<void> {
   try {
     for (let i = 0; i < 15; i++) {
       const body = { new_branch_name: `${prefix}-${i}`, old_ref_name: 'main' }

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -11,9 +17,10 @@ let send: SendRest
 const ids: Record<string, number> = {}
 
 /**
- * Bob has engine, Engineering (a template) and secret-engine (private); carol has motor (archived) with the word engine in its
- * description and a fork of engine. Acme, which bob owns, has acme-tools and the private acme-plans, which its team has and
- * carol, a member, does not. Carol writes to secret-engine.
+ * Bob has engine, Engineering (a template) and secret-engine (private); carol has motor (archived)
+ * with the word engine in its description and a fork of engine. Acme, which bob owns, has
+ * acme-tools and the private acme-plans, which its team has and carol, a member, does not. Carol
+ * writes to secret-engine.
  */
 beforeAll(async () => {
   server = await startTestServer()
@@ -28,8 +35,13 @@ beforeAll(async () => {
   Object.assign(ids, { bob: owner.id })
   await send(cast.bob, 'POST', '/user/repos', { name: 'Engineering', template: true })
   await make(cast.bob, '/user/repos', { name: 'secret-engine', private: true } as { name: string })
-  await send(cast.bob, 'PUT', '/repos/bob/secret-engine/collaborators/carol', { permission: 'write' })
-  const motor = await make(cast.carol, '/user/repos', { name: 'motor', description: 'an ENGINE too' } as {
+  await send(cast.bob, 'PUT', '/repos/bob/secret-engine/collaborators/carol', {
+    permission: 'write',
+  })
+  const motor = await make(cast.carol, '/user/repos', {
+    name: 'motor',
+    description: 'an ENGINE too',
+  } as {
     name: string
   })
   Object.assign(ids, { carol: motor.owner.id })
@@ -38,7 +50,9 @@ beforeAll(async () => {
   await send(cast.bob, 'POST', '/orgs', { username: 'acme' })
   const tools = await make(cast.bob, '/orgs/acme/repos', { name: 'acme-tools' })
   Object.assign(ids, { acme: tools.owner.id })
-  await make(cast.bob, '/orgs/acme/repos', { name: 'acme-plans', private: true } as { name: string })
+  await make(cast.bob, '/orgs/acme/repos', { name: 'acme-plans', private: true } as {
+    name: string
+  })
   const team = async (name: string) => {
     const body = { name, permission: 'read', units: ['repo.code'] }
     ids[name] = (await send(cast.bob, 'POST', '/orgs/acme/teams', body)).body.id
@@ -62,7 +76,11 @@ describe('a search for repositories', () => {
     ['public-only', '', everybodys],
     ['nobody', 'q=eNgine', ['engine', 'engine-fork', 'Engineering']],
     ['carol', 'q=engine', ['engine', 'engine-fork', 'Engineering', 'secret-engine']],
-    ['carol', 'q=engine&includeDesc=true', ['engine', 'engine-fork', 'Engineering', 'motor', 'secret-engine']],
+    [
+      'carol',
+      'q=engine&includeDesc=true',
+      ['engine', 'engine-fork', 'Engineering', 'motor', 'secret-engine'],
+    ],
     ['nobody', 'q=%20', everybodys],
     // What would be patterns elsewhere are characters here.
     ['nobody', 'q=%25', []],
@@ -84,7 +102,8 @@ describe('a search for repositories', () => {
     ['nobody', 'mode=mirror', []],
     ['nobody', 'uid={carol}&exclusive=true', ['engine-fork', 'motor']],
     ['carol', 'uid={carol}', ['acme-tools', 'engine-fork', 'motor', 'secret-engine']],
-    // That carol is in acme is not for others to know, nor is there a repository that she may write to and they may not read.
+    // That carol is in acme is not for others to know, nor is there a repository that she may write
+    // to and they may not read.
     ['nobody', 'uid={carol}', ['engine-fork', 'motor']],
     ['bob', 'uid={carol}', ['engine-fork', 'motor', 'secret-engine']],
     ['carol', 'uid={carol}&mode=collaborative', ['acme-tools', 'secret-engine']],
@@ -95,9 +114,17 @@ describe('a search for repositories', () => {
     ['nobody', 'team_id={planners}', []],
     ['nobody', 'topic=true&q=engine', []],
     ['nobody', 'starredBy={bob}', []],
-    ['nobody', 'priority_owner_id={carol}', ['engine-fork', 'motor', 'acme-tools', 'engine', 'Engineering']],
+    [
+      'nobody',
+      'priority_owner_id={carol}',
+      ['engine-fork', 'motor', 'acme-tools', 'engine', 'Engineering'],
+    ],
     ['nobody', 'sort=id', ['engine', 'Engineering', 'motor', 'engine-fork', 'acme-tools']],
-    ['nobody', 'sort=created&order=desc', ['acme-tools', 'engine-fork', 'motor', 'Engineering', 'engine']],
+    [
+      'nobody',
+      'sort=created&order=desc',
+      ['acme-tools', 'engine-fork', 'motor', 'Engineering', 'engine'],
+    ],
     ['nobody', 'sort=alpha&order=desc', [...everybodys].reverse()],
     ['nobody', 'sort=forks&order=desc&limit=1', ['engine']],
     ['nobody', 'sort=stars&limit=2', ['engine', 'Engineering']],
@@ -116,7 +143,9 @@ describe('a search for repositories', () => {
   it('tells how many there are, and where the other pages are', async () => {
     const { headers } = await send(undefined, 'GET', '/repos/search?q=e&limit=2&page=2')
     expect(headers.get('x-total-count')).toBe('4')
-    expect(headers.get('link')).toContain(`<${server.url}/api/v1/repos/search?q=e&limit=2&page=1>; rel="prev"`)
+    expect(headers.get('link')).toContain(
+      `<${server.url}/api/v1/repos/search?q=e&limit=2&page=1>; rel="prev"`,
+    )
   })
 
   it.each([
@@ -129,7 +158,10 @@ describe('a search for repositories', () => {
   })
 
   it('is the same over gRPC', async () => {
-    const client = createClient(RepositoryService, transportTo(server.url, 'gRPC', cast.carol.authorization))
+    const client = createClient(
+      RepositoryService,
+      transportTo(server.url, 'gRPC', cast.carol.authorization),
+    )
     const { results, total } = await client.searchRepositories({ q: 'engine', isPrivate: true })
     expect([namesOf(results?.data ?? []), total]).toEqual([['secret-engine'], 1n])
   })

@@ -4,7 +4,13 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -104,7 +110,10 @@ describe('the message of a repository', () => {
     const { id } = await make('numbered')
     const byName = await send(cast.bob, 'GET', '/repos/bob/numbered')
     expect((await send(cast.bob, 'GET', `/repositories/${id}`)).body).toEqual(byName.body)
-    const rpc = createClient(RepositoryService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const rpc = createClient(
+      RepositoryService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
     expect(await rpc.getRepositoryById({ id: BigInt(id) })).toMatchObject({
       fullName: 'bob/numbered',
       hasIssues: false,
@@ -145,24 +154,42 @@ describe('a new repository', () => {
     const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })
     expect(made.status).toBe(status)
     if (status !== 201) expect(made.body.message).toContain(message)
-    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(status === 201 ? 200 : 404)
+    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(
+      status === 201 ? 200 : 404,
+    )
   })
 
   it('of an organisation is for those whom it lets', async () => {
     expect((await send(cast.bob, 'POST', '/orgs', { username: 'acme' })).status).toBe(201)
-    const made = await send(cast.bob, 'POST', '/orgs/acme/repos', { name: 'anvil', auto_init: true })
+    const made = await send(cast.bob, 'POST', '/orgs/acme/repos', {
+      name: 'anvil',
+      auto_init: true,
+    })
     expect([made.status, made.body.full_name]).toEqual([201, 'acme/anvil'])
     expect((await send(cast.bob, 'POST', '/org/acme/repos', { name: 'ANVIL' })).status).toBe(409)
     expect((await send(cast.carol, 'POST', '/orgs/acme/repos', { name: 'mine' })).status).toBe(403)
-    expect((await send(cast.carol, 'POST', '/orgs/nobody/repos', { name: 'mine' })).status).toBe(404)
+    expect((await send(cast.carol, 'POST', '/orgs/nobody/repos', { name: 'mine' })).status).toBe(
+      404,
+    )
   })
 
   it('of an organisation is administered by who made it', async () => {
-    const team = { name: 'makers', permission: 'read', units: ['repo.code'], can_create_org_repo: true }
+    const team = {
+      name: 'makers',
+      permission: 'read',
+      units: ['repo.code'],
+      can_create_org_repo: true,
+    }
     const { body } = await send(cast.bob, 'POST', '/orgs/acme/teams', team)
     expect((await send(cast.bob, 'PUT', `/teams/${body.id}/members/carol`)).status).toBe(204)
-    const made = await send(cast.carol, 'POST', '/orgs/acme/repos', { name: 'carols', private: true })
-    expect([made.status, made.body.permissions]).toEqual([201, { admin: true, push: true, pull: true }])
+    const made = await send(cast.carol, 'POST', '/orgs/acme/repos', {
+      name: 'carols',
+      private: true,
+    })
+    expect([made.status, made.body.permissions]).toEqual([
+      201,
+      { admin: true, push: true, pull: true },
+    ])
   })
 })
 
@@ -191,14 +218,26 @@ describe('settings', () => {
       internal_tracker: { enable_time_tracker: true },
     })
     expect(edited.status).toBe(200)
-    expect(edited.body).toMatchObject({ ...edit, description: 'kept', private: false, has_wiki: false })
+    expect(edited.body).toMatchObject({
+      ...edit,
+      description: 'kept',
+      private: false,
+      has_wiki: false,
+    })
     expect((await send(undefined, 'GET', '/repos/bob/settings')).body).toMatchObject(edit)
   })
 
   it('of pull requests mean nothing while these are not in use, and are as before when they are again', async () => {
     await make('without-pulls')
-    await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', { allow_rebase: false, default_merge_style: 'squash' })
-    const edit = { has_pull_requests: false, allow_squash_merge: false, default_merge_style: 'rebase' }
+    await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', {
+      allow_rebase: false,
+      default_merge_style: 'squash',
+    })
+    const edit = {
+      has_pull_requests: false,
+      allow_squash_merge: false,
+      default_merge_style: 'rebase',
+    }
     const off = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', edit)
     expect(off.body).toMatchObject({
       has_pull_requests: false,
@@ -208,8 +247,14 @@ describe('settings', () => {
       allow_manual_merge: true,
       default_merge_style: 'merge',
     })
-    const on = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', { has_pull_requests: true })
-    expect(on.body).toMatchObject({ allow_rebase: false, allow_squash_merge: true, default_merge_style: 'squash' })
+    const on = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', {
+      has_pull_requests: true,
+    })
+    expect(on.body).toMatchObject({
+      allow_rebase: false,
+      allow_squash_merge: true,
+      default_merge_style: 'squash',
+    })
   })
 
   it.each<[object, string]>([
@@ -223,7 +268,10 @@ describe('settings', () => {
     [{ private: 'perhaps' }, ''],
   ])('are refused as a whole: %j', async (edit, message) => {
     await send(cast.bob, 'POST', '/user/repos', { name: 'refused', auto_init: true })
-    const refused = await send(cast.bob, 'PATCH', '/repos/bob/refused', { description: 'changed', ...edit })
+    const refused = await send(cast.bob, 'PATCH', '/repos/bob/refused', {
+      description: 'changed',
+      ...edit,
+    })
     expect(refused.status).toBe(422)
     expect(refused.body.message).toContain(message)
     expect((await send(cast.bob, 'GET', '/repos/bob/refused')).body.description).toBe('')
@@ -252,14 +300,22 @@ describe('settings', () => {
     const token = await callerNamed(server.url, cast, 'public-only')
     expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: true })).status).toBe(403)
     expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: false })).status).toBe(200)
-    const hidden = await send(token, 'POST', '/orgs/acme/repos', { name: 'out-of-sight', private: true })
-    expect([hidden.status, (await send(cast.bob, 'GET', '/repos/acme/out-of-sight')).status]).toEqual([403, 404])
+    const hidden = await send(token, 'POST', '/orgs/acme/repos', {
+      name: 'out-of-sight',
+      private: true,
+    })
+    expect([
+      hidden.status,
+      (await send(cast.bob, 'GET', '/repos/acme/out-of-sight')).status,
+    ]).toEqual([403, 404])
   })
 
   it('hide a repository at once, and its forks with it', async () => {
     const { id } = await make('hidden', { auto_init: true })
     expect((await send(cast.carol, 'POST', '/repos/bob/hidden/forks', {})).status).toBe(202)
-    expect((await send(cast.bob, 'GET', '/repos/carol/hidden')).body.parent.full_name).toBe('bob/hidden')
+    expect((await send(cast.bob, 'GET', '/repos/carol/hidden')).body.parent.full_name).toBe(
+      'bob/hidden',
+    )
     await send(cast.bob, 'PATCH', '/repos/bob/hidden', { private: true })
     expect((await send(cast.carol, 'GET', '/repos/bob/hidden')).status).toBe(404)
     expect((await send(cast.carol, 'GET', `/repositories/${id}`)).status).toBe(404)
@@ -291,7 +347,12 @@ describe('a repository that was renamed', () => {
       ['DELETE', '/repos/bob/before', '/repos/bob/After'],
     ]
     for (const [method, path, location] of cases) {
-      const moved = await send(cast.bob, method, path, method === 'GET' ? undefined : { name: 'x', color: '#fff' })
+      const moved = await send(
+        cast.bob,
+        method,
+        path,
+        method === 'GET' ? undefined : { name: 'x', color: '#fff' },
+      )
       expect([method, path, moved.status, moved.headers.get('location')]).toEqual([
         method,
         path,
@@ -300,11 +361,17 @@ describe('a repository that was renamed', () => {
       ])
     }
     const followed = await fetch(`${server.url}/api/v1/repos/bob/before/labels`)
-    expect([followed.status, followed.url]).toEqual([200, `${server.url}/api/v1/repos/bob/After/labels`])
+    expect([followed.status, followed.url]).toEqual([
+      200,
+      `${server.url}/api/v1/repos/bob/After/labels`,
+    ])
   })
 
   it('tells RPC clients in metadata', async () => {
-    const rpc = createClient(RepositoryService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const rpc = createClient(
+      RepositoryService,
+      transportTo(server.url, 'gRPC', cast.bob.authorization),
+    )
     await expect(rpc.getRepository({ owner: 'bob', repo: 'before' })).rejects.toMatchObject({
       rawMessage: 'the repository is bob/After now',
     })
@@ -319,9 +386,13 @@ describe('a repository that was renamed', () => {
   it('leaves its name free, and gets it back', async () => {
     await make('there')
     await send(cast.bob, 'PATCH', '/repos/bob/there', { name: 'back' })
-    expect((await send(cast.bob, 'PATCH', '/repos/bob/back', { name: 'There' })).body.full_name).toBe('bob/There')
+    expect(
+      (await send(cast.bob, 'PATCH', '/repos/bob/back', { name: 'There' })).body.full_name,
+    ).toBe('bob/There')
     expect((await send(cast.bob, 'GET', '/repos/bob/there')).status).toBe(200)
-    expect((await send(cast.bob, 'GET', '/repos/bob/back')).headers.get('location')).toBe('/api/v1/repos/bob/There')
+    expect((await send(cast.bob, 'GET', '/repos/bob/back')).headers.get('location')).toBe(
+      '/api/v1/repos/bob/There',
+    )
     await make('back')
     expect((await send(cast.bob, 'GET', '/repos/bob/back')).status).toBe(200)
   })

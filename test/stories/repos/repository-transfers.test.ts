@@ -4,7 +4,14 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Cast, inviteCast, PASSWORD, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  type Cast,
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 let cast: Cast
@@ -34,7 +41,8 @@ beforeEach(async () => {
 
 const transfer = (newOwner: string, more: object = {}) =>
   send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: newOwner, ...more })
-const answer = (who: Cast['bob'], word: 'accept' | 'reject') => send(who, 'POST', `/repos/bob/${name}/transfer/${word}`)
+const answer = (who: Cast['bob'], word: 'accept' | 'reject') =>
+  send(who, 'POST', `/repos/bob/${name}/transfer/${word}`)
 
 describe('a repository that is given to another user', () => {
   it('stays where it is until it is accepted, and can be looked at meanwhile', async () => {
@@ -51,7 +59,10 @@ describe('a repository that is given to another user', () => {
     })
     const accepted = await answer(cast.carol, 'accept')
     expect(accepted.status).toBe(202)
-    expect(accepted.body).toMatchObject({ full_name: `carol/${name}`, permissions: { admin: true } })
+    expect(accepted.body).toMatchObject({
+      full_name: `carol/${name}`,
+      permissions: { admin: true },
+    })
     expect(accepted.body).not.toHaveProperty('repo_transfer')
     expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(404)
     expect((await send(cast.carol, 'GET', `/repos/carol/${name}/collaborators`)).body).toEqual([])
@@ -59,7 +70,13 @@ describe('a repository that is given to another user', () => {
 
   it('leads those who name it by its old owner to the new one, git too', async () => {
     await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
-    await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'carol', PASSWORD), name)
+    await client.git(
+      '.',
+      'clone',
+      '-q',
+      remoteOf(server.url, `bob/${name}`, 'carol', PASSWORD),
+      name,
+    )
     await transfer('carol')
     await answer(cast.carol, 'accept')
     const moved = await send(undefined, 'GET', `/repos/bob/${name}/contents/README.md?ref=main`)
@@ -70,7 +87,9 @@ describe('a repository that is given to another user', () => {
     await client.commit(name, 'pushed by the old URL')
     await client.git(name, 'push', '-q', 'origin', 'HEAD')
     const head = await client.git(name, 'rev-parse', 'HEAD')
-    expect(await client.git('.', 'ls-remote', remoteOf(server.url, `carol/${name}`), 'main')).toContain(head)
+    expect(
+      await client.git('.', 'ls-remote', remoteOf(server.url, `carol/${name}`), 'main'),
+    ).toContain(head)
     // The old owner can use the name again, and it is theirs then.
     expect((await send(cast.bob, 'POST', '/user/repos', { name })).status).toBe(201)
     expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body.owner.login).toBe('bob')
@@ -82,7 +101,9 @@ describe('a repository that is given to another user', () => {
     expect([rejected.status, rejected.body.full_name]).toEqual([200, `bob/${name}`])
     expect(rejected.body).not.toHaveProperty('repo_transfer')
     expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
-    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty('repo_transfer')
+    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty(
+      'repo_transfer',
+    )
   })
 
   it('can be taken back, and leaves collaborators what they had', async () => {
@@ -129,19 +150,28 @@ describe('a repository that is given to another user', () => {
   it('is not told to others that it is offered', async () => {
     await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
     await transfer('carol')
-    expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty('repo_transfer')
+    expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty(
+      'repo_transfer',
+    )
     const { body } = await send(cast.carol, 'GET', `/repos/search?q=${name}`)
     expect(body.data[0].repo_transfer.recipient.login).toBe('carol')
   })
 
   it('changes hands at once when an administrator of the instance says so', async () => {
-    const given = await send(cast.ada, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'carol' })
+    const given = await send(cast.ada, 'POST', `/repos/bob/${name}/transfer`, {
+      new_owner: 'carol',
+    })
     expect([given.status, given.body.full_name]).toEqual([202, `carol/${name}`])
   })
 
   it('over gRPC too', async () => {
-    const as = (who: Cast['bob']) => createClient(RepositoryService, transportTo(server.url, 'gRPC', who.authorization))
-    const offered = await as(cast.bob).transferRepository({ owner: 'bob', repo: name, newOwner: 'carol' })
+    const as = (who: Cast['bob']) =>
+      createClient(RepositoryService, transportTo(server.url, 'gRPC', who.authorization))
+    const offered = await as(cast.bob).transferRepository({
+      owner: 'bob',
+      repo: name,
+      newOwner: 'carol',
+    })
     expect(offered.repoTransfer?.recipient?.login).toBe('carol')
     const accepted = await as(cast.carol).acceptRepositoryTransfer({ owner: 'bob', repo: name })
     expect(accepted.fullName).toBe(`carol/${name}`)
@@ -180,7 +210,10 @@ describe('a repository that is given to an organisation', () => {
   it('goes to teams of that organisation only', async () => {
     const { body } = await send(cast.carol, 'GET', '/orgs/globex/teams')
     const refused = await transfer('acme', { team_ids: [body[0].id] })
-    expect([refused.status, refused.body.message]).toEqual([422, `the new owner has no team ${body[0].id}`])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      `the new owner has no team ${body[0].id}`,
+    ])
     expect((await transfer('carol', { team_ids: [1] })).status).toBe(422)
   })
 })
@@ -200,7 +233,9 @@ describe('what cannot be given away', () => {
 
   it('is what one only administers', async () => {
     await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'admin' })
-    const refused = await send(cast.carol, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'carol' })
+    const refused = await send(cast.carol, 'POST', `/repos/bob/${name}/transfer`, {
+      new_owner: 'carol',
+    })
     expect(refused.status).toBe(403)
   })
 
@@ -221,8 +256,13 @@ describe('what cannot be given away', () => {
     await send(cast.ada, 'POST', '/user/repos', { name: `base-${count}`, auto_init: true })
     const fork = async (who: Cast['bob'], forkName: string) =>
       (await send(who, 'POST', `/repos/ada/base-${count}/forks`, { name: forkName })).status
-    expect([await fork(cast.bob, `fork-${count}`), await fork(cast.carol, `other-${count}`)]).toEqual([202, 202])
-    const given = await send(cast.ada, 'POST', `/repos/bob/fork-${count}/transfer`, { new_owner: 'carol' })
+    expect([
+      await fork(cast.bob, `fork-${count}`),
+      await fork(cast.carol, `other-${count}`),
+    ]).toEqual([202, 202])
+    const given = await send(cast.ada, 'POST', `/repos/bob/fork-${count}/transfer`, {
+      new_owner: 'carol',
+    })
     expect([given.status, given.body.message]).toEqual([409, expect.stringContaining('fork')])
   })
 })

@@ -20,14 +20,20 @@ function twoBlobs(): [prefix: string, one: string, other: string] {
   const seen = new Map<string, string>()
   for (let i = 0; ; i++) {
     const content = String(i)
-    const prefix = createHash('sha1').update(`blob ${content.length}\0${content}`).digest('hex').slice(0, 4)
+    const prefix = createHash('sha1')
+      .update(`blob ${content.length}\0${content}`)
+      .digest('hex')
+      .slice(0, 4)
     const other = seen.get(prefix)
     if (other !== undefined) return [prefix, other, content]
     seen.set(prefix, content)
   }
 }
 
-/** Makes a repository of bob with a first commit, cloned by whoever is asked for, and returns its paths and its git. */
+/**
+ * Makes a repository of bob with a first commit, cloned by whoever is asked for, and returns its
+ * paths and its git.
+ */
 async function repository(name: string, who = 'bob') {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
@@ -68,12 +74,16 @@ describe('a tag', () => {
     await git('push', '-q')
     const body = { tag_name: 'v1', message: 'First\r\n\r\nof many', target: head.slice(0, 10) }
     const made = await rest(cast.bob, 'POST', `${path}/tags`, body)
-    expect(made.body).toMatchObject({ name: 'v1', message: 'First\n\nof many', commit: { sha: head } })
+    expect(made.body).toMatchObject({
+      name: 'v1',
+      message: 'First\n\nof many',
+      commit: { sha: head },
+    })
     await git('fetch', '-q', '--tags')
     expect(await git('rev-parse', 'v1')).toBe(made.body.id)
-    expect(await git('for-each-ref', '--format=%(objecttype) %(taggername) %(taggeremail)', 'refs/tags')).toBe(
-      'tag bob <bob@example.org>',
-    )
+    expect(
+      await git('for-each-ref', '--format=%(objecttype) %(taggername) %(taggeremail)', 'refs/tags'),
+    ).toBe('tag bob <bob@example.org>')
     const annotated = await rest(undefined, 'GET', `${path}/git/tags/${made.body.id}`)
     expect(annotated.body).toMatchObject({ tag: 'v1', object: { sha: head } })
   })
@@ -86,13 +96,19 @@ describe('a tag', () => {
     const id = await git('hash-object', '-t', 'tag', '-w', join(client.home, 'late-tag'))
     await git('push', '-q', 'origin', `${id}:refs/tags/late`)
     const listed = await rest(undefined, 'GET', `${path}/tags`)
-    expect(listed.body).toMatchObject([{ name: 'late', commit: { created: '9999-12-31T23:59:59Z' } }])
+    expect(listed.body).toMatchObject([
+      { name: 'late', commit: { created: '9999-12-31T23:59:59Z' } },
+    ])
   })
 
   it('is not made of what is the beginning of several ids', async () => {
     const { path } = await repository('ambiguous')
     const [prefix, one, other] = twoBlobs()
-    const files = [one, other].map((content) => ({ operation: 'create', path: content, content: btoa(content) }))
+    const files = [one, other].map((content) => ({
+      operation: 'create',
+      path: content,
+      content: btoa(content),
+    }))
     await rest(cast.bob, 'POST', `${path}/contents`, { files, message: 'two' })
     const refused = await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1', target: prefix })
     expect([refused.status, refused.body.message]).toEqual([404, 'target not found'])
@@ -117,7 +133,9 @@ describe('a tag', () => {
 
   it('has no target in an empty repository', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'no-tags' })
-    expect((await rest(cast.bob, 'POST', '/repos/bob/no-tags/tags', { tag_name: 'v1' })).status).toBe(404)
+    expect(
+      (await rest(cast.bob, 'POST', '/repos/bob/no-tags/tags', { tag_name: 'v1' })).status,
+    ).toBe(404)
     expect((await rest(cast.bob, 'GET', '/repos/bob/no-tags/tags')).body).toEqual([])
   })
 
@@ -178,14 +196,20 @@ describe('who may make and delete tags', () => {
     ['bob', { archived: true }, 200, 423],
   ])('%s of a repository with %j: %i, %i', async (who, settings, read, write) => {
     const path = `/repos/bob/tags-${who.replace(':', '-')}-${Object.keys(settings)}`
-    await rest(cast.bob, 'POST', '/user/repos', { name: path.split('/').at(-1), auto_init: true, ...settings })
+    await rest(cast.bob, 'POST', '/user/repos', {
+      name: path.split('/').at(-1),
+      auto_init: true,
+      ...settings,
+    })
     await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'old' })
     await rest(cast.bob, 'PATCH', path, settings)
     const caller = await actor(who)
     for (const suffix of ['/tags', '/tags/old'])
       expect((await rest(caller, 'GET', `${path}${suffix}`)).status).toBe(read)
     expect((await rest(caller, 'POST', `${path}/tags`, { tag_name: 'new' })).status).toBe(write)
-    expect((await rest(caller, 'DELETE', `${path}/tags/old`)).status).toBe(write === 201 ? 204 : write)
+    expect((await rest(caller, 'DELETE', `${path}/tags/old`)).status).toBe(
+      write === 201 ? 204 : write,
+    )
   })
 })
 
@@ -193,7 +217,10 @@ async function actor(who: string): Promise<Actor | undefined> {
   if (who === 'nobody') return undefined
   if (who in cast) return cast[who as keyof Cast]
   const scopes = who.includes(':') ? [who] : ['all', who]
-  return { username: 'bob', authorization: `token ${await createToken(server.url, cast.bob, scopes)}` }
+  return {
+    username: 'bob',
+    authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+  }
 }
 
 describe('a protected tag', () => {
@@ -204,16 +231,24 @@ describe('a protected tag', () => {
     expect((await rest(cast.bob, 'POST', `${path}/tag_protections`, rule)).status).toBe(201)
 
     const made = await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })
-    expect([made.status, made.body.message]).toEqual([422, 'user not allowed to create protected tag'])
+    expect([made.status, made.body.message]).toEqual([
+      422,
+      'user not allowed to create protected tag',
+    ])
     const deleted = await rest(cast.bob, 'DELETE', `${path}/tags/v0`)
-    expect([deleted.status, deleted.body.message]).toEqual([422, 'user not allowed to delete protected tag'])
+    expect([deleted.status, deleted.body.message]).toEqual([
+      422,
+      'user not allowed to delete protected tag',
+    ])
     await client.commit('protected', 'second')
     for (const [spec, name] of [
       ['HEAD:refs/tags/v1', 'v1'],
       ['+HEAD:refs/tags/v0', 'v0'],
       [':refs/tags/v0', 'v0'],
     ] as const) {
-      await expect(git('push', '-q', 'origin', 'main', spec)).rejects.toThrow(`error: Tag ${name} is protected`)
+      await expect(git('push', '-q', 'origin', 'main', spec)).rejects.toThrow(
+        `error: Tag ${name} is protected`,
+      )
     }
     // Nothing of a push that was refused has come to pass.
     expect(await git('ls-remote', 'origin', 'refs/heads/main', 'refs/tags/*')).toBe(
@@ -251,13 +286,18 @@ describe('a protected tag', () => {
       whitelist_teams: ['nobody'],
     })
     expect(unknown.status).toBe(422)
-    expect(unknown.body.message).toMatch(/^team does not exist \[org_id \d+, team_id 0, name: nobody\]$/)
+    expect(unknown.body.message).toMatch(
+      /^team does not exist \[org_id \d+, team_id 0, name: nobody\]$/,
+    )
   })
 
   it('is open to whom one of several rules exempts', async () => {
     const { path } = await repository('rules')
     const protect = (name_pattern: string, who: string) =>
-      rest(cast.bob, 'POST', `${path}/tag_protections`, { name_pattern, whitelist_usernames: [who] })
+      rest(cast.bob, 'POST', `${path}/tag_protections`, {
+        name_pattern,
+        whitelist_usernames: [who],
+      })
     await protect('v*', 'carol')
     await protect('v1*', 'bob')
     const make = (tag_name: string) => rest(cast.bob, 'POST', `${path}/tags`, { tag_name })
@@ -291,7 +331,11 @@ describe('a rule about tags', () => {
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     const edit = (body: object) => rest(cast.bob, 'PATCH', path, body)
     // Clients in Go send null for what they leave out.
-    const kept = await edit({ name_pattern: null, whitelist_usernames: null, whitelist_teams: null })
+    const kept = await edit({
+      name_pattern: null,
+      whitelist_usernames: null,
+      whitelist_teams: null,
+    })
     expect(kept.body).toMatchObject({ name_pattern: 'r*', whitelist_usernames: ['bob', 'carol'] })
     expect((await edit({ whitelist_usernames: ['ada'] })).body.whitelist_usernames).toEqual(['ada'])
     expect((await edit({ whitelist_usernames: [] })).body.whitelist_usernames).toEqual([])
@@ -299,7 +343,8 @@ describe('a rule about tags', () => {
     expect((await edit({ whitelist_usernames: [1] })).status).toBe(422)
     expect((await rest(cast.bob, 'GET', rules)).body).toHaveLength(1)
     expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
-    for (const method of ['GET', 'DELETE', 'PATCH']) expect((await rest(cast.bob, method, path)).status).toBe(404)
+    for (const method of ['GET', 'DELETE', 'PATCH'])
+      expect((await rest(cast.bob, method, path)).status).toBe(404)
     expect((await rest(cast.bob, 'GET', `${rules}/x`)).status).toBe(404)
   })
 
@@ -309,7 +354,11 @@ describe('a rule about tags', () => {
     [{ ...rule, name_pattern: 'there' }, 403, 'Tag protection already exist'],
     [{ ...rule, name_pattern: '[' }, 422, 'regular expression in the syntax of RE2'],
     [{ ...rule, name_pattern: '/(?=v)/' }, 422, 'regular expression in the syntax of RE2'],
-    [{ ...rule, whitelist_usernames: ['nobody'] }, 422, 'user does not exist [uid: 0, name: nobody]'],
+    [
+      { ...rule, whitelist_usernames: ['nobody'] },
+      422,
+      'user does not exist [uid: 0, name: nobody]',
+    ],
     [{ ...rule, whitelist_usernames: Array(101).fill('bob') }, 422, 'whitelist_usernames'],
   ])('is not made from %j', async (body, status, message) => {
     await rest(cast.bob, 'POST', rules, { ...rule, name_pattern: 'there' })
@@ -347,15 +396,25 @@ describe('a rule about tags', () => {
     const path = `/repos/bob/ruled-${who.replace(':', '-')}-${Object.keys(settings)}`
     await rest(cast.bob, 'POST', '/user/repos', { name: path.split('/').at(-1), ...settings })
     await rest(cast.bob, 'PATCH', path, settings)
-    expect((await rest(await actor(who), 'POST', `${path}/tag_protections`, rule)).status).toBe(status)
+    expect((await rest(await actor(who), 'POST', `${path}/tag_protections`, rule)).status).toBe(
+      status,
+    )
   })
 
   it('is written over gRPC, too', async () => {
     const grpc = forge.grpc(TagProtectionService, cast.bob)
     const place = { owner: 'bob', repo: 'ruled' }
-    const made = await grpc.createTagProtection({ ...place, namePattern: 'g*', whitelistUsernames: ['bob'] })
+    const made = await grpc.createTagProtection({
+      ...place,
+      namePattern: 'g*',
+      whitelistUsernames: ['bob'],
+    })
     const values = [{ kind: { case: 'stringValue', value: 'carol' } }] as const
-    const edited = await grpc.editTagProtection({ ...place, id: made.id, whitelistUsernames: { values: [...values] } })
+    const edited = await grpc.editTagProtection({
+      ...place,
+      id: made.id,
+      whitelistUsernames: { values: [...values] },
+    })
     expect(edited).toMatchObject({ namePattern: 'g*', whitelistUsernames: ['carol'] })
     await grpc.deleteTagProtection({ ...place, id: made.id })
     await expect(grpc.getTagProtection({ ...place, id: made.id })).rejects.toThrow('not found')

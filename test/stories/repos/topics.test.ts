@@ -10,24 +10,33 @@ afterAll(() => forge.stop())
 const topics = (who?: Actor) => forge.grpc(TopicService, who)
 
 /** Makes a repository of bob and gives it topics. */
-async function repository(name: string, names: string[] = [], settings: object = {}): Promise<string> {
+async function repository(
+  name: string,
+  names: string[] = [],
+  settings: object = {},
+): Promise<string> {
   expect((await rest(cast.bob, 'POST', '/user/repos', { name, ...settings })).status).toBe(201)
   const path = `/repos/bob/${name}`
-  if (names.length > 0) expect((await rest(cast.bob, 'PUT', `${path}/topics`, { topics: names })).status).toBe(204)
+  if (names.length > 0)
+    expect((await rest(cast.bob, 'PUT', `${path}/topics`, { topics: names })).status).toBe(204)
   return path
 }
 
-const namesOf = async (path: string, who = cast.bob) => (await rest(who, 'GET', `${path}/topics`)).body.topics
+const namesOf = async (path: string, who = cast.bob) =>
+  (await rest(who, 'GET', `${path}/topics`)).body.topics
 
-const many = (count: number) => Array.from({ length: count }, (_, i) => `t${String(i).padStart(2, '0')}`)
+const many = (count: number) =>
+  Array.from({ length: count }, (_, i) => `t${String(i).padStart(2, '0')}`)
 
 /** What the search finds, as names and counts. */
 async function found(q: string, who?: Actor): Promise<[string, number][]> {
   const { body } = await rest(who, 'GET', `/topics/search?q=${encodeURIComponent(q)}`)
-  return body.topics.map(({ topic_name, repo_count }: { topic_name: string; repo_count: number }) => [
-    topic_name,
-    repo_count,
-  ])
+  return body.topics.map(
+    ({ topic_name, repo_count }: { topic_name: string; repo_count: number }) => [
+      topic_name,
+      repo_count,
+    ],
+  )
 }
 
 describe('the topics of a repository', () => {
@@ -46,7 +55,9 @@ describe('the topics of a repository', () => {
       '3',
       expect.stringContaining('rel="prev"'),
     ])
-    expect(await topics().listRepositoryTopics({ owner: 'bob', repo: 'cleaned', limit: 1 })).toMatchObject({
+    expect(
+      await topics().listRepositoryTopics({ owner: 'bob', repo: 'cleaned', limit: 1 }),
+    ).toMatchObject({
       page: { topics: ['1.a-b'] },
       total: 3n,
       limit: 1,
@@ -67,7 +78,11 @@ describe('the topics of a repository', () => {
     expect(await namesOf(path)).toEqual(['a'.repeat(35), 'c'])
   })
 
-  const INVALID = { code: 'InvalidArgument', message: 'Topic name is invalid', reason: 'INVALID_TOPIC' }
+  const INVALID = {
+    code: 'InvalidArgument',
+    message: 'Topic name is invalid',
+    reason: 'INVALID_TOPIC',
+  }
   const EXCEEDING = { limit: '25' }
   it.each([
     ['c++', 'c%2B%2B'],
@@ -83,16 +98,28 @@ describe('the topics of a repository', () => {
     if ((await rest(cast.bob, 'GET', home)).status === 404) await repository('never')
     for (const method of ['PUT', 'DELETE']) {
       const { status, body } = await rest(cast.bob, method, `${home}/topics/${path}`)
-      expect([status, body]).toEqual([422, { invalidTopics: name, message: 'Topic name is invalid' }])
+      expect([status, body]).toEqual([
+        422,
+        { invalidTopics: name, message: 'Topic name is invalid' },
+      ])
     }
     const request = { owner: 'bob', repo: 'never', topic: name }
     const refusal = { ...INVALID, metadata: { topic: name } }
     expect(await refusalOf(topics(cast.bob).addRepositoryTopic(request))).toEqual(refusal)
     expect(await refusalOf(topics(cast.bob).removeRepositoryTopic(request))).toEqual(refusal)
     if (name === '') return
-    const all = await rest(cast.bob, 'PUT', `${home}/topics`, { topics: ['fine', name, 'x y', name] })
-    expect([all.status, all.body]).toEqual([422, { invalidTopics: [name, 'x y'], message: 'Topic names are invalid' }])
-    const replace = topics(cast.bob).replaceRepositoryTopics({ owner: 'bob', repo: 'never', topics: [name] })
+    const all = await rest(cast.bob, 'PUT', `${home}/topics`, {
+      topics: ['fine', name, 'x y', name],
+    })
+    expect([all.status, all.body]).toEqual([
+      422,
+      { invalidTopics: [name, 'x y'], message: 'Topic names are invalid' },
+    ])
+    const replace = topics(cast.bob).replaceRepositoryTopics({
+      owner: 'bob',
+      repo: 'never',
+      topics: [name],
+    })
     expect(await refusalOf(replace)).toEqual({
       code: 'InvalidArgument',
       message: 'Topic names are invalid',
@@ -118,8 +145,17 @@ describe('the topics of a repository', () => {
     const message = 'Exceeding maximum number of topics per repo'
     const tooMany = await rest(cast.bob, 'PUT', `${path}/topics`, { topics: [...many(26), 'x y'] })
     expect([tooMany.status, tooMany.body]).toEqual([422, { invalidTopics: null, message }])
-    const replace = topics(cast.bob).replaceRepositoryTopics({ owner: 'bob', repo: 'full', topics: many(26) })
-    const refusal = { code: 'InvalidArgument', message, reason: 'TOO_MANY_TOPICS', metadata: EXCEEDING }
+    const replace = topics(cast.bob).replaceRepositoryTopics({
+      owner: 'bob',
+      repo: 'full',
+      topics: many(26),
+    })
+    const refusal = {
+      code: 'InvalidArgument',
+      message,
+      reason: 'TOO_MANY_TOPICS',
+      metadata: EXCEEDING,
+    }
     expect(await refusalOf(replace)).toEqual(refusal)
     // 25 of them, and one that is none.
     const invalid = await rest(cast.bob, 'PUT', `${path}/topics`, { topics: [...many(25), 'x y'] })
@@ -129,7 +165,12 @@ describe('the topics of a repository', () => {
       const { status, body } = await rest(cast.bob, 'PUT', `${path}/topics/${topic}`)
       expect([status, body]).toEqual([422, { message: text }])
       const add = topics(cast.bob).addRepositoryTopic({ owner: 'bob', repo: 'full', topic })
-      const full = { code: 'FailedPrecondition', message: text, reason: 'TOPIC_LIMIT_REACHED', metadata: EXCEEDING }
+      const full = {
+        code: 'FailedPrecondition',
+        message: text,
+        reason: 'TOPIC_LIMIT_REACHED',
+        metadata: EXCEEDING,
+      }
       expect(await refusalOf(add)).toEqual(full)
     }
     expect(await namesOf(path)).toEqual(many(25))
@@ -137,7 +178,9 @@ describe('the topics of a repository', () => {
 
   it('are 25 when 30 are added at once', async () => {
     const path = await repository('race')
-    const answers = await Promise.all(many(30).map((topic) => rest(cast.bob, 'PUT', `${path}/topics/${topic}`)))
+    const answers = await Promise.all(
+      many(30).map((topic) => rest(cast.bob, 'PUT', `${path}/topics/${topic}`)),
+    )
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(25).fill(204), ...Array(5).fill(422)])
     expect(await namesOf(path)).toHaveLength(25)
@@ -148,7 +191,11 @@ describe('the topics of a repository', () => {
     await repository('elsewhere', ['there'])
     const { status, body } = await rest(cast.bob, 'DELETE', `${path}/topics/there`)
     expect([status, body]).toEqual([404, { message: 'not found', url: '/openapi.json' }])
-    const remove = topics(cast.bob).removeRepositoryTopic({ owner: 'bob', repo: 'missed', topic: 'there' })
+    const remove = topics(cast.bob).removeRepositoryTopic({
+      owner: 'bob',
+      repo: 'missed',
+      topic: 'there',
+    })
     expect(await refusalOf(remove)).toMatchObject({ code: 'NotFound', reason: 'TOPIC_NOT_FOUND' })
   })
 
@@ -167,7 +214,9 @@ describe('the topics of a repository', () => {
     await repository('by-topic-2', ['chemistry'])
     await repository('physics', ['none'])
     const search = async (query: string) =>
-      (await rest(cast.bob, 'GET', `/repos/search?${query}`)).body.data.map(({ name }: { name: string }) => name)
+      (await rest(cast.bob, 'GET', `/repos/search?${query}`)).body.data.map(
+        ({ name }: { name: string }) => name,
+      )
     expect(await search('topic=true&q=Physics')).toEqual(['by-topic-1'])
     expect(await search('topic=true&q=chemistry,physics')).toEqual(['by-topic-1', 'by-topic-2'])
     expect(await search('topic=true&q=phys')).toEqual([])
@@ -188,7 +237,9 @@ describe('the topics of a repository', () => {
       const message = 'user should be an owner or a collaborator with admin write of a repository'
       expect([denied.status, denied.body.message]).toEqual([403, message])
       expect((await rest(undefined, method, target, body)).status).toBe(401)
-      expect((await rest({ authorization: `token ${readOnly}` }, method, target, body)).status).toBe(403)
+      expect(
+        (await rest({ authorization: `token ${readOnly}` }, method, target, body)).status,
+      ).toBe(403)
       expect((await rest(cast.ada, method, target, body)).status).toBe(422)
     }
     await rest(cast.bob, 'PATCH', path, { archived: true })
@@ -213,7 +264,9 @@ describe('the topics of a repository', () => {
       expect((await rest(cast.carol, method, `${path}/${target}`, { topics: [] })).status).toBe(404)
     }
     const publicOnly = await createToken(server.url, cast.bob, ['all', 'public-only'])
-    expect((await rest({ authorization: `token ${publicOnly}` }, 'GET', `${path}/topics`)).status).toBe(404)
+    expect(
+      (await rest({ authorization: `token ${publicOnly}` }, 'GET', `${path}/topics`)).status,
+    ).toBe(404)
     expect(await namesOf(path)).toEqual(['secret-plan'])
   })
 })
@@ -237,7 +290,9 @@ describe('the search for topics', () => {
       ['sea-b', 1],
     ])
     const page = await rest(undefined, 'GET', '/topics/search?q=sea&limit=1&page=2')
-    expect(page.body.topics.map(({ topic_name }: { topic_name: string }) => topic_name)).toEqual(['sea-a'])
+    expect(page.body.topics.map(({ topic_name }: { topic_name: string }) => topic_name)).toEqual([
+      'sea-a',
+    ])
     expect([page.headers.get('x-total-count'), page.headers.get('link')]).toEqual([
       '3',
       expect.stringContaining('q=sea'),
@@ -249,7 +304,9 @@ describe('the search for topics', () => {
     const all = await rest(undefined, 'GET', '/topics/search')
     expect(Number(all.headers.get('x-total-count'))).toBeGreaterThan(3)
     const wrongScope = await createToken(server.url, cast.bob, ['read:user'])
-    expect((await rest({ authorization: `token ${wrongScope}` }, 'GET', '/topics/search?q=sea')).status).toBe(403)
+    expect(
+      (await rest({ authorization: `token ${wrongScope}` }, 'GET', '/topics/search?q=sea')).status,
+    ).toBe(403)
   })
 
   it('counts repositories that everybody may read, whatever becomes of them', async () => {

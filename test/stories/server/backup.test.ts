@@ -6,7 +6,13 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { branchline, MAIN, type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
+import {
+  branchline,
+  MAIN,
+  type ServerProcess,
+  serveProcess,
+  withFolder,
+} from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { inviteCast, PASSWORD, signIn } from '../../support/server.ts'
 
@@ -34,34 +40,56 @@ describe('a backup', () => {
 
   it('taken while others push has all that was acknowledged before, and starts as an instance', async () => {
     await withFolder(async (folder) => {
-      const [data, archive, copy] = ['data', 'backup.tar', 'copy'].map((name) => join(folder, name)) as [
-        string,
-        string,
-        string,
-      ]
+      const [data, archive, copy] = ['data', 'backup.tar', 'copy'].map((name) =>
+        join(folder, name),
+      ) as [string, string, string]
       const server = await serveProcess(data)
       const cast = await inviteCast(server.url)
       const rest = restAt(server.url)
-      const { id } = (await rest(cast.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })).body
-      const secret = (await rest(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })).body
+      const { id } = (
+        await rest(cast.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+      ).body
+      const secret = (
+        await rest(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+      ).body
       const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
       await client.git('.', 'clone', '-q', remote, 'engine')
       const acknowledged = await client.commit('engine', 'before')
-      await client.git('engine', 'push', '-q', 'origin', 'HEAD:refs/heads/before', 'HEAD:refs/tags/v1')
+      await client.git(
+        'engine',
+        'push',
+        '-q',
+        'origin',
+        'HEAD:refs/heads/before',
+        'HEAD:refs/tags/v1',
+      )
 
       let isDone = false
       const pushing = (async () => {
         for (let i = 0; !isDone; i++) {
           await client.commit('engine', `meanwhile ${i}`)
-          await client.git('engine', 'push', '-q', 'origin', `HEAD:refs/heads/meanwhile-${i}`, '+HEAD:refs/heads/main')
+          await client.git(
+            'engine',
+            'push',
+            '-q',
+            'origin',
+            `HEAD:refs/heads/meanwhile-${i}`,
+            '+HEAD:refs/heads/main',
+          )
         }
       })()
       const made = await branchline(['backup', '--data', data, '--output', archive])
       isDone = true
       await pushing
-      expect(made).toEqual({ code: 0, stdout: expect.stringMatching(/2 repositories, \d+ of/), stderr: '' })
+      expect(made).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/2 repositories, \d+ of/),
+        stderr: '',
+      })
       expect((await stat(archive)).mode & 0o777).toBe(0o600)
-      expect((await readdir(data)).sort()).toEqual(expect.arrayContaining(['branchline.db', 'lock', 'repositories']))
+      expect((await readdir(data)).sort()).toEqual(
+        expect.arrayContaining(['branchline.db', 'lock', 'repositories']),
+      )
       expect((await readdir(data)).filter((name) => name.startsWith('backup'))).toEqual([])
       await stop(server)
       // Of a backup that was killed, with the number of no process.
@@ -78,30 +106,45 @@ describe('a backup', () => {
       const again = await serveProcess(copy)
       const bob = await signIn(again.url, 'bob')
       const asBob = restAt(again.url)
-      expect((await asBob(bob, 'GET', '/repos/bob/secret')).body).toMatchObject({ id: secret.id, empty: true })
+      expect((await asBob(bob, 'GET', '/repos/bob/secret')).body).toMatchObject({
+        id: secret.id,
+        empty: true,
+      })
       await client.git('.', 'clone', '-q', remoteOf(again.url, 'bob/engine'), 'copied')
-      expect(await client.git('copied', 'rev-parse', 'origin/before', 'v1')).toBe(`${acknowledged}\n${acknowledged}`)
-      const branches = (await client.git('copied', 'for-each-ref', 'refs/remotes/origin', '--format=%(refname)')).split(
-        '\n',
+      expect(await client.git('copied', 'rev-parse', 'origin/before', 'v1')).toBe(
+        `${acknowledged}\n${acknowledged}`,
       )
+      const branches = (
+        await client.git('copied', 'for-each-ref', 'refs/remotes/origin', '--format=%(refname)')
+      ).split('\n')
       // HEAD is listed too.
-      expect((await asBob(bob, 'GET', '/repos/bob/engine')).body.branch_count).toBe(branches.length - 1)
+      expect((await asBob(bob, 'GET', '/repos/bob/engine')).body.branch_count).toBe(
+        branches.length - 1,
+      )
       await stop(again)
       fsck(copy, id)
-      expect((await branchline(['doctor', '--data', copy, '--fsck'])).stdout).toBe('nothing is wrong\n')
+      expect((await branchline(['doctor', '--data', copy, '--fsck'])).stdout).toBe(
+        'nothing is wrong\n',
+      )
     })
   })
 
   it('goes through a pipe', async () => {
     await withFolder(async (folder) => {
       const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
-      await branchline(['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'], { input: PASSWORD })
+      await branchline(
+        ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
+        { input: PASSWORD },
+      )
       const backup = spawn(process.execPath, [MAIN, 'backup', '--data', data, '--output', '-'])
       const restore = spawn(process.execPath, [MAIN, 'restore', '--data', copy, '--input', '-'])
       await Promise.all([pipeline(backup.stdout, restore.stdin), exitOf(backup), exitOf(restore)])
-      const again = await branchline(['user', 'create', '--data', copy, '--username', 'ada', '--password-stdin'], {
-        input: PASSWORD,
-      })
+      const again = await branchline(
+        ['user', 'create', '--data', copy, '--username', 'ada', '--password-stdin'],
+        {
+          input: PASSWORD,
+        },
+      )
       expect(again.stderr).toBe('branchline: the username "ada" is taken\n')
     })
   })
@@ -121,7 +164,10 @@ describe('a data folder', () => {
     await withFolder(async (data) => {
       const server = await serveProcess(data)
       const second = await branchline(['serve', '--data', data, '--listen', '127.0.0.1:0'])
-      expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another branchline works on')])
+      expect([second.code, second.stderr]).toEqual([
+        1,
+        expect.stringContaining('another branchline works on'),
+      ])
       const fixing = await branchline(['doctor', '--data', data, '--fix'])
       expect([fixing.code, fixing.stderr]).toEqual([1, expect.stringContaining('stop it first')])
       server.child.kill('SIGKILL')
@@ -155,16 +201,20 @@ describe('the doctor', () => {
   })
 
   it('finds what was changed behind the server’s back, and repairs what it can', async () => {
-    const moved = execFileSync('git', ['-C', folder('moved'), 'commit-tree', 'HEAD^{tree}', '-m', 'by hand'], {
-      env: {
-        ...process.env,
-        GIT_AUTHOR_NAME: 'x',
-        GIT_AUTHOR_EMAIL: 'x@y',
-        GIT_COMMITTER_NAME: 'x',
-        GIT_COMMITTER_EMAIL: 'x@y',
+    const moved = execFileSync(
+      'git',
+      ['-C', folder('moved'), 'commit-tree', 'HEAD^{tree}', '-m', 'by hand'],
+      {
+        env: {
+          ...process.env,
+          GIT_AUTHOR_NAME: 'x',
+          GIT_AUTHOR_EMAIL: 'x@y',
+          GIT_COMMITTER_NAME: 'x',
+          GIT_COMMITTER_EMAIL: 'x@y',
+        },
+        encoding: 'utf8',
       },
-      encoding: 'utf8',
-    }).trim()
+    ).trim()
     execFileSync('git', ['-C', folder('moved'), 'update-ref', 'refs/heads/main', moved])
     execFileSync('git', ['-C', folder('moved'), 'update-ref', 'refs/heads/another', moved])
     const lock = join(folder('locked'), 'refs/heads/main.lock')
@@ -183,13 +233,17 @@ describe('the doctor', () => {
     expect([fixed.code, fixed.stdout]).toEqual([0, expect.stringMatching(/4 repaired, 0 left\n$/)])
     expect((await doctor('--fsck')).stdout).toBe('nothing is wrong\n')
     const server = await serveProcess(data)
-    expect((await restAt(server.url)(undefined, 'GET', '/repos/bob/moved')).body.branch_count).toBe(2)
+    expect((await restAt(server.url)(undefined, 'GET', '/repos/bob/moved')).body.branch_count).toBe(
+      2,
+    )
     await stop(server)
   })
 
   it('tells of damage that only a backup can undo', async () => {
     await rm(folder('lost'), { recursive: true })
-    const tree = execFileSync('git', ['-C', folder('broken'), 'rev-parse', 'HEAD^{tree}'], { encoding: 'utf8' }).trim()
+    const tree = execFileSync('git', ['-C', folder('broken'), 'rev-parse', 'HEAD^{tree}'], {
+      encoding: 'utf8',
+    }).trim()
     await rm(join(folder('broken'), 'objects', tree.slice(0, 2), tree.slice(2)))
     const { code, stdout } = await doctor('--fsck', '--fix')
     expect(code).toBe(1)

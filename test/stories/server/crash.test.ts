@@ -58,9 +58,17 @@ describe('a server that is killed again and again while it is written to', () =>
         await restAt(first.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
       }
       await client.git('.', 'clone', '-q', remoteOf(first.url, 'bob/pushed'), 'mine')
-      const [commit = ''] = (await client.git('.', 'ls-remote', remoteOf(first.url, 'bob/written'), 'main')).split('\t')
+      const [commit = ''] = (
+        await client.git('.', 'ls-remote', remoteOf(first.url, 'bob/written'), 'main')
+      ).split('\t')
       for (let server = first; ; server = await serveProcess(data)) {
-        await client.git('mine', 'remote', 'set-url', 'origin', remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD))
+        await client.git(
+          'mine',
+          'remote',
+          'set-url',
+          'origin',
+          remoteOf(server.url, 'bob/pushed', 'bob', PASSWORD),
+        )
         await expectAll(server, bob, commit, acknowledged)
         if (countOf(acknowledged) >= WRITES) {
           server.child.kill('SIGTERM')
@@ -70,17 +78,26 @@ describe('a server that is killed again and again while it is written to', () =>
         await writeUntilKilled(server, bob, commit, acknowledged)
       }
       expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')
-      for (const shard of (await readdir(join(data, 'repositories'))).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+      for (const shard of (await readdir(join(data, 'repositories'))).filter((name) =>
+        /^[0-9a-f]{2}$/.test(name),
+      )) {
         for (const folder of await readdir(join(data, 'repositories', shard))) {
           const path = join(data, 'repositories', shard, folder)
-          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], { stdio: 'pipe' })
+          execFileSync('git', ['-C', path, 'fsck', '--full', '--strict', '--no-dangling'], {
+            stdio: 'pipe',
+          })
         }
       }
     },
     TIMEOUT_MS,
   )
 
-  async function writeUntilKilled(server: ServerProcess, bob: Actor, commit: string, acknowledged: Acknowledged) {
+  async function writeUntilKilled(
+    server: ServerProcess,
+    bob: Actor,
+    commit: string,
+    acknowledged: Acknowledged,
+  ) {
     const rest = restAt(server.url)
     const { branches, files, repositories, statuses } = acknowledged
     let isKilled = false
@@ -105,7 +122,12 @@ describe('a server that is killed again and again while it is written to', () =>
       }),
       write((name) => send('/user/repos', { name, auto_init: true }, name, repositories)),
       write((name) =>
-        send(`/repos/bob/written/statuses/${commit}`, { state: 'success', context: name }, name, statuses),
+        send(
+          `/repos/bob/written/statuses/${commit}`,
+          { state: 'success', context: name },
+          name,
+          statuses,
+        ),
       ),
     ]
     const enough = countOf(acknowledged) + WRITES_OF_A_LIFE
@@ -117,12 +139,23 @@ describe('a server that is killed again and again while it is written to', () =>
     await Promise.all(writers)
   }
 
-  async function expectAll(server: ServerProcess, bob: Actor, commit: string, acknowledged: Acknowledged) {
+  async function expectAll(
+    server: ServerProcess,
+    bob: Actor,
+    commit: string,
+    acknowledged: Acknowledged,
+  ) {
     const rest = restAt(server.url)
     const listed = await client.git('.', 'ls-remote', remoteOf(server.url, 'bob/pushed'))
-    const refs = new Map(listed.split('\n').map((line) => line.split('\t').reverse() as [string, string]))
+    const refs = new Map(
+      listed.split('\n').map((line) => line.split('\t').reverse() as [string, string]),
+    )
     for (const [name, id] of acknowledged.branches) {
-      expect([name, refs.get(`refs/heads/${name}`), refs.get(`refs/tags/${name}`)]).toEqual([name, id, id])
+      expect([name, refs.get(`refs/heads/${name}`), refs.get(`refs/tags/${name}`)]).toEqual([
+        name,
+        id,
+        id,
+      ])
     }
     const heads = [...refs.keys()].filter((ref) => ref.startsWith('refs/heads/'))
     const { body: pushed } = await rest(bob, 'GET', '/repos/bob/pushed')
@@ -132,11 +165,18 @@ describe('a server that is killed again and again while it is written to', () =>
     const found = new Set(folder.map(({ name }: { name: string }) => name.replace('.txt', '')))
     expect([...acknowledged.files].filter((name) => !found.has(name))).toEqual([])
     for (const name of acknowledged.repositories) {
-      expect((await rest(bob, 'GET', `/repos/bob/${name}`)).body).toMatchObject({ name, empty: false })
+      expect((await rest(bob, 'GET', `/repos/bob/${name}`)).body).toMatchObject({
+        name,
+        empty: false,
+      })
     }
     const contexts = new Set<string>()
     for (let page = 1; ; page++) {
-      const { body } = await rest(bob, 'GET', `/repos/bob/written/commits/${commit}/statuses?page=${page}&limit=50`)
+      const { body } = await rest(
+        bob,
+        'GET',
+        `/repos/bob/written/commits/${commit}/statuses?page=${page}&limit=50`,
+      )
       for (const { context } of body) contexts.add(context)
       if (body.length === 0) break
     }

@@ -1,12 +1,20 @@
 import { BlockList } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { sendHttp1, sendHttp2 } from '../../support/http-request.ts'
-import { inviteCast, PASSWORD, startTestServer, type TestServer, type TestServerOptions } from '../../support/server.ts'
+import {
+  inviteCast,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../../support/server.ts'
 
 let server: TestServer
 afterEach(() => server.stop())
 
-/** A server that trusts the addresses of this machine, and a network behind it, to speak for others. */
+/**
+ * A server that trusts the addresses of this machine, and a network behind it, to speak for others.
+ */
 async function start(options: TestServerOptions = {}): Promise<void> {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
@@ -18,16 +26,20 @@ async function start(options: TestServerOptions = {}): Promise<void> {
 const basic = (username: string, password = PASSWORD) => ({
   authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
 })
-const me = (headers: Record<string, string | string[]>) => sendHttp1(`${server.url}/api/v1/auth/me`, { headers })
+const me = (headers: Record<string, string | string[]>) =>
+  sendHttp1(`${server.url}/api/v1/auth/me`, { headers })
 
 /** How many of some requests were answered with each status. */
-async function statuses(requests: readonly Promise<{ readonly status: number }>[]): Promise<Record<number, number>> {
+async function statuses(
+  requests: readonly Promise<{ readonly status: number }>[],
+): Promise<Record<number, number>> {
   const counts: Record<number, number> = {}
   for (const { status } of await Promise.all(requests)) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 
-const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+const times = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i))
 
 describe('passwords that come at once', () => {
   it('are all accepted when they are right', async () => {
@@ -46,7 +58,9 @@ describe('passwords that come at once', () => {
     await inviteCast(server.url)
     expect(await statuses(times(40, () => me(basic('bob', 'wrong'))))).toEqual({ 401: 10, 429: 30 })
     expect((await me(basic('bob'))).status).toBe(429)
-    const perPeer = times(80, (i) => me({ ...basic(`nobody-${i}`), 'x-forwarded-for': '203.0.113.7' }))
+    const perPeer = times(80, (i) =>
+      me({ ...basic(`nobody-${i}`), 'x-forwarded-for': '203.0.113.7' }),
+    )
     expect(await statuses(perPeer)).toEqual({ 401: 50, 429: 30 })
     expect((await me({ ...basic('carol'), 'x-forwarded-for': '203.0.113.7' })).status).toBe(429)
     expect((await me({ ...basic('carol'), 'x-forwarded-for': '203.0.113.8' })).status).toBe(200)
@@ -66,29 +80,67 @@ describe('behind a trusted proxy, the peer is', () => {
       { 'x-forwarded-for': ['198.51.100.1', '203.0.113.7', '10.1.2.3'] },
       '203.0.113.7',
     ],
-    ['the leftmost of those that are all trusted', { 'x-forwarded-for': '10.9.9.9, 10.1.2.3' }, '10.9.9.9'],
+    [
+      'the leftmost of those that are all trusted',
+      { 'x-forwarded-for': '10.9.9.9, 10.1.2.3' },
+      '10.9.9.9',
+    ],
     ['named with a port', { 'x-forwarded-for': '203.0.113.7:4711' }, '203.0.113.7'],
-    ['an IPv6 address in its shortest form', { 'x-forwarded-for': '2001:0DB8:0:0::7, fd00::1' }, '2001:db8::7'],
-    ['an IPv4 address that is written as IPv6', { 'x-forwarded-for': '::ffff:203.0.113.7' }, '203.0.113.7'],
+    [
+      'an IPv6 address in its shortest form',
+      { 'x-forwarded-for': '2001:0DB8:0:0::7, fd00::1' },
+      '2001:db8::7',
+    ],
+    [
+      'an IPv4 address that is written as IPv6',
+      { 'x-forwarded-for': '::ffff:203.0.113.7' },
+      '203.0.113.7',
+    ],
     [
       'named by Forwarded',
       { forwarded: 'for=198.51.100.1, for="[2001:db8::7]:80";proto=https, For=10.1.2.3' },
       '2001:db8::7',
     ],
-    ['named by both', { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '198.51.100.1, 203.0.113.7' }, '203.0.113.7'],
-    ['the proxy when the two differ', { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '198.51.100.1' }, '127.0.0.1'],
-    ['the proxy when a name is no address', { 'x-forwarded-for': '198.51.100.1, somebody' }, '127.0.0.1'],
-    ['the proxy when a name is missing', { 'x-forwarded-for': '198.51.100.1,, 10.1.2.3' }, '127.0.0.1'],
+    [
+      'named by both',
+      { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '198.51.100.1, 203.0.113.7' },
+      '203.0.113.7',
+    ],
+    [
+      'the proxy when the two differ',
+      { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '198.51.100.1' },
+      '127.0.0.1',
+    ],
+    [
+      'the proxy when a name is no address',
+      { 'x-forwarded-for': '198.51.100.1, somebody' },
+      '127.0.0.1',
+    ],
+    [
+      'the proxy when a name is missing',
+      { 'x-forwarded-for': '198.51.100.1,, 10.1.2.3' },
+      '127.0.0.1',
+    ],
     ['the proxy when the node is obfuscated', { forwarded: 'for=_hidden' }, '127.0.0.1'],
     ['the proxy when Forwarded is malformed', { forwarded: 'for=203.0.113.7;;"' }, '127.0.0.1'],
-    ['the proxy when Forwarded names two in one', { forwarded: 'for=203.0.113.7;for=203.0.113.8' }, '127.0.0.1'],
-    ['the proxy when no name ends', { 'x-forwarded-for': times(33, () => '203.0.113.7').join(',') }, '127.0.0.1'],
+    [
+      'the proxy when Forwarded names two in one',
+      { forwarded: 'for=203.0.113.7;for=203.0.113.8' },
+      '127.0.0.1',
+    ],
+    [
+      'the proxy when no name ends',
+      { 'x-forwarded-for': times(33, () => '203.0.113.7').join(',') },
+      '127.0.0.1',
+    ],
   ]
   it('found in the log by every case', async () => {
     await start()
     const found: [string, string | undefined][] = []
     for (const [name, headers] of cases) {
-      await sendHttp1(`${server.url}/api/v1/users/nobody`, { headers: { ...headers, 'x-request-id': 'case' } })
+      await sendHttp1(`${server.url}/api/v1/users/nobody`, {
+        headers: { ...headers, 'x-request-id': 'case' },
+      })
       const line = server.logged.findLast(({ request_id }) => request_id === 'case')
       found.push([name, line?.peer as string | undefined])
     }
@@ -127,7 +179,10 @@ describe('a header that says that a request was passed on', () => {
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ username: 'ada', password: PASSWORD }),
     })
-    expect([answer.status, answer.body]).toEqual([403, expect.stringContaining('FIRST_ACCOUNT_REFUSED')])
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      expect.stringContaining('FIRST_ACCOUNT_REFUSED'),
+    ])
     expect((await sendHttp1(`${server.url}/metrics`, { headers })).status).toBe(401)
   })
 
@@ -137,7 +192,9 @@ describe('a header that says that a request was passed on', () => {
       from: '127.0.0.9',
       headers: { 'x-forwarded-for': '203.0.113.7', 'x-request-id': 'forged' },
     })
-    expect(server.logged.findLast(({ request_id }) => request_id === 'forged')).toMatchObject({ peer: '127.0.0.9' })
+    expect(server.logged.findLast(({ request_id }) => request_id === 'forged')).toMatchObject({
+      peer: '127.0.0.9',
+    })
   })
 })
 

@@ -25,7 +25,11 @@ const answers: IncomingMessage[] = []
 beforeAll(async () => {
   forge = await openForge({ limitLoopback: true })
   const { ask, cast, client, server } = forge
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true, default_branch: 'main' })
+  await ask(cast.bob, 'POST', '/user/repos', {
+    name: 'engine',
+    auto_init: true,
+    default_branch: 'main',
+  })
   await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/engine', 'bob', PASSWORD), 'mine')
   await writeFile(join(client.home, 'mine', 'huge'), randomBytes(HUGE_BYTES))
   await client.git('mine', 'add', '.')

@@ -78,7 +78,9 @@ describe('the process that starts gits for a server', () => {
     expect(await heads()).toContain('refs/heads/main')
     const second = await eventually(async () => {
       await heads()
-      const [pid = 0] = childrenOf(server.child.pid ?? 0).filter((child) => commandLineOf(child)[1] === GIT_STARTER)
+      const [pid = 0] = childrenOf(server.child.pid ?? 0).filter(
+        (child) => commandLineOf(child)[1] === GIT_STARTER,
+      )
       expect(pid).toBeGreaterThan(0)
       return pid
     })
@@ -95,9 +97,9 @@ describe('the process that starts gits for a server', () => {
       await mkdir(deep)
       const server = await serveProcess(data, [], { TMPDIR: deep })
       await server.logged('the git starter has ended')
-      expect(await client.git('.', 'ls-remote', '--heads', remoteOf(server.url, 'bob/hello'))).toContain(
-        'refs/heads/main',
-      )
+      expect(
+        await client.git('.', 'ls-remote', '--heads', remoteOf(server.url, 'bob/hello')),
+      ).toContain('refs/heads/main')
       server.child.kill('SIGTERM')
       expect(await server.exited).toBe(0)
     })

@@ -14,7 +14,12 @@ import { type GitClient, openGitClient, remoteOf } from '../../support/git-clien
 import { type ServerProcess, serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
 import { inviteCast, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
-import { askOn, connectSlowly, residentMib, type SlowConnection } from '../../support/slow-clients.ts'
+import {
+  askOn,
+  connectSlowly,
+  residentMib,
+  type SlowConnection,
+} from '../../support/slow-clients.ts'
 
 /** In base64 13.3 MiB: one fits on a connection, four fit for a peer. */
 const FILE_BYTES = 10 * 1024 * 1024
@@ -34,7 +39,11 @@ beforeAll(async () => {
   client = await openGitClient()
   server = await serveProcess(data, ['--limit-loopback', 'on'])
   const { bob } = await inviteCast(server.url)
-  await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true, default_branch: 'main' })
+  await restAt(server.url)(bob, 'POST', '/user/repos', {
+    name: 'engine',
+    auto_init: true,
+    default_branch: 'main',
+  })
   await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/engine', 'bob', PASSWORD), 'mine')
   await writeFile(join(client.home, 'mine', 'large'), randomBytes(FILE_BYTES))
   await writeFile(join(client.home, 'mine', 'rest'), randomBytes(REST_BYTES))
@@ -69,7 +78,8 @@ const connect = () => {
   return session
 }
 const memory = () => residentMib(server.child.pid)
-const probe = async () => (await createClient(Health, transportTo(server.url, 'gRPC')).check({})).status
+const probe = async () =>
+  (await createClient(Health, transportTo(server.url, 'gRPC')).check({})).status
 const waitingBytes = async () => {
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   return Number(/^branchline_waiting_bytes (\d+)$/m.exec(metrics)?.[1])
@@ -99,7 +109,10 @@ describe('large answers that nobody reads', () => {
       Array.from({ length: 100 }, () => connection.ask({ ':path': CONTENTS })),
     )
     expect(await probe()).toBe(1)
-    expect(reasonsOf(await Promise.all(asked))).toEqual({ '200 none': 2, '429 TOO_MUCH_UNREAD': 198 })
+    expect(reasonsOf(await Promise.all(asked))).toEqual({
+      '200 none': 2,
+      '429 TOO_MUCH_UNREAD': 198,
+    })
     expect((await memory()) - before).toBeLessThan(400)
     expect(await probe()).toBe(1)
     expect(await waitingBytes()).toBeGreaterThan(FILE_BYTES)
@@ -111,7 +124,10 @@ describe('large answers that nobody reads', () => {
   it.each(RPC_PROTOCOLS)(
     'make %s refuse more to the same peer, with a reason, until they are gone',
     async (protocol) => {
-      const contents: Client<typeof ContentService> = createClient(ContentService, transportTo(server.url, protocol))
+      const contents: Client<typeof ContentService> = createClient(
+        ContentService,
+        transportTo(server.url, protocol),
+      )
       const large = { owner: 'bob', repo: 'engine', path: 'large' }
       await leaveUnread(...FOUR)
       const refused = await refusalOf(contents.getContents(large))
@@ -121,7 +137,9 @@ describe('large answers that nobody reads', () => {
         metadata: { scope: 'peer', limit: String(64 * 1024 * 1024), retry_after_seconds: '5' },
       })
       // What is small is still answered.
-      expect((await contents.getContents({ ...large, path: 'README.md' })).entry?.name).toBe('README.md')
+      expect((await contents.getContents({ ...large, path: 'README.md' })).entry?.name).toBe(
+        'README.md',
+      )
       expect(await probe()).toBe(1)
       for (const connection of slow.splice(0)) connection.close()
       await expect
@@ -139,7 +157,9 @@ describe('large answers that nobody reads', () => {
     for (const protocol of RPC_PROTOCOLS) {
       const transport = transportTo(server.url, protocol)
       const refused = { code: 'ResourceExhausted', reason: 'TOO_MUCH_UNREAD', metadata: full }
-      expect(await refusalOf(createClient(ServerService, transport).getVersion({}))).toMatchObject(refused)
+      expect(await refusalOf(createClient(ServerService, transport).getVersion({}))).toMatchObject(
+        refused,
+      )
       const raw = createClient(ContentService, transport).getRawFile({
         owner: 'bob',
         repo: 'engine',
@@ -149,11 +169,11 @@ describe('large answers that nobody reads', () => {
       expect((await createClient(Health, transport).check({})).status).toBe(1)
     }
     const rest = await fetch(`${server.url}/api/v1/version`)
-    expect([rest.status, rest.headers.get('retry-after'), rest.headers.get('x-error-reason')]).toEqual([
-      429,
-      '5',
-      'TOO_MUCH_UNREAD',
-    ])
+    expect([
+      rest.status,
+      rest.headers.get('retry-after'),
+      rest.headers.get('x-error-reason'),
+    ]).toEqual([429, '5', 'TOO_MUCH_UNREAD'])
     const git = await fetch(`${server.url}/bob/engine.git/info/refs?service=git-upload-pack`)
     expect([git.status, git.headers.get('retry-after')]).toEqual([429, '10'])
     const metrics = await fetch(`${server.url}/metrics`)
@@ -186,15 +206,20 @@ describe('the document of the API', () => {
   }, 60_000)
 
   it('is sent compressed to who takes that, and not at all to who has it', async () => {
-    const get = (headers: Record<string, string>) => askOn(connect(), { ':path': '/openapi.json', ...headers })
+    const get = (headers: Record<string, string>) =>
+      askOn(connect(), { ':path': '/openapi.json', ...headers })
     const { stream, headers } = get({ 'accept-encoding': 'gzip' })
     const answer = await headers
     expect(answer).toMatchObject({ 'content-encoding': 'gzip', vary: 'Origin, Accept-Encoding' })
     const bytes: Buffer[] = await stream.toArray()
-    const identity = await fetch(`${server.url}/openapi.json`, { headers: { 'accept-encoding': 'identity' } })
+    const identity = await fetch(`${server.url}/openapi.json`, {
+      headers: { 'accept-encoding': 'identity' },
+    })
     expect(gunzipSync(Buffer.concat(bytes)).toString()).toBe(await identity.text())
     expect(identity.headers.get('content-encoding')).toBeNull()
-    const brotli = await fetch(`${server.url}/openapi.json`, { headers: { 'accept-encoding': 'gzip;q=0.5, br' } })
+    const brotli = await fetch(`${server.url}/openapi.json`, {
+      headers: { 'accept-encoding': 'gzip;q=0.5, br' },
+    })
     expect(brotli.headers.get('content-encoding')).toBe('br')
     expect(await brotli.json()).toHaveProperty('openapi')
     const etag = identity.headers.get('etag') ?? ''
@@ -240,7 +265,9 @@ describe('streams that stay open', () => {
     expect(countsOf(outcomes.flat())).toEqual({ open: 1024, refused: 20 * 64 - 1024 })
     expect((await memory()) - before).toBeLessThan(200)
     for (const protocol of RPC_PROTOCOLS) {
-      const statuses = createClient(Health, transportTo(server.url, protocol)).watch({})[Symbol.asyncIterator]()
+      const statuses = createClient(Health, transportTo(server.url, protocol))
+        .watch({})
+        [Symbol.asyncIterator]()
       expect(await refusalOf(statuses.next())).toMatchObject({
         code: 'ResourceExhausted',
         reason: 'TOO_MANY_STREAMS',

@@ -8,7 +8,10 @@ import { Sqlite } from '../../../src/storage/database/sqlite.ts'
 import { branchline, MAIN, serveProcess, withFolder } from '../../support/process.ts'
 import { startTestServer } from '../../support/server.ts'
 
-/** Makes a row of a merge that waits, which the server cannot touch: its start fails after it has begun to listen. */
+/**
+ * Makes a row of a merge that waits, which the server cannot touch: its start fails after it has
+ * begun to listen.
+ */
 function breakStart(data: string): void {
   const sqlite = new Sqlite(join(data, 'branchline.db'))
   sqlite.pragma('foreign_keys = off')
@@ -46,14 +49,23 @@ describe('a start that fails after the server has begun to listen', () => {
       const { port } = new URL(first.url)
       await first.stop()
       breakStart(data)
-      const { code, stdout, stderr } = await branchline(['serve', '--data', data, '--listen', `127.0.0.1:${port}`])
+      const { code, stdout, stderr } = await branchline([
+        'serve',
+        '--data',
+        data,
+        '--listen',
+        `127.0.0.1:${port}`,
+      ])
       expect(stderr).toContain('the disk is on strike')
       expect(stdout).toBe('')
       expect(code).toBe(1)
       expect(await isListening(first.url)).toBe(false)
 
       repairStart(data)
-      const second = await startTestServer({ data, listen: { host: '127.0.0.1', port: Number(port) } })
+      const second = await startTestServer({
+        data,
+        listen: { host: '127.0.0.1', port: Number(port) },
+      })
       await second.stop()
     }))
 
@@ -88,7 +100,8 @@ describe('a server whose address is taken', () => {
 
 describe('a server whose log nobody reads', () => {
   const manyCalls = async (url: string) => {
-    for (let i = 0; i < 300; i += 1) await (await fetch(`${url}/api/v1/users/nobody${i}`)).arrayBuffer()
+    for (let i = 0; i < 300; i += 1)
+      await (await fetch(`${url}/api/v1/users/nobody${i}`)).arrayBuffer()
   }
 
   it('serves on when the reader is gone, and ends with 0 on SIGTERM', () =>

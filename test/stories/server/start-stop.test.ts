@@ -46,6 +46,8 @@ describe('the version of Node', () => {
     const { code, stdout, stderr } = await branchline(['version'], { env: pretend('v25.1.0') })
     expect(code).toBe(0)
     expect(stdout).toContain('branchline ')
-    expect(stderr).toMatch(/^branchline: warning: Node 25\.1\.0 is not tested: .*\nan addon is loaded\n/)
+    expect(stderr).toMatch(
+      /^branchline: warning: Node 25\.1\.0 is not tested: .*\nan addon is loaded\n/,
+    )
   })
 })

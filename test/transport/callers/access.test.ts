@@ -46,12 +46,14 @@ describe('the access option', () => {
   })
 
   it('cannot name the owner of a stream, whose messages come later', () => {
-    expect(accessProblems(schemaOf(access('audience: SELF owner: "name"'), 'stream').methods)).toEqual([
-      expect.stringContaining('cannot be checked'),
-    ])
+    expect(
+      accessProblems(schemaOf(access('audience: SELF owner: "name"'), 'stream').methods),
+    ).toEqual([expect.stringContaining('cannot be checked')])
   })
 
   it('may name an owner in a message of the request', () => {
-    expect(accessProblems(schemaOf(access('audience: SELF owner: "inner.name"')).methods)).toEqual([])
+    expect(accessProblems(schemaOf(access('audience: SELF owner: "inner.name"')).methods)).toEqual(
+      [],
+    )
   })
 })

@@ -1,7 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createPersonalAccessToken } from '../../../src/domain/accounts/credentials/personal-access-tokens.ts'
-import { type SessionGrant, startSession } from '../../../src/domain/accounts/credentials/sessions.ts'
+import {
+  type SessionGrant,
+  startSession,
+} from '../../../src/domain/accounts/credentials/sessions.ts'
 import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { App, Settings } from '../../../src/domain/app.ts'
 import type { Caller, Peer } from '../../../src/domain/core/access.ts'
@@ -23,12 +26,21 @@ beforeEach(async () => {
   app = await testApp()
   ada = await addUser(app, 'ada')
   session = await startSession(app, ada, '')
-  const byPassword = { kind: 'user', peer: LOCAL_PEER, user: ada, credential: { kind: 'password' } } as const
+  const byPassword = {
+    kind: 'user',
+    peer: LOCAL_PEER,
+    user: ada,
+    credential: { kind: 'password' },
+  } as const
   const input = { description: '', expiresInDays: 0, scopes: ['read:user'] }
   pat = (await createPersonalAccessToken(app, byPassword, input)).text
 })
 
-async function present(authorization: string, at: App = app, peer: Peer = LOCAL_PEER): Promise<Caller> {
+async function present(
+  authorization: string,
+  at: App = app,
+  peer: Peer = LOCAL_PEER,
+): Promise<Caller> {
   return authenticate(at, new Headers({ authorization }), peer)
 }
 
@@ -42,7 +54,10 @@ function having(settings: Partial<Settings>): App {
 
 describe('authenticate', () => {
   it('answers anonymous at once where there are no credentials', () => {
-    expect(authenticate(app, new Headers(), LOCAL_PEER)).toEqual({ kind: 'anonymous', peer: LOCAL_PEER })
+    expect(authenticate(app, new Headers(), LOCAL_PEER)).toEqual({
+      kind: 'anonymous',
+      peer: LOCAL_PEER,
+    })
   })
 
   it('takes no cookie for a credential', () => {
@@ -60,7 +75,11 @@ describe('authenticate', () => {
     ['a token as password', () => basic(`ada:${pat}`), 'token'],
     ['a token as password beside any name', () => basic(`x-access-token:${pat}`), 'token'],
     ['a token as username', () => basic(`${pat}:`), 'token'],
-    ['a token as username with the customary password', () => basic(`${pat}:x-oauth-basic`), 'token'],
+    [
+      'a token as username with the customary password',
+      () => basic(`${pat}:x-oauth-basic`),
+      'token',
+    ],
   ])('accepts %s', async (_, authorization, kind) => {
     await expect(present(authorization())).resolves.toMatchObject({
       kind: 'user',
@@ -82,7 +101,9 @@ describe('authenticate', () => {
   it('reads passwords as UTF-8, colons included', async () => {
     const password = 'päss:wörd: 🐎'
     await addUser(app, 'bob', { password_hash: await app.passwords.hash(password) })
-    await expect(present(basic(`bob:${password}`))).resolves.toMatchObject({ user: { username: 'bob' } })
+    await expect(present(basic(`bob:${password}`))).resolves.toMatchObject({
+      user: { username: 'bob' },
+    })
   })
 
   it.each<[string, () => string]>([
@@ -112,7 +133,11 @@ describe('authenticate', () => {
 
   it('refuses every credential of an archived account alike', async () => {
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
-    for (const authorization of [`Bearer ${session.accessToken}`, `token ${pat}`, basic(`ada:${PASSWORD}`)]) {
+    for (const authorization of [
+      `Bearer ${session.accessToken}`,
+      `token ${pat}`,
+      basic(`ada:${PASSWORD}`),
+    ]) {
       await expect(present(authorization)).rejects.toEqual(BAD_CREDENTIALS)
     }
   })
@@ -125,12 +150,18 @@ describe('authenticate', () => {
         peer: LOCAL_PEER,
       })
     }
-    await expect(present(basic(`ada:${pat}`), tokensOnly)).resolves.toMatchObject({ user: { id: ada.id } })
-    await expect(present(basic(`ada:branchline_pat_${'0'.repeat(38)}`), tokensOnly)).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(present(basic(`ada:${pat}`), tokensOnly)).resolves.toMatchObject({
+      user: { id: ada.id },
+    })
+    await expect(
+      present(basic(`ada:branchline_pat_${'0'.repeat(38)}`), tokensOnly),
+    ).rejects.toEqual(BAD_CREDENTIALS)
   })
 
   it('gives Basic no way around passwords that are kept for administrators', async () => {
-    await expect(present(basic(`ada:${PASSWORD}`), having({ passwordSignIn: false }))).rejects.toMatchObject({
+    await expect(
+      present(basic(`ada:${PASSWORD}`), having({ passwordSignIn: false })),
+    ).rejects.toMatchObject({
       reason: 'PASSWORD_SIGN_IN_CLOSED',
     })
   })
@@ -143,18 +174,31 @@ describe('authenticate', () => {
     })
 
     const withHeaders = async (headers: Record<string, string>) =>
-      authenticate(app, new Headers({ authorization: basic(`ada:${PASSWORD}`), ...headers }), LOCAL_PEER)
+      authenticate(
+        app,
+        new Headers({ authorization: basic(`ada:${PASSWORD}`), ...headers }),
+        LOCAL_PEER,
+      )
 
-    it.each(['X-Service-OTP', 'X-Gitea-OTP', 'X-Forgejo-OTP'])('takes a passcode in %s', async (name) => {
-      await expect(withHeaders({ [name]: passcodeAt(secret, app.clock) })).resolves.toMatchObject({
-        user: { id: ada.id },
-      })
-    })
+    it.each(['X-Service-OTP', 'X-Gitea-OTP', 'X-Forgejo-OTP'])(
+      'takes a passcode in %s',
+      async (name) => {
+        await expect(withHeaders({ [name]: passcodeAt(secret, app.clock) })).resolves.toMatchObject(
+          {
+            user: { id: ada.id },
+          },
+        )
+      },
+    )
 
     it('takes our own header where there are several', async () => {
       const [good, wrong] = [passcodeAt(secret, app.clock), wrongPasscode(secret, app.clock)]
-      await expect(withHeaders({ 'x-gitea-otp': good, 'x-service-otp': wrong })).rejects.toThrow(ConnectError)
-      await expect(withHeaders({ 'x-gitea-otp': wrong, 'x-service-otp': good })).resolves.toMatchObject({
+      await expect(withHeaders({ 'x-gitea-otp': good, 'x-service-otp': wrong })).rejects.toThrow(
+        ConnectError,
+      )
+      await expect(
+        withHeaders({ 'x-gitea-otp': wrong, 'x-service-otp': good }),
+      ).resolves.toMatchObject({
         kind: 'user',
       })
     })
@@ -164,14 +208,26 @@ describe('authenticate', () => {
       ['an empty one', () => ({ 'x-service-otp': '' })],
       ['a wrong one', () => ({ 'x-service-otp': wrongPasscode(secret, app.clock) })],
       // Two headers, as Node joins them.
-      ['two', () => ({ 'x-service-otp': `${passcodeAt(secret, app.clock)}, ${passcodeAt(secret, app.clock, 1)}` })],
+      [
+        'two',
+        () => ({
+          'x-service-otp': `${passcodeAt(secret, app.clock)}, ${passcodeAt(secret, app.clock, 1)}`,
+        }),
+      ],
     ])('asks for a passcode in the header when given %s', async (_, headers) => {
       const error = toConnectError(await withHeaders(headers()).catch((thrown: unknown) => thrown))
-      expect([error.code, error.metadata.get('x-service-otp')]).toEqual([Code.Unauthenticated, 'required'])
+      expect([error.code, error.metadata.get('x-service-otp')]).toEqual([
+        Code.Unauthenticated,
+        'required',
+      ])
     })
 
     it('takes every other credential without one', async () => {
-      for (const authorization of [`Bearer ${session.accessToken}`, `token ${pat}`, basic(`ada:${pat}`)]) {
+      for (const authorization of [
+        `Bearer ${session.accessToken}`,
+        `token ${pat}`,
+        basic(`ada:${pat}`),
+      ]) {
         await expect(present(authorization)).resolves.toMatchObject({ user: { id: ada.id } })
       }
     })
@@ -182,8 +238,13 @@ describe('authenticate', () => {
   })
 
   it('ignores a passcode where the account has no second factor', async () => {
-    const headers = new Headers({ authorization: basic(`ada:${PASSWORD}`), 'x-service-otp': 'nonsense' })
-    await expect(authenticate(app, headers, LOCAL_PEER)).resolves.toMatchObject({ user: { id: ada.id } })
+    const headers = new Headers({
+      authorization: basic(`ada:${PASSWORD}`),
+      'x-service-otp': 'nonsense',
+    })
+    await expect(authenticate(app, headers, LOCAL_PEER)).resolves.toMatchObject({
+      user: { id: ada.id },
+    })
   })
 
   it('limits guesses by Basic, but no other credentials', async () => {
@@ -191,8 +252,14 @@ describe('authenticate', () => {
     for (let i = 0; i < 10; i++) {
       await expect(present(basic(`ada:guess ${i}`), app, attacker)).rejects.toEqual(BAD_CREDENTIALS)
     }
-    await expect(present(basic(`ada:${PASSWORD}`), app, attacker)).rejects.toMatchObject({ reason: 'RATE_LIMITED' })
-    await expect(present(`Bearer ${session.accessToken}`, app, attacker)).resolves.toMatchObject({ kind: 'user' })
-    await expect(present(basic(`ada:${pat}`), app, attacker)).resolves.toMatchObject({ kind: 'user' })
+    await expect(present(basic(`ada:${PASSWORD}`), app, attacker)).rejects.toMatchObject({
+      reason: 'RATE_LIMITED',
+    })
+    await expect(present(`Bearer ${session.accessToken}`, app, attacker)).resolves.toMatchObject({
+      kind: 'user',
+    })
+    await expect(present(basic(`ada:${pat}`), app, attacker)).resolves.toMatchObject({
+      kind: 'user',
+    })
   })
 })

@@ -42,10 +42,18 @@ beforeEach(async () => {
 })
 
 /** The username that proxy sign-in takes from each request; undefined for none. */
-async function signIn(requests: readonly Sent[], trust: Partial<ProxyTrust> = {}): Promise<(string | undefined)[]> {
+async function signIn(
+  requests: readonly Sent[],
+  trust: Partial<ProxyTrust> = {},
+): Promise<(string | undefined)[]> {
   const proxy = createProxySignIn(app, { ...TRUST, ...trust }, () => [OWN, PARTNER])
   const names: (string | undefined)[] = []
-  for (const { address = '127.0.0.1', header = {}, requestMethod = 'POST', idempotency } of requests) {
+  for (const {
+    address = '127.0.0.1',
+    header = {},
+    requestMethod = 'POST',
+    idempotency,
+  } of requests) {
     const user = await proxy.userOf({
       contextValues: createContextValues().set(originKey, {
         peer: { address, loopback: false },
@@ -97,12 +105,19 @@ describe('the header of a proxy', () => {
   })
 
   it.each(['bob, ada', 'bob,bob', ',bob', 'ada'])('is refused when it says "%s"', async (value) => {
-    await expect(signIn([{ header: { 'x-webauth-user': value } }])).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
+    await expect(signIn([{ header: { 'x-webauth-user': value } }])).rejects.toMatchObject({
+      reason: 'BAD_CREDENTIALS',
+    })
   })
 
   it('is as if absent from a peer that is not trusted, which is said once', async () => {
-    const forged = { address: '192.0.2.1', header: { 'x-webauth-user': 'bob, ada', origin: 'https://evil.example' } }
-    expect(await signIn([forged, forged, { ...forged, address: '192.0.2.2' }])).toEqual(Array(3).fill(undefined))
+    const forged = {
+      address: '192.0.2.1',
+      header: { 'x-webauth-user': 'bob, ada', origin: 'https://evil.example' },
+    }
+    expect(await signIn([forged, forged, { ...forged, address: '192.0.2.2' }])).toEqual(
+      Array(3).fill(undefined),
+    )
     expect(warnings).toEqual([[{ peer: '192.0.2.1' }, expect.any(String)]])
   })
 
@@ -115,11 +130,24 @@ describe('the header of a proxy', () => {
     // What Node makes of the UTF-8 of "Zoë, the 2nd", and what it makes of ISO 8859-1.
     const names = ['ZoÃ«, the 2nd', 'Zoë']
     const sent = names.map((name, i) => ({
-      header: { 'x-webauth-user': `zoe-${i}`, 'x-webauth-email': `zoe-${i}@example.org`, 'x-webauth-fullname': name },
+      header: {
+        'x-webauth-user': `zoe-${i}`,
+        'x-webauth-email': `zoe-${i}@example.org`,
+        'x-webauth-fullname': name,
+      },
     }))
-    await signIn(sent, { register: true, emailHeader: 'x-webauth-email', nameHeader: 'x-webauth-fullname' })
-    await signIn([{ header: { ...sent[0]?.header, 'x-webauth-user': 'plain' } }], { register: true })
-    const rows = await app.db.selectFrom('users').select(['username', 'email', 'display_name']).execute()
+    await signIn(sent, {
+      register: true,
+      emailHeader: 'x-webauth-email',
+      nameHeader: 'x-webauth-fullname',
+    })
+    await signIn([{ header: { ...sent[0]?.header, 'x-webauth-user': 'plain' } }], {
+      register: true,
+    })
+    const rows = await app.db
+      .selectFrom('users')
+      .select(['username', 'email', 'display_name'])
+      .execute()
     expect(rows.slice(1)).toEqual([
       { username: 'zoe-0', email: 'zoe-0@example.org', display_name: 'Zoë, the 2nd' },
       { username: 'zoe-1', email: 'zoe-1@example.org', display_name: 'Zoë' },
@@ -131,12 +159,18 @@ describe('the header of a proxy', () => {
 describe('a request that changes something by the word of a proxy', () => {
   const json = { 'content-type': 'application/json' }
   const own = { origin: OWN }
-  const allowed = (header: Record<string, string>, requestMethod = 'POST'): [string, Sent, boolean] => [
+  const allowed = (
+    header: Record<string, string>,
+    requestMethod = 'POST',
+  ): [string, Sent, boolean] => [
     `${requestMethod} ${JSON.stringify(header)}`,
     { header, requestMethod, idempotency: Idempotency.IDEMPOTENT },
     true,
   ]
-  const refused = (header: Record<string, string>, requestMethod = 'POST'): [string, Sent, boolean] => {
+  const refused = (
+    header: Record<string, string>,
+    requestMethod = 'POST',
+  ): [string, Sent, boolean] => {
     const [name, sent] = allowed(header, requestMethod)
     return [name, sent, false]
   }
@@ -184,6 +218,8 @@ describe('a request that changes something by the word of a proxy', () => {
   })
 
   it('is told from one that only reads', async () => {
-    expect(await signIn([{ header: { origin: 'https://evil.example' }, requestMethod: 'GET' }])).toEqual(['bob'])
+    expect(
+      await signIn([{ header: { origin: 'https://evil.example' }, requestMethod: 'GET' }]),
+    ).toEqual(['bob'])
   })
 })

@@ -66,7 +66,9 @@ describe('an unmodified git', () => {
     await client.git('shallow', 'fetch', '-q', '--unshallow')
     expect(await client.git('shallow', 'rev-list', '--count', 'HEAD')).toBe('2')
     await client.git('.', 'clone', '-q', '--filter=blob:none', '--no-checkout', url, 'partial')
-    expect(await client.git('partial', 'rev-list', '--objects', '--missing=print', 'HEAD')).toContain('?')
+    expect(
+      await client.git('partial', 'rev-list', '--objects', '--missing=print', 'HEAD'),
+    ).toContain('?')
     await client.git('partial', 'checkout', '-q', 'main')
     expect(await readFile(`${client.home}/partial/README.md`, 'utf8')).toBe('# first\n')
   })
@@ -80,11 +82,24 @@ describe('an unmodified git', () => {
     await client.git('mine', 'commit', '-qm', 'large')
     await client.git('mine', 'tag', '-a', 'v1', '-m', 'one')
     await client.git('mine', 'push', '-q', 'origin', 'main', 'main:refs/heads/deep/er', 'v1')
-    const refs = () => git(server.repositories, ENGINE, 'for-each-ref', '--format=%(refname)').split('\n')
+    const refs = () =>
+      git(server.repositories, ENGINE, 'for-each-ref', '--format=%(refname)').split('\n')
     expect(refs()).toEqual(['refs/heads/deep/er', 'refs/heads/main', 'refs/tags/v1'])
-    // A push of that size keeps its pack; written one by one its few objects would be compressed anew.
-    expect(git(server.repositories, ENGINE, 'count-objects', '-v')).toMatch(/in-pack: 4\n.*packs: 1/s)
-    await client.git('mine', 'push', '-q', '--force', 'origin', 'HEAD~1:main', ':deep/er', ':refs/tags/v1')
+    // A push of that size keeps its pack; written one by one its few objects would be compressed
+    // anew.
+    expect(git(server.repositories, ENGINE, 'count-objects', '-v')).toMatch(
+      /in-pack: 4\n.*packs: 1/s,
+    )
+    await client.git(
+      'mine',
+      'push',
+      '-q',
+      '--force',
+      'origin',
+      'HEAD~1:main',
+      ':deep/er',
+      ':refs/tags/v1',
+    )
     expect(refs()).toEqual(['refs/heads/main'])
     expectSound(server)
   })
@@ -98,11 +113,24 @@ describe('an unmodified git', () => {
       },
     })
     await client.git('.', 'clone', '-q', `${server.url}/ada/engine.git`, 'mine')
-    for (let n = 0; n < 40; n++) await client.git('mine', 'commit', '-q', '--allow-empty', '-m', `${n}`)
+    for (let n = 0; n < 40; n++)
+      await client.git('mine', 'commit', '-q', '--allow-empty', '-m', `${n}`)
     const tree = git(server.repositories, ENGINE, 'rev-parse', 'main^{tree}')
     const identity = ['-c', 'user.name=ada', '-c', 'user.email=ada@example.org']
-    const ahead = git(server.repositories, ENGINE, ...identity, 'commit-tree', tree, '-p', commit, '-m', 'ahead')
-    await updateRefs(server.repositories, ENGINE, [{ name: 'refs/heads/main', from: commit, to: ahead }])
+    const ahead = git(
+      server.repositories,
+      ENGINE,
+      ...identity,
+      'commit-tree',
+      tree,
+      '-p',
+      commit,
+      '-m',
+      'ahead',
+    )
+    await updateRefs(server.repositories, ENGINE, [
+      { name: 'refs/heads/main', from: commit, to: ahead },
+    ])
     await client.git('mine', 'fetch', '-q')
     expect(await client.git('mine', 'rev-parse', 'origin/main')).toBe(ahead)
     expect(codings).toContain('gzip')
@@ -126,9 +154,19 @@ describe('an unmodified git', () => {
       `${client.home}/tree`,
       `040000 tree ${await client.git('mine', 'rev-parse', 'HEAD^{tree}')}\t.git\n`,
     )
-    const tree = await client.git('mine', 'hash-object', '-t', 'tree', '-w', '--literally', await evilTree(client.home))
+    const tree = await client.git(
+      'mine',
+      'hash-object',
+      '-t',
+      'tree',
+      '-w',
+      '--literally',
+      await evilTree(client.home),
+    )
     const evil = await client.git('mine', 'commit-tree', tree, '-p', commit, '-m', 'evil')
-    await expect(client.git('mine', 'push', '-q', 'origin', `${evil}:main`)).rejects.toThrow('hasDotgit')
+    await expect(client.git('mine', 'push', '-q', 'origin', `${evil}:main`)).rejects.toThrow(
+      'hasDotgit',
+    )
     expect(git(server.repositories, ENGINE, 'rev-parse', 'main')).toBe(commit)
     expectSound(server)
   })
@@ -148,9 +186,9 @@ describe('an unmodified git', () => {
     const refused = client.git('mine', 'push', '-q', 'origin', 'main', 'main:refs/for/main')
     // A line that reads like the verdict is none.
     await expect(refused).rejects.toThrow(/remote: error: not this one\s+remote: error: accept/)
-    expect(git(server.repositories, ENGINE, 'for-each-ref', '--format=%(objectname) %(refname)')).toBe(
-      `${commit} refs/heads/main`,
-    )
+    expect(
+      git(server.repositories, ENGINE, 'for-each-ref', '--format=%(objectname) %(refname)'),
+    ).toBe(`${commit} refs/heads/main`)
     expect(seen[0]?.updates).toEqual([
       { name: 'refs/heads/main', from: commit, to: second },
       { name: 'refs/for/main', from: undefined, to: second },
@@ -194,9 +232,9 @@ describe('an unmodified git', () => {
 
   it('shows people why they are refused', async () => {
     const { server, client } = await filledServer()
-    await expect(client.git('.', 'clone', '-q', `${server.url}/ada/other.git`, 'mine')).rejects.toThrow(
-      'remote: Repository not found',
-    )
+    await expect(
+      client.git('.', 'clone', '-q', `${server.url}/ada/other.git`, 'mine'),
+    ).rejects.toThrow('remote: Repository not found')
   })
 
   it('follows a repository to its new name', async () => {

@@ -6,7 +6,11 @@ import type { AnswerPush } from '../../../src/git/hooks/push-review.ts'
 import { type GitProcess, spawnGit } from '../../../src/git/processes/child-process.ts'
 import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { startReceivePack, startUploadPack } from '../../../src/git/transfer/pack-services.ts'
-import type { AuthorizeGit, GitService, PackRequest } from '../../../src/transport/git-http/git-access.ts'
+import type {
+  AuthorizeGit,
+  GitService,
+  PackRequest,
+} from '../../../src/transport/git-http/git-access.ts'
 import {
   createGitHttp,
   type GitHttpOptions,
@@ -44,7 +48,10 @@ export interface GitServerOptions {
   readonly program?: string
 }
 
-/** Serves Git to everybody, or to whom `authorize` lets pass: to ada, and to nobody in particular by the header `X-Anonymous`. */
+/**
+ * Serves Git to everybody, or to whom `authorize` lets pass: to ada, and to nobody in particular by
+ * the header `X-Anonymous`.
+ */
 export async function startGitServer(options: GitServerOptions = {}): Promise<GitServer> {
   const repositories = await testRepositories()
   const started: GitProcess[] = []
@@ -68,14 +75,25 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       })
     }
     if (service === 'git-upload-pack') return startUploadPack(repositories, ENGINE, request)
-    return startReceivePack(repositories, ENGINE, request, { accountId: 1, hasScripts: false }, review)
+    return startReceivePack(
+      repositories,
+      ENGINE,
+      request,
+      { accountId: 1, hasScripts: false },
+      review,
+    )
   }
   const grant: AuthorizeGit = async ({ headers }, { owner, name, service }) => {
     if (`${owner}/${name}`.toLowerCase() !== 'ada/engine') {
       return { outcome: 'refused', status: 404, message: 'Repository not found' }
     }
     const user = headers['x-anonymous'] === undefined ? ADA : undefined
-    return { outcome: 'granted', user, network: undefined, start: (request) => remember(start(service, request)) }
+    return {
+      outcome: 'granted',
+      user,
+      network: undefined,
+      start: (request) => remember(start(service, request)),
+    }
   }
   const handle = createGitHttp({
     authorize: async (request, target) => {
@@ -117,9 +135,15 @@ export async function gitClient() {
   }
   return {
     home,
-    /** Runs it in a folder below `home`; resolves with what it printed, rejects with `stderr` when it fails. */
+    /**
+     * Runs it in a folder below `home`; resolves with what it printed, rejects with `stderr` when
+     * it fails.
+     */
     async git(folder: string, ...args: string[]): Promise<string> {
-      const { stdout } = await run('git', ['-C', `${home}/${folder}`, ...args], { env, maxBuffer: 64 * 1024 * 1024 })
+      const { stdout } = await run('git', ['-C', `${home}/${folder}`, ...args], {
+        env,
+        maxBuffer: 64 * 1024 * 1024,
+      })
       return stdout.trimEnd()
     },
   }

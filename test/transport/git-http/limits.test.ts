@@ -36,7 +36,12 @@ describe('places for requests of git', () => {
     let isSlow = false
     const places = createPlaces(2)
     for (const key of ['peer a', 'peer b']) {
-      places.take(holder(key, { isTooSlow: () => isSlow && key === 'peer a', evict: () => evicted.push(key) }))
+      places.take(
+        holder(key, {
+          isTooSlow: () => isSlow && key === 'peer a',
+          evict: () => evicted.push(key),
+        }),
+      )
     }
     expect(places.take(holder('peer c'))).toBeUndefined()
     expect(evicted).toEqual([])

@@ -29,9 +29,16 @@ interface Answer {
 /** One request over HTTP/1.1, whose body is sent as it is. */
 async function ask(
   url: string,
-  { method = 'POST', headers = {}, body = '' }: { method?: string; headers?: object; body?: string | Buffer } = {},
+  {
+    method = 'POST',
+    headers = {},
+    body = '',
+  }: { method?: string; headers?: object; body?: string | Buffer } = {},
 ): Promise<Answer> {
-  const request = http.request(url, { method, headers: { ...headers, 'content-length': Buffer.byteLength(body) } })
+  const request = http.request(url, {
+    method,
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+  })
   // The server may have refused before it has everything.
   request.on('error', () => {})
   request.end(body)
@@ -66,7 +73,9 @@ describe('an advertisement', () => {
       pragma: 'no-cache',
       expires: 'Fri, 01 Jan 1980 00:00:00 GMT',
     })
-    expect(answer.body).toMatch(new RegExp(`^001e# service=git-upload-pack\\n0000[0-9a-f]{4}${commit} HEAD\\0`))
+    expect(answer.body).toMatch(
+      new RegExp(`^001e# service=git-upload-pack\\n0000[0-9a-f]{4}${commit} HEAD\\0`),
+    )
   })
 
   it.each([
@@ -75,7 +84,10 @@ describe('an advertisement', () => {
     ['object-format=sha1:version=2', 'version 2'],
   ])('speaks what Git-Protocol: %s asks for', async (protocol, expected) => {
     const { url } = await filledServer()
-    const answer = await ask(`${url}${ADVERTISEMENT}`, { method: 'GET', headers: { 'git-protocol': protocol } })
+    const answer = await ask(`${url}${ADVERTISEMENT}`, {
+      method: 'GET',
+      headers: { 'git-protocol': protocol },
+    })
     expect(answer.body).toContain(expected)
   })
 
@@ -83,7 +95,10 @@ describe('an advertisement', () => {
     'does not show git the header %j',
     async (protocol) => {
       const { url } = await filledServer({ program: 'echo "protocol <$GIT_PROTOCOL>"' })
-      const answer = await ask(`${url}${ADVERTISEMENT}`, { method: 'GET', headers: { 'git-protocol': protocol } })
+      const answer = await ask(`${url}${ADVERTISEMENT}`, {
+        method: 'GET',
+        headers: { 'git-protocol': protocol },
+      })
       expect(answer.body).toContain('protocol <>')
     },
   )
@@ -104,7 +119,10 @@ describe('a request', () => {
   it('is answered over HTTP/1.1 and HTTP/2 alike', async () => {
     const { url, commit } = await filledServer()
     const answer = await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: wanting(commit) })
-    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/x-git-upload-pack-result' } })
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/x-git-upload-pack-result' },
+    })
     expect(answer.body).toMatch(/^0008NAK\nPACK/)
 
     const session = http2.connect(url)
@@ -112,14 +130,20 @@ describe('a request', () => {
     const stream = session.request({ ':method': 'POST', ':path': FETCH, ...FETCH_TYPE })
     stream.end(wanting(commit))
     const [headers] = await once(stream, 'response')
-    expect(headers).toMatchObject({ ':status': 200, 'content-type': 'application/x-git-upload-pack-result' })
+    expect(headers).toMatchObject({
+      ':status': 200,
+      'content-type': 'application/x-git-upload-pack-result',
+    })
     expect(await text(stream)).toBe(answer.body)
   })
 
   it('may be compressed', async () => {
     const { url, commit } = await filledServer()
     const body = gzipSync(wanting(commit))
-    const answer = await ask(`${url}${FETCH}`, { headers: { ...FETCH_TYPE, 'content-encoding': 'gzip' }, body })
+    const answer = await ask(`${url}${FETCH}`, {
+      headers: { ...FETCH_TYPE, 'content-encoding': 'gzip' },
+      body,
+    })
     expect(answer.body).toContain('PACK')
   })
 
@@ -143,24 +167,46 @@ describe('a request', () => {
 
   const compressed = { ...FETCH_TYPE, 'content-encoding': 'gzip' }
   const small = { maxFetchRequestBytes: 1000 }
-  it.each<[string, number, Parameters<typeof ask>[1] & { path?: string }, GitServerOptions['limits']?]>([
+  it.each<
+    [string, number, Parameters<typeof ask>[1] & { path?: string }, GitServerOptions['limits']?]
+  >([
     ['without a service', 400, { path: '/ada/engine.git/info/refs', method: 'GET' }],
     ['of another content type', 400, { headers: PUSH_TYPE, body: '0000' }],
     ['without a content type', 400, { body: '0000' }],
     ['by a method that is none for it', 405, { method: 'GET', headers: FETCH_TYPE }],
     ['for an advertisement by POST', 405, { path: ADVERTISEMENT, headers: FETCH_TYPE }],
-    ['for a repository that is not there', 404, { path: '/ada/other.git/git-upload-pack', headers: FETCH_TYPE }],
-    ['in a coding that nobody knows', 415, { headers: { ...FETCH_TYPE, 'content-encoding': 'br' }, body: '0000' }],
+    [
+      'for a repository that is not there',
+      404,
+      { path: '/ada/other.git/git-upload-pack', headers: FETCH_TYPE },
+    ],
+    [
+      'in a coding that nobody knows',
+      415,
+      { headers: { ...FETCH_TYPE, 'content-encoding': 'br' }, body: '0000' },
+    ],
     ['that is no gzip', 400, { headers: compressed, body: '0000' }],
-    ['whose gzip breaks off', 400, { headers: compressed, body: gzipSync('0'.repeat(500)).subarray(0, 15) }],
+    [
+      'whose gzip breaks off',
+      400,
+      { headers: compressed, body: gzipSync('0'.repeat(500)).subarray(0, 15) },
+    ],
     ['that is no Git', 400, { headers: FETCH_TYPE, body: 'nonsense' }],
     ['that is too large', 413, { headers: FETCH_TYPE, body: '0'.repeat(1001) }, small],
-    ['that grows too large', 413, { headers: compressed, body: gzipSync('0'.repeat(1_000_000)) }, small],
+    [
+      'that grows too large',
+      413,
+      { headers: compressed, body: gzipSync('0'.repeat(1_000_000)) },
+      small,
+    ],
     ['that finds no place', 503, { headers: FETCH_TYPE, body: '0000' }, { maxSessions: 0 }],
   ])('%s is refused with %i', async (_, status, { path = FETCH, ...request }, limits = {}) => {
     const { url } = await filledServer({ limits })
     const answer = await ask(`${url}${path}`, request)
-    expect(answer).toMatchObject({ status, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+    expect(answer).toMatchObject({
+      status,
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+    })
     expect(answer.body).toMatch(/^.+\n$/)
   })
 
@@ -208,7 +254,9 @@ describe('whoever watches', () => {
     await ask(`${url}/ada/other.git/info/refs?service=git-receive-pack`, { method: 'GET' })
     await ask(`${url}/ada/engine.git/info/refs?service=git-none`, { method: 'GET' })
     await expect.poll(() => ended.length).toBe(4)
-    expect(ended.map(({ route, user, status, isComplete }) => [route.kind, user, status, isComplete])).toEqual([
+    expect(
+      ended.map(({ route, user, status, isComplete }) => [route.kind, user, status, isComplete]),
+    ).toEqual([
       ['advertisement', ADA, 200, true],
       ['request', ADA, 200, true],
       ['advertisement', undefined, 404, true],
@@ -233,41 +281,54 @@ describe('a process', () => {
     ['takes longer than anything may', { totalTimeoutMs: 50, idleTimeoutMs: 60_000 }, 'sleep 1000'],
   ])('that %s is ended, and the client told', async (_, limits, program) => {
     const { url, started } = await filledServer({ limits, program })
-    expect(await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: '0000' })).toMatchObject({ status: 504 })
+    expect(await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: '0000' })).toMatchObject({
+      status: 504,
+    })
     await started[0]?.exited
   })
 
   it('that is ended in the middle of its answer leaves no whole answer', async () => {
-    const { url } = await filledServer({ limits: { idleTimeoutMs: 200 }, program: 'echo begun; sleep 1000' })
-    await expect(ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: '0000' })).rejects.toThrow('aborted')
+    const { url } = await filledServer({
+      limits: { idleTimeoutMs: 200 },
+      program: 'echo begun; sleep 1000',
+    })
+    await expect(ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: '0000' })).rejects.toThrow(
+      'aborted',
+    )
   })
 
-  it.each(['HTTP/1.1', 'HTTP/2'])('ends when its client leaves before the end, over %s', async (version) => {
-    const { url, started } = await filledServer({ program: 'echo begun; sleep 1000' })
-    if (version === 'HTTP/2') {
-      const session = http2.connect(url)
-      const stream = session.request({ ':method': 'POST', ':path': FETCH, ...FETCH_TYPE })
-      stream.on('error', () => {})
-      stream.end('0000')
-      await once(stream, 'data')
-      session.destroy()
-    } else {
-      const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
-      request.on('error', () => {})
-      request.end('0000')
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-      response.on('error', () => {})
-      request.destroy()
-    }
-    expect(await started[0]?.exited).toMatchObject({ code: null })
-  })
+  it.each(['HTTP/1.1', 'HTTP/2'])(
+    'ends when its client leaves before the end, over %s',
+    async (version) => {
+      const { url, started } = await filledServer({ program: 'echo begun; sleep 1000' })
+      if (version === 'HTTP/2') {
+        const session = http2.connect(url)
+        const stream = session.request({ ':method': 'POST', ':path': FETCH, ...FETCH_TYPE })
+        stream.on('error', () => {})
+        stream.end('0000')
+        await once(stream, 'data')
+        session.destroy()
+      } else {
+        const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
+        request.on('error', () => {})
+        request.end('0000')
+        const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+        response.on('error', () => {})
+        request.destroy()
+      }
+      expect(await started[0]?.exited).toMatchObject({ code: null })
+    },
+  )
 
   it.each([
     ['the refs', 'GET', ADVERTISEMENT],
     ['a fetch', 'POST', FETCH],
   ])('is no error in the log when its client leaves early: %s', async (_, method, path) => {
     const { url, firstStart, errors, ended } = await filledServer({ program: 'sleep 1000' })
-    const request = http.request(`${url}${path}`, { method, ...(method === 'POST' && { headers: FETCH_TYPE }) })
+    const request = http.request(`${url}${path}`, {
+      method,
+      ...(method === 'POST' && { headers: FETCH_TYPE }),
+    })
     request.on('error', () => {})
     request.end(method === 'POST' ? '0000' : '')
     const started = await firstStart
@@ -292,7 +353,10 @@ describe('a process', () => {
 
   // Bytes that were taken ahead of the reader would count as progress, for ever.
   it('is idle when its client does not read on', async () => {
-    const { url, firstStart } = await filledServer({ limits: { idleTimeoutMs: 200 }, program: 'yes' })
+    const { url, firstStart } = await filledServer({
+      limits: { idleTimeoutMs: 200 },
+      program: 'yes',
+    })
     const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
     request.end('0000')
     await once(request, 'response')
@@ -303,6 +367,8 @@ describe('a process', () => {
   it('is idle when it does not read on, however much its client sends', async () => {
     const { url } = await filledServer({ limits: { idleTimeoutMs: 200 }, program: 'sleep 1000' })
     const body = Buffer.alloc(32 * 1024 * 1024)
-    expect(await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body })).toMatchObject({ status: 504 })
+    expect(await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body })).toMatchObject({
+      status: 504,
+    })
   })
 })

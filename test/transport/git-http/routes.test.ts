@@ -6,17 +6,35 @@ const receive = { owner: 'ada', name: 'engine', service: 'git-receive-pack' }
 
 describe('a path of Git', () => {
   it.each([
-    ['/ada/engine.git/info/refs?service=git-upload-pack', { kind: 'advertisement', target: upload }],
+    [
+      '/ada/engine.git/info/refs?service=git-upload-pack',
+      { kind: 'advertisement', target: upload },
+    ],
     ['/ada/engine/info/refs?service=git-upload-pack', { kind: 'advertisement', target: upload }],
-    ['/ada/engine.GIT/info/refs?service=git-receive-pack', { kind: 'advertisement', target: receive }],
-    ['/ada/engine.git/info/refs?a=b&service=git-receive-pack', { kind: 'advertisement', target: receive }],
+    [
+      '/ada/engine.GIT/info/refs?service=git-receive-pack',
+      { kind: 'advertisement', target: receive },
+    ],
+    [
+      '/ada/engine.git/info/refs?a=b&service=git-receive-pack',
+      { kind: 'advertisement', target: receive },
+    ],
     ['/ada/engine.git/git-upload-pack', { kind: 'request', target: upload }],
     ['/ada/engine/git-receive-pack', { kind: 'request', target: receive }],
     // The path says what is asked for; a query that says something else changes nothing.
-    ['/ada/engine.git/git-upload-pack?service=git-receive-pack', { kind: 'request', target: upload }],
-    ['/ada/engine.git/git-receive-pack?service=git-upload-pack', { kind: 'request', target: receive }],
+    [
+      '/ada/engine.git/git-upload-pack?service=git-receive-pack',
+      { kind: 'request', target: upload },
+    ],
+    [
+      '/ada/engine.git/git-receive-pack?service=git-upload-pack',
+      { kind: 'request', target: receive },
+    ],
     // Names are looked up as they are: these lead nowhere.
-    ['/%2e%2e/..git/git-upload-pack', { kind: 'request', target: { ...upload, owner: '%2e%2e', name: '.' } }],
+    [
+      '/%2e%2e/..git/git-upload-pack',
+      { kind: 'request', target: { ...upload, owner: '%2e%2e', name: '.' } },
+    ],
   ])('%s is read', (url, route) => {
     expect(readGitRoute(url)).toEqual(route)
   })

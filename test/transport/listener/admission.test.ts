@@ -41,7 +41,8 @@ describe('Admission', () => {
     const other = connection('other', { peer: 'q' })
     admission.admit(other)
     const first = connection('a', { peer: 'p' })
-    for (const one of [first, connection('b', { peer: 'p' }), connection('c', { peer: 'p' })]) admission.admit(one)
+    for (const one of [first, connection('b', { peer: 'p' }), connection('c', { peer: 'p' })])
+      admission.admit(one)
     expect(first.evicted).toBe(true)
     expect(other.evicted).toBe(false)
     expect(names(admission)).toEqual(['b', 'c', 'other'])
@@ -49,7 +50,10 @@ describe('Admission', () => {
 
   it('does not count connections without a peer against each other', () => {
     const admission = new Admission<Fake>(10, 1)
-    expect([connection('a'), connection('b')].map((one) => admission.admit(one))).toEqual([true, true])
+    expect([connection('a'), connection('b')].map((one) => admission.admit(one))).toEqual([
+      true,
+      true,
+    ])
     expect(admission.size).toBe(2)
   })
 
@@ -67,7 +71,8 @@ describe('Admission', () => {
     }
     expect(admission.admit(connection('refused'))).toBe(false)
     expect(looks).toBeLessThan(100)
-    for (let i = 0; i < 100 && !idle.evicted; i++) admission.admit(connection('newcomer', { busy: true }))
+    for (let i = 0; i < 100 && !idle.evicted; i++)
+      admission.admit(connection('newcomer', { busy: true }))
     expect(idle.evicted).toBe(true)
   })
 

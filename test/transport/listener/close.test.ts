@@ -106,7 +106,8 @@ describe('close', () => {
     const { handler, next } = holding()
     const { url, close } = await start({ handler })
     const client = await connectRaw(url)
-    const ofType = (wanted: number) => framesOf(client.received()).filter(({ type }) => type === wanted)
+    const ofType = (wanted: number) =>
+      framesOf(client.received()).filter(({ type }) => type === wanted)
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 1, holdRequestHeaders))
     const { response } = await next()
@@ -115,7 +116,10 @@ describe('close', () => {
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 3, getRequestHeaders))
     client.socket.write(frame(frameType.ping, ack, 0, ofType(frameType.ping)[0]?.payload))
     await expect.poll(() => ofType(frameType.goaway), { timeout: 20_000 }).toHaveLength(2)
-    expect(ofType(frameType.goaway).map(({ payload }) => payload.readUInt32BE(0))).toEqual([2 ** 31 - 1, 1])
+    expect(ofType(frameType.goaway).map(({ payload }) => payload.readUInt32BE(0))).toEqual([
+      2 ** 31 - 1,
+      1,
+    ])
     response.end('last')
     expect(await client.closed).toContain('last')
     await closed

@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import http2, { type ClientHttp2Session, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import http2, {
+  type ClientHttp2Session,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2'
 import type { Writable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect } from 'vitest'
@@ -10,7 +14,10 @@ export type Request = IncomingMessage | Http2ServerRequest
 export type Response = ServerResponse | Http2ServerResponse
 
 /** Limits under which no test waits for long. Those not under test are far away. */
-export const quickSweep = { sweepIntervalMs: 5, lingerTimeoutMs: 20 } satisfies Partial<ListenerLimits>
+export const quickSweep = {
+  sweepIntervalMs: 5,
+  lingerTimeoutMs: 20,
+} satisfies Partial<ListenerLimits>
 
 /** A request that a test answers when it likes. */
 export interface Held {
@@ -25,8 +32,14 @@ export function echo(request: Request, response: Response): void {
   request.on('end', () => response.end(`${request.method} ${request.url} ${Buffer.concat(chunks)}`))
 }
 
-/** Answers `/hold...` when the test says so, reading its body meanwhile, and echoes the rest. `next` gives the requests held, in order. */
-export function holding(): { handler: (request: Request, response: Response) => void; next: () => Promise<Held> } {
+/**
+ * Answers `/hold...` when the test says so, reading its body meanwhile, and echoes the rest. `next`
+ * gives the requests held, in order.
+ */
+export function holding(): {
+  handler: (request: Request, response: Response) => void
+  next: () => Promise<Held>
+} {
   const held: Held[] = []
   const waiting: ((held: Held) => void)[] = []
   return {
@@ -47,7 +60,9 @@ export function holding(): { handler: (request: Request, response: Response) => 
   }
 }
 
-/** Starts listeners on a free port of loopback and HTTP/2 clients, and ends them after each test. */
+/**
+ * Starts listeners on a free port of loopback and HTTP/2 clients, and ends them after each test.
+ */
 export function useListeners() {
   const listeners: Listener[] = []
   const sessions: ClientHttp2Session[] = []
@@ -58,7 +73,8 @@ export function useListeners() {
   process.on('uncaughtException', onUncaught)
 
   afterEach(async () => {
-    // Node 20 loops without end when a session is destroyed within the callback that reports one of its streams as reset.
+    // Node 20 loops without end when a session is destroyed within the callback that reports one of
+    // its streams as reset.
     await setImmediate()
     for (const session of sessions.splice(0)) session.destroy()
     await Promise.all(listeners.splice(0).map((listener) => listener.close(0)))
@@ -80,7 +96,9 @@ export function useListeners() {
   }
 }
 
-/** Sends one request on a session. Resolves with status and body, rejects when the stream is reset. */
+/**
+ * Sends one request on a session. Resolves with status and body, rejects when the stream is reset.
+ */
 export function requestHttp2(
   session: ClientHttp2Session,
   path: string,

@@ -18,7 +18,11 @@ async function askHttp1(url: string, fields: Fields): Promise<boolean> {
 }
 
 function askHttp2(url: string, fields: Fields): Promise<boolean> {
-  const stream = connectHttp2(url).request({ ':path': '/', ':authority': 'a', ...Object.fromEntries(fields) })
+  const stream = connectHttp2(url).request({
+    ':path': '/',
+    ':authority': 'a',
+    ...Object.fromEntries(fields),
+  })
   return new Promise((resolve) => {
     stream.once('response', (headers) => resolve(headers[':status'] === 200))
     stream.once('error', () => resolve(false))
@@ -34,7 +38,9 @@ function ofCount(count: number): Fields {
 /** Fields that make a header list of so many bytes, as RFC 9113 §6.5.2 counts. */
 function ofSize(bytes: number): Fields {
   const others =
-    [':method', 'GET', ':scheme', 'http', ':path', '/', ':authority', 'a', 'x', ''].join('').length + 5 * 32
+    [':method', 'GET', ':scheme', 'http', ':path', '/', ':authority', 'a', 'x', ''].join('')
+      .length +
+    5 * 32
   return [['x', 'y'.repeat(bytes - others)]]
 }
 

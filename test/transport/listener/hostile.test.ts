@@ -26,7 +26,10 @@ async function expectAlive(url: string): Promise<void> {
   expect(await client.closed).toMatch(/^HTTP\/1\.1 200 /)
 }
 
-/** Asks until the answer is as expected; on a busy machine that may take longer than the second vitest allows. */
+/**
+ * Asks until the answer is as expected; on a busy machine that may take longer than the second
+ * vitest allows.
+ */
 const eventually = <T>(ask: () => T) => expect.poll(ask, { interval: 5, timeout: 20_000 })
 
 describe('a client that does not say what it wants', () => {
@@ -59,7 +62,9 @@ describe('a client that does not say what it wants', () => {
   })
 
   it('gets 408 when the headers of a later request trickle in', async () => {
-    const { url } = await start({ limits: { ...quickSweep, headersTimeoutMs: soon, keepAliveTimeoutMs: soon } })
+    const { url } = await start({
+      limits: { ...quickSweep, headersTimeoutMs: soon, keepAliveTimeoutMs: soon },
+    })
     const client = await connectRaw(url)
     client.socket.write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\n')
     await client.until('GET /1')
@@ -91,7 +96,10 @@ describe('a client that does not say what it wants', () => {
     const client = await connectRaw(url)
     client.socket.allowHalfOpen = true
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
-    const pings = setInterval(() => client.socket.write(frame(frameType.ping, 0, 0, Buffer.alloc(8))), 5)
+    const pings = setInterval(
+      () => client.socket.write(frame(frameType.ping, 0, 0, Buffer.alloc(8))),
+      5,
+    )
     expect(framesOf(await client.closed).at(-1)?.type).toBe(frameType.goaway)
     clearInterval(pings)
   })
@@ -102,7 +110,11 @@ describe('garbage', () => {
     ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\r\n\r\n', 400],
     ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: a\r\nx: \0\r\n\r\n', 400],
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400], // smuggling
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      400,
+    ], // smuggling
     [
       'a length and chunks',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -110,12 +122,18 @@ describe('garbage', () => {
     ], // smuggling
     ['a space before the colon', 'GET / HTTP/1.1\r\nHost : a\r\n\r\n', 400], // smuggling
     ['40 KiB of headers', `GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
-    ['a bad chunk size', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
+    [
+      'a bad chunk size',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      400,
+    ],
   ])('with %s is refused and the connection closed', async (_, bytes, status) => {
     const { url, connections } = await start({ limits: quickSweep })
     const client = await connectRaw(url)
     client.socket.write(bytes, 'latin1')
-    expect(await client.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close\r\n`, 'is'))
+    expect(await client.closed).toMatch(
+      new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close\r\n`, 'is'),
+    )
     await expectAlive(url)
     await eventually(connections).toBe(0)
   })
@@ -159,7 +177,10 @@ describe('a body that does not arrive', () => {
 
   it('gets 408 when it arrives by the byte', async () => {
     const { handler } = holding()
-    const { url } = await start({ handler, limits: { ...quickSweep, stallTimeoutMs: soon, minReceivedBytes: 1000 } })
+    const { url } = await start({
+      handler,
+      limits: { ...quickSweep, stallTimeoutMs: soon, minReceivedBytes: 1000 },
+    })
     const client = await connectRaw(url)
     client.socket.write('POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n')
     const trickle = setInterval(() => client.socket.write('x'), 5)
@@ -192,7 +213,10 @@ describe('a body that does not arrive', () => {
 
   it('resets its stream on HTTP/2 and leaves the others', async () => {
     const { handler, next } = holding()
-    const { url } = await start({ handler, limits: { ...quickSweep, stallTimeoutMs: soon, minReceivedBytes: 0 } })
+    const { url } = await start({
+      handler,
+      limits: { ...quickSweep, stallTimeoutMs: soon, minReceivedBytes: 0 },
+    })
     const session = connectHttp2(url)
     const answer = requestHttp2(session, '/hold')
     const held = await next()
@@ -207,11 +231,17 @@ describe('a body that does not arrive', () => {
 
   it('ends the session when all of it arrives by the byte', async () => {
     const { handler } = holding()
-    const { url } = await start({ handler, limits: { ...quickSweep, stallTimeoutMs: soon, minReceivedBytes: 1000 } })
+    const { url } = await start({
+      handler,
+      limits: { ...quickSweep, stallTimeoutMs: soon, minReceivedBytes: 1000 },
+    })
     const client = await connectRaw(url)
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
     client.socket.write(frame(frameType.headers, endHeaders, 1, postRequestHeaders))
-    const trickle = setInterval(() => client.socket.write(frame(frameType.data, 0, 1, Buffer.from('x'))), 5)
+    const trickle = setInterval(
+      () => client.socket.write(frame(frameType.data, 0, 1, Buffer.from('x'))),
+      5,
+    )
     const goaway = framesOf(await client.closed).find(({ type }) => type === frameType.goaway)
     expect(goaway?.errorCode).toBe(NGHTTP2_ENHANCE_YOUR_CALM)
     clearInterval(trickle)
@@ -272,7 +302,8 @@ describe('a client that does not read', () => {
 
 describe('a client that says GOAWAY', () => {
   const goaway = frame(frameType.goaway, 0, 0, Buffer.alloc(8))
-  const request = (id: number) => frame(frameType.headers, endHeaders | endStream, id, getRequestHeaders)
+  const request = (id: number) =>
+    frame(frameType.headers, endHeaders | endStream, id, getRequestHeaders)
 
   // Under node 20 alone this ends the process, see `Http2Conversation.drain`.
   it.each([
@@ -302,9 +333,12 @@ describe('a half-open HTTP/2 peer', () => {
       const dead = await connectRaw(url)
       dead.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
       dead.socket.write(frame(frameType.headers, endHeaders | endStream, 1, getRequestHeaders))
-      // The path of this request is `/`, which is answered: a second stream is held open by its missing end.
+      // The path of this request is `/`, which is answered: a second stream is held open by its
+      // missing end.
       dead.socket.write(frame(frameType.headers, endHeaders, 3, postRequestHeaders))
-      expect(framesOf(await dead.closed).filter(({ type }) => type === frameType.ping)).toHaveLength(1)
+      expect(
+        framesOf(await dead.closed).filter(({ type }) => type === frameType.ping),
+      ).toHaveLength(1)
     }
     held.response.end('alive')
     expect((await answer).text).toBe('alive')
@@ -351,12 +385,15 @@ describe('a flood', () => {
   ])('of streams reset at once, %s, ends the session', async (_, burst) => {
     const { url } = await start({ limits: quickSweep })
     const client = await connectRaw(url)
-    const request = (id: number) => frame(frameType.headers, endHeaders | endStream, id, getRequestHeaders)
+    const request = (id: number) =>
+      frame(frameType.headers, endHeaders | endStream, id, getRequestHeaders)
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
     for (let begun = 0; begun < 5000 && !client.socket.destroyed; begun += burst) {
       const ids = Array.from({ length: burst }, (_, i) => 2 * (begun + i) + 1)
       client.socket.write(
-        Buffer.concat(ids.flatMap((id) => [request(id), frame(frameType.rstStream, 0, id, cancelCode)])),
+        Buffer.concat(
+          ids.flatMap((id) => [request(id), frame(frameType.rstStream, 0, id, cancelCode)]),
+        ),
       )
       if (burst < 5000) await expectAlive(url)
     }
@@ -365,7 +402,9 @@ describe('a flood', () => {
   })
 
   it('of resets of one closed stream ends the session', async () => {
-    const { url } = await start({ limits: { ...quickSweep, pingAfterMs: soon, pingTimeoutMs: soon } })
+    const { url } = await start({
+      limits: { ...quickSweep, pingAfterMs: soon, pingTimeoutMs: soon },
+    })
     const client = await connectRaw(url)
     client.socket.write(Buffer.concat([http2Preface, frame(frameType.settings, 0, 0)]))
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 1, getRequestHeaders))
@@ -393,7 +432,8 @@ describe('a flood', () => {
   ])('of headers on HTTP/2, %s, is refused', async (_, headers) => {
     const { url } = await start({ limits: quickSweep })
     const session = connectHttp2(url)
-    // The first answer shows that the settings were exchanged; limits bind a client that knows them.
+    // The first answer shows that the settings were exchanged; limits bind a client that knows
+    // them.
     await requestHttp2(session, '/')
     const stream = session.request(headers)
     const [error] = await once(stream, 'error')

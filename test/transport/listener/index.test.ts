@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { listen } from '../../../src/transport/listener/index.ts'
 import { http2Preface } from '../../../src/transport/listener/preface.ts'
 import { echo, requestHttp2, useListeners } from './fixture.ts'
-import { connectRaw, endHeaders, endStream, frame, framesOf, frameType, getRequestHeaders } from './raw-client.ts'
+import {
+  connectRaw,
+  endHeaders,
+  endStream,
+  frame,
+  framesOf,
+  frameType,
+  getRequestHeaders,
+} from './raw-client.ts'
 
 const { start, connectHttp2 } = useListeners()
 
@@ -18,7 +26,10 @@ describe('one port in clear text', () => {
   it('speaks HTTP/2 to a client that knows', async () => {
     const { url } = await start()
     const session = connectHttp2(url)
-    const [first, second] = await Promise.all([requestHttp2(session, '/one'), requestHttp2(session, '/two', 'text')])
+    const [first, second] = await Promise.all([
+      requestHttp2(session, '/one'),
+      requestHttp2(session, '/two', 'text'),
+    ])
     expect(first).toEqual({ status: 200, text: 'GET /one ' })
     expect(second).toEqual({ status: 200, text: 'POST /two text' })
   })
@@ -54,19 +65,26 @@ describe('one port in clear text', () => {
       if (pieces.length < 10) await (await fetch(url)).text()
     }
     const received = await client.until('GET / ')
-    expect(framesOf(received).some(({ type, streamId }) => type === frameType.headers && streamId === 1)).toBe(true)
+    expect(
+      framesOf(received).some(({ type, streamId }) => type === frameType.headers && streamId === 1),
+    ).toBe(true)
     client.socket.destroy()
   })
 
-  it.each(['P|OST', 'P|UT', 'PR|OPFIND', 'PO|ST', 'G|ET'])('takes %s, split there, for HTTP/1.1', async (method) => {
-    const { url } = await start()
-    const client = await connectRaw(url)
-    const [first = '', second = ''] = method.split('|')
-    client.socket.write(first)
-    await (await fetch(url)).text()
-    client.socket.end(`${second} /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok`)
-    expect(await client.closed).toContain(`${first}${second} /x ok`)
-  })
+  it.each(['P|OST', 'P|UT', 'PR|OPFIND', 'PO|ST', 'G|ET'])(
+    'takes %s, split there, for HTTP/1.1',
+    async (method) => {
+      const { url } = await start()
+      const client = await connectRaw(url)
+      const [first = '', second = ''] = method.split('|')
+      client.socket.write(first)
+      await (await fetch(url)).text()
+      client.socket.end(
+        `${second} /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok`,
+      )
+      expect(await client.closed).toContain(`${first}${second} /x ok`)
+    },
+  )
 
   it('answers pipelined requests in order and keeps the connection', async () => {
     const { url } = await start()
@@ -115,7 +133,9 @@ describe('listen', () => {
     const address = other.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const attempt = listen({ host: '127.0.0.1', port, handler: echo })
-    await expect(attempt).rejects.toThrow(`cannot listen on 127.0.0.1:${port}: the address is in use`)
+    await expect(attempt).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port}: the address is in use`,
+    )
     other.close()
   })
 

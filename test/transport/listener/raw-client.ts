@@ -6,7 +6,10 @@ export interface RawClient {
   readonly socket: net.Socket
   /** Everything received so far, bytes as Latin-1. */
   received(): string
-  /** Resolves with everything received as soon as it contains `text`. Rejects when the connection closes first. */
+  /**
+   * Resolves with everything received as soon as it contains `text`. Rejects when the connection
+   * closes first.
+   */
   until(text: string): Promise<string>
   /** Resolves with everything received when the connection is gone, reset or not. */
   readonly closed: Promise<string>
@@ -40,7 +43,9 @@ export async function connectRaw(url: string, first = ''): Promise<RawClient> {
       const check = (): void => {
         if (text.includes(wanted)) resolve(text)
         else if (socket.destroyed)
-          reject(new Error(`closed after ${JSON.stringify(text)}, without ${JSON.stringify(wanted)}`))
+          reject(
+            new Error(`closed after ${JSON.stringify(text)}, without ${JSON.stringify(wanted)}`),
+          )
         else return
         waiting.delete(check)
       }
@@ -51,13 +56,26 @@ export async function connectRaw(url: string, first = ''): Promise<RawClient> {
 }
 
 /** Frame types, flags and error codes of RFC 9113 that the tests send or look for. */
-export const frameType = { data: 0, headers: 1, rstStream: 3, settings: 4, ping: 6, goaway: 7, continuation: 9 }
+export const frameType = {
+  data: 0,
+  headers: 1,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goaway: 7,
+  continuation: 9,
+}
 export const endStream = 1
 export const endHeaders = 4
 export const ack = 1
 
 /** One HTTP/2 frame (RFC 9113 §4.1). */
-export function frame(type: number, flags: number, streamId: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+export function frame(
+  type: number,
+  flags: number,
+  streamId: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const header = Buffer.alloc(9)
   header.writeUIntBE(payload.length, 0, 3)
   header.writeUInt8(type, 3)
@@ -66,7 +84,10 @@ export function frame(type: number, flags: number, streamId: number, payload: Bu
   return Buffer.concat([header, payload])
 }
 
-/** `GET http://a/` in HPACK: indexed fields 2, 6 and 4 of the static table, then a literal `:authority`. */
+/**
+ * `GET http://a/` in HPACK: indexed fields 2, 6 and 4 of the static table, then a literal
+ * `:authority`.
+ */
 export const getRequestHeaders = Buffer.from([0x82, 0x86, 0x84, 0x41, 0x01, 0x61])
 /** `GET http://a/hold`, the path as a literal with the name of field 4. */
 export const holdRequestHeaders = Buffer.concat([

@@ -31,7 +31,8 @@ const ask = (session: ClientHttp2Session, bytes: number): ClientHttp2Stream => {
 }
 
 /** Resolves however a stream is closed. */
-const closed = (stream: ClientHttp2Stream) => new Promise<void>((resolve) => stream.once('close', resolve))
+const closed = (stream: ClientHttp2Stream) =>
+  new Promise<void>((resolve) => stream.once('close', resolve))
 
 describe('answers that wait for their readers', () => {
   it('are as many bytes as one connection may have, and those beyond are reset as gRPC has it', async () => {
@@ -53,7 +54,10 @@ describe('answers that wait for their readers', () => {
   })
 
   it('are as many bytes as one peer may have, and as all may have', async () => {
-    for (const limits of [{ maxWaitingBytesPerPeer: 8 * MIB, limitLoopback: true }, { maxWaitingBytes: 8 * MIB }]) {
+    for (const limits of [
+      { maxWaitingBytesPerPeer: 8 * MIB, limitLoopback: true },
+      { maxWaitingBytes: 8 * MIB },
+    ]) {
       const { url, figures } = await startWith(limits)
       const open = () => connectHttp2(url, CLOSED)
       await Promise.all([3, 4].map((mib) => once(ask(open(), mib * MIB), 'response')))
@@ -146,7 +150,10 @@ describe('a reader who is too slow', () => {
     expect(figures().waitingBytes).toBeGreaterThanOrEqual(6 * MIB)
     // Whoever is refused may try again: room is made meanwhile.
     await expect
-      .poll(async () => (await fetch(`${url}/${4 * MIB}`).then((response) => response.arrayBuffer())).byteLength)
+      .poll(
+        async () =>
+          (await fetch(`${url}/${4 * MIB}`).then((response) => response.arrayBuffer())).byteLength,
+      )
       .toBe(4 * MIB)
     expect(slow.closed).toBe(true)
   })
@@ -164,11 +171,14 @@ describe('a reader who is too slow', () => {
 
 describe('long streams', () => {
   it('have places, which they give back when they are closed', async () => {
-    const { url, figures } = await startWith({ maxLongStreamsPerConnection: 2 }, (request, response) => {
-      const crowded = answerTo(request)?.enterStream()
-      if (crowded) response.statusCode = 429
-      response.end()
-    })
+    const { url, figures } = await startWith(
+      { maxLongStreamsPerConnection: 2 },
+      (request, response) => {
+        const crowded = answerTo(request)?.enterStream()
+        if (crowded) response.statusCode = 429
+        response.end()
+      },
+    )
     const session = connectHttp2(url)
     for (let i = 0; i < 5; i++) {
       const stream = session.request({ ':path': '/' })

@@ -20,19 +20,38 @@ describe('one port with a certificate', () => {
     directory = mkdtempSync(join(tmpdir(), 'listener-tls-'))
     const key = join(directory, 'key.pem')
     const cert = join(directory, 'cert.pem')
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
+    const subject = [
+      '-subj',
+      '/CN=localhost',
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+      '-days',
+      '1',
+    ]
     const keyOptions = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    execFileSync('openssl', ['req', '-x509', ...keyOptions, ...subject, '-keyout', key, '-out', cert], {
-      stdio: 'ignore',
-    })
+    execFileSync(
+      'openssl',
+      ['req', '-x509', ...keyOptions, ...subject, '-keyout', key, '-out', cert],
+      {
+        stdio: 'ignore',
+      },
+    )
     certificate = { cert: readFileSync(cert), key: readFileSync(key) }
   })
 
   afterAll(() => rmSync(directory, { recursive: true }))
 
-  const connectTls = async (url: string, options: tls.ConnectionOptions): Promise<tls.TLSSocket> => {
+  const connectTls = async (
+    url: string,
+    options: tls.ConnectionOptions,
+  ): Promise<tls.TLSSocket> => {
     const { hostname, port } = new URL(url)
-    const socket = tls.connect({ host: hostname, port: Number(port), ca: certificate.cert, ...options })
+    const socket = tls.connect({
+      host: hostname,
+      port: Number(port),
+      ca: certificate.cert,
+      ...options,
+    })
     await once(socket, 'secureConnect')
     return socket
   }
@@ -68,13 +87,20 @@ describe('one port with a certificate', () => {
 
   it('refuses TLS 1.1', async () => {
     const { url } = await start({ tls: certificate })
-    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+    const old = {
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    } as const
     await expect(connectTls(url, old)).rejects.toThrow(/protocol version/i)
   })
 
   it('closes on plain HTTP, and goes on', async () => {
     const errors: Error[] = []
-    const { url } = await start({ tls: certificate, onConnectionError: (error) => errors.push(error) })
+    const { url } = await start({
+      tls: certificate,
+      onConnectionError: (error) => errors.push(error),
+    })
     const client = await connectRaw(url, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(await client.closed).not.toContain('HTTP/1.1')
     expect(errors[0]?.message).toMatch(/http request/i)
@@ -83,7 +109,10 @@ describe('one port with a certificate', () => {
   })
 
   it.each(['', '\x16\x03\x01'])('drops a handshake that stops after %j', async (bytes) => {
-    const { url, connections } = await start({ tls: certificate, limits: { ...quickSweep, headersTimeoutMs: 40 } })
+    const { url, connections } = await start({
+      tls: certificate,
+      limits: { ...quickSweep, headersTimeoutMs: 40 },
+    })
     const client = await connectRaw(url, bytes)
     await client.closed
     await expect.poll(connections, { timeout: 20_000 }).toBe(0)
@@ -91,7 +120,11 @@ describe('one port with a certificate', () => {
 
   it('drops a body that stops, and no connection whose answer takes time', async () => {
     const { handler, next } = holding()
-    const { url } = await start({ tls: certificate, handler, limits: { ...quickSweep, stallTimeoutMs: 100 } })
+    const { url } = await start({
+      tls: certificate,
+      handler,
+      limits: { ...quickSweep, stallTimeoutMs: 100 },
+    })
     const patient = await connectTls(url, {})
     patient.write('GET /hold HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     const { response } = await next()

@@ -53,7 +53,9 @@ function schema(name: string): Schema {
 function withoutTexts(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, member) =>
-      (key === 'description' || key === 'summary') && typeof member === 'string' ? undefined : member,
+      (key === 'description' || key === 'summary') && typeof member === 'string'
+        ? undefined
+        : member,
     ),
   )
 }
@@ -65,7 +67,11 @@ const userInPath = { name: 'user', in: 'path', required: true, schema: { type: '
 
 /** Success, and failures by status; every operation may fail in other ways too. */
 function responses(success: object, ...failed: number[]) {
-  return { 200: success, ...Object.fromEntries(failed.map((status) => [status, failure])), default: failure }
+  return {
+    200: success,
+    ...Object.fromEntries(failed.map((status) => [status, failure])),
+    default: failure,
+  }
 }
 
 describe('the document', () => {
@@ -86,7 +92,9 @@ describe('the document', () => {
 
   it('refers only to schemas that it has, and has no others', () => {
     const text = JSON.stringify(document)
-    const referred = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
+    const referred = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name,
+    )
     expect([...new Set(referred)].toSorted()).toEqual(Object.keys(document.components.schemas))
   })
 
@@ -158,7 +166,9 @@ describe('operations', () => {
     const reference = { $ref: '#/components/schemas/branchline.v1.Reference' }
     const [answer] = Object.values(operation('GitObjectService_ListGitRefs').responses)
     expect(withoutTexts(answer?.content)).toEqual({
-      'application/json;charset=utf-8': { schema: { anyOf: [reference, { type: 'array', items: reference }] } },
+      'application/json;charset=utf-8': {
+        schema: { anyOf: [reference, { type: 'array', items: reference }] },
+      },
     })
   })
 
@@ -172,7 +182,11 @@ describe('operations', () => {
         { name: 'filter', in: 'query', schema: { type: 'string' } },
         { name: 'showDeleted', in: 'query', schema: { type: 'boolean' } },
       ],
-      responses: responses(json({ $ref: '#/components/schemas/branchline.v1.ListUsersResponse' }), 400, 403),
+      responses: responses(
+        json({ $ref: '#/components/schemas/branchline.v1.ListUsersResponse' }),
+        400,
+        403,
+      ),
       security: [{ bearer: ['read:admin'] }, { basic: ['read:admin'] }],
     })
   })
@@ -226,12 +240,20 @@ describe('operations', () => {
   })
 
   it('GetUserAvatar, whose answer is a file', () => {
-    expect(document.paths['/file/users/{user}/avatar']?.get?.responses['200']?.content).toEqual({ '*/*': {} })
+    expect(document.paths['/file/users/{user}/avatar']?.get?.responses['200']?.content).toEqual({
+      '*/*': {},
+    })
   })
 
   it('CreatePersonalAccessToken, whose body lacks what the path has', () => {
-    const content = operation('UserService_CreatePersonalAccessToken').requestBody?.content['application/json']
-    expect(Object.keys(content?.schema?.properties ?? {})).toEqual(['description', 'expiresInDays', 'scopes'])
+    const content = operation('UserService_CreatePersonalAccessToken').requestBody?.content[
+      'application/json'
+    ]
+    expect(Object.keys(content?.schema?.properties ?? {})).toEqual([
+      'description',
+      'expiresInDays',
+      'scopes',
+    ])
   })
 
   it('want credentials for public data on a private instance', () => {
@@ -274,7 +296,11 @@ describe('schemas', () => {
   })
 
   it.each([
-    ['of answers, what is always in them', 'branchline.v1.ListUsersResponse', ['users', 'totalSize']],
+    [
+      'of answers, what is always in them',
+      'branchline.v1.ListUsersResponse',
+      ['users', 'totalSize'],
+    ],
     ['of requests, what the server needs', 'branchline.v1.BatchGetUsersRequest', ['usernames']],
     ['of both, nothing', 'branchline.v1.User', undefined],
   ])('require %s', (_, name, required) => {

@@ -24,9 +24,15 @@ describe('parseRpcComment', () => {
       description: 'The first one\nadministers.\n\nOthers do not.',
       failures: [
         { reasons: ['INVALID_FIELD'], condition: 'when a text is too long' },
-        { reasons: ['USERNAME_TAKEN', 'EMAIL_TAKEN', 'USER_ID_TAKEN'], condition: 'when another account has it' },
+        {
+          reasons: ['USERNAME_TAKEN', 'EMAIL_TAKEN', 'USER_ID_TAKEN'],
+          condition: 'when another account has it',
+        },
         { reasons: ['A_ONE', 'B_TWO'], condition: 'after too many, by far' },
-        { reasons: ['BAD_CREDENTIALS'], condition: 'with INVALID_ARGUMENT, when the provider refuses the code' },
+        {
+          reasons: ['BAD_CREDENTIALS'],
+          condition: 'with INVALID_ARGUMENT, when the provider refuses the code',
+        },
       ],
     })
   })

@@ -119,8 +119,14 @@ describe('parameters', () => {
   })
 
   it('are numbers where JSON has text, since nothing is quoted there', () => {
-    expect(parameters?.find(({ name }) => name === 'inner_id')?.schema).toEqual({ type: 'integer', format: 'int64' })
-    expect(parameters?.find(({ name }) => name === 'sinceId')?.schema).toEqual({ type: 'integer', format: 'int64' })
+    expect(parameters?.find(({ name }) => name === 'inner_id')?.schema).toEqual({
+      type: 'integer',
+      format: 'int64',
+    })
+    expect(parameters?.find(({ name }) => name === 'sinceId')?.schema).toEqual({
+      type: 'integer',
+      format: 'int64',
+    })
   })
 
   it('repeat for lists', () => {
@@ -172,7 +178,9 @@ describe('content', () => {
 
 describe('operations', () => {
   it('of one method have different ids, and HEAD has none', () => {
-    expect(standard.paths['/old']).toMatchObject({ post: { operationId: 'Standard_Old', deprecated: true } })
+    expect(standard.paths['/old']).toMatchObject({
+      post: { operationId: 'Standard_Old', deprecated: true },
+    })
     expect(Object.keys(standard.paths['/old'] ?? {})).toEqual(['post'])
     expect(standard.paths['/older']?.put?.operationId).toBe('Standard_Old_2')
   })
@@ -188,7 +196,10 @@ describe('schemas', () => {
         ratio: { type: 'number', format: 'double' },
         data: { type: 'string', contentEncoding: 'base64' },
         color: { $ref: '#/components/schemas/test.Color' },
-        parts: { type: 'object', additionalProperties: { $ref: '#/components/schemas/test.Thing' } },
+        parts: {
+          type: 'object',
+          additionalProperties: { $ref: '#/components/schemas/test.Thing' },
+        },
         age: { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$' },
         count: { type: 'string', format: 'int64' },
         extra: { type: 'object', additionalProperties: true },
@@ -211,7 +222,9 @@ describe('schemas', () => {
       tags: { type: ['array', 'null'] },
     })
     // Maps are left out while they are empty; everything else is always printed.
-    expect(thing?.required).toEqual(Object.keys(thing?.properties ?? {}).filter((name) => name !== 'parts'))
+    expect(thing?.required).toEqual(
+      Object.keys(thing?.properties ?? {}).filter((name) => name !== 'parts'),
+    )
   })
 
   it('show enums by the texts that REST uses', () => {

@@ -18,7 +18,11 @@ describe('documentPath', () => {
       '/users/{user}/linkedIdentities/{linked_identity}',
       ['user', 'linked_identity'],
     ],
-    ['/{name=releases/*/branches/*/statuses/*}', '/releases/{release}/branches/{branch}/statuses/{status}', null],
+    [
+      '/{name=releases/*/branches/*/statuses/*}',
+      '/releases/{release}/branches/{branch}/statuses/{status}',
+      null,
+    ],
     // Two collections of one name.
     ['/{name=users/*/users/*}', '/users/{user}/users/{user_2}', ['user', 'user_2']],
     // Nothing before the wildcard to name it after.
@@ -36,7 +40,9 @@ describe('documentPath', () => {
   })
 
   it('knows which field and which resource name a parameter is part of', () => {
-    const { parameters } = documentPath(parseTemplate('/{name=users/*/webhooks/*}/{kind}', 'standard'))
+    const { parameters } = documentPath(
+      parseTemplate('/{name=users/*/webhooks/*}/{kind}', 'standard'),
+    )
     const resourceName = 'users/{user}/webhooks/{webhook}'
     expect(parameters).toEqual([
       { name: 'user', fieldPath: 'name', resourceName, isLast: false, multi: false },

@@ -2,11 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let paths: Record<string, Record<string, { operationId: string; parameters?: { name: string; in: string }[] }>>
+let paths: Record<
+  string,
+  Record<string, { operationId: string; parameters?: { name: string; in: string }[] }>
+>
 
 beforeAll(async () => {
   server = await startTestServer()
-  paths = ((await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: typeof paths }).paths
+  paths = ((await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: typeof paths })
+    .paths
 })
 afterAll(() => server.stop())
 
@@ -20,7 +24,9 @@ describe('the paths of the OpenAPI document', () => {
     for (const [path, operations] of Object.entries(paths)) {
       const named = Array.from(path.matchAll(/\{([^}]*)\}/g), ([, name]) => name)
       for (const { parameters = [] } of Object.values(operations)) {
-        const described = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+        const described = parameters
+          .filter((parameter) => parameter.in === 'path')
+          .map(({ name }) => name)
         expect(described).toEqual(named)
       }
     }

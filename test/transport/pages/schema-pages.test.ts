@@ -3,7 +3,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createFileRegistry, equals, fromBinary, getOption } from '@bufbuild/protobuf'
-import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import {
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { access } from '#gen/branchline/access/v1/access_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -24,7 +28,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const download = async (path: string) => Buffer.from(await (await fetch(server.url + path)).arrayBuffer())
+const download = async (path: string) =>
+  Buffer.from(await (await fetch(server.url + path)).arrayBuffer())
 const filesOfSet = async () => fromBinary(FileDescriptorSetSchema, await download(SET)).file
 const isOfProtobuf = ({ name }: FileDescriptorProto) => name.startsWith('google/protobuf/')
 
@@ -48,7 +53,10 @@ describe('the descriptor set', () => {
     }
     const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, await download(SET)))
     const updateUser = registry.getService(UserService.typeName)?.method.updateUser
-    expect(updateUser && getOption(updateUser, access)).toMatchObject({ owner: 'user.name', scope: 'write:user' })
+    expect(updateUser && getOption(updateUser, access)).toMatchObject({
+      owner: 'user.name',
+      scope: 'write:user',
+    })
     expect(registry.getMessage('google.rpc.ErrorInfo')).toBeDefined()
     expect(registry.getEnum('branchline.v1.ErrorReason')).toBeDefined()
   })
@@ -72,26 +80,41 @@ describe('the descriptor set', () => {
 describe('the archive', () => {
   it('is of the files of the set, with their comments, save for those that each compiler has', () =>
     withArchive(async (folder) => {
-      const names = (await filesOfSet()).filter((file) => !isOfProtobuf(file)).map(({ name }) => name)
+      const names = (await filesOfSet())
+        .filter((file) => !isOfProtobuf(file))
+        .map(({ name }) => name)
       const { stdout } = await run('find', ['.', '-type', 'f', '-printf', '%P\n'], { cwd: folder })
       expect(stdout.trim().split('\n').sort()).toEqual(names.sort())
       const text = await readFile(join(folder, 'branchline/v1/user_service.proto'), 'utf8')
       expect(text).toBe(
-        await readFile(join(import.meta.dirname, '../../../proto/branchline/v1/user_service.proto'), 'utf8'),
+        await readFile(
+          join(import.meta.dirname, '../../../proto/branchline/v1/user_service.proto'),
+          'utf8',
+        ),
       )
     }))
 
   it('compiles by itself to the descriptor set', () =>
     withArchive(async (folder) => {
-      const args = ['build', folder, '--as-file-descriptor-set', '--exclude-source-info', '--output', '-']
+      const args = [
+        'build',
+        folder,
+        '--as-file-descriptor-set',
+        '--exclude-source-info',
+        '--output',
+        '-',
+      ]
       const { stdout } = await run(BUF, args, { ...BUF_LIMITS, encoding: 'buffer' })
-      const compiled = new Map(fromBinary(FileDescriptorSetSchema, stdout).file.map((file) => [file.name, file]))
+      const compiled = new Map(
+        fromBinary(FileDescriptorSetSchema, stdout).file.map((file) => [file.name, file]),
+      )
       for (const file of await filesOfSet()) {
         const { name, options } = file
         const other = compiled.get(name)
         expect({ name, ...other?.options }).toEqual({ name, ...options })
         // Compilers differ in their own copies of google/protobuf from version to version.
-        if (!isOfProtobuf(file)) expect(other && equals(FileDescriptorProtoSchema, other, file), name).toBe(true)
+        if (!isOfProtobuf(file))
+          expect(other && equals(FileDescriptorProtoSchema, other, file), name).toBe(true)
       }
     }))
 })
@@ -110,7 +133,10 @@ describe.each([
     expect([second.status, (await second.arrayBuffer()).byteLength]).toEqual([304, 0])
     const other = await fetch(server.url + path, { headers: { 'if-none-match': '"another"' } })
     expect([other.status, (await other.arrayBuffer()).byteLength]).toEqual([200, length])
-    const head = await fetch(server.url + path, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } })
+    const head = await fetch(server.url + path, {
+      method: 'HEAD',
+      headers: { 'accept-encoding': 'identity' },
+    })
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(length)])
   })
 })

@@ -21,7 +21,8 @@ export const file_branchline_rest_v1_rest: GenFile = /*@__PURE__*/
   fileDesc("Ch1icmFuY2hsaW5lL3Jlc3QvdjEvcmVzdC5wcm90bxISYnJhbmNobGluZS5yZXN0LnYxIp8ECgdEaWFsZWN0EigKBW5hbWVzGAEgASgOMhkuYnJhbmNobGluZS5yZXN0LnYxLk5hbWVzEigKBWludDY0GAIgASgOMhkuYnJhbmNobGluZS5yZXN0LnYxLkludDY0EioKB3NjYWxhcnMYAyABKA4yGS5icmFuY2hsaW5lLnJlc3QudjEuVW5zZXQSKAoFbGlzdHMYBCABKA4yGS5icmFuY2hsaW5lLnJlc3QudjEuVW5zZXQSJwoEbWFwcxgFIAEoDjIZLmJyYW5jaGxpbmUucmVzdC52MS5VbnNldBIrCghtZXNzYWdlcxgGIAEoDjIZLmJyYW5jaGxpbmUucmVzdC52MS5VbnNldBIqCgZlcnJvcnMYByABKA4yGi5icmFuY2hsaW5lLnJlc3QudjEuRXJyb3JzEhEKCWVycm9yX3VybBgIIAEoCRI1CgxlcnJvcl9zdGF0dXMYCSADKAsyHy5icmFuY2hsaW5lLnJlc3QudjEuRXJyb3JTdGF0dXMSFAoMZW1wdHlfc3RhdHVzGAogASgNEhQKDGNvbnRlbnRfdHlwZRgLIAEoCRIsCgdzbGFzaGVzGAwgASgOMhsuYnJhbmNobGluZS5yZXN0LnYxLlNsYXNoZXMSKAoFcXVlcnkYDSABKA4yGS5icmFuY2hsaW5lLnJlc3QudjEuUXVlcnkSDAoEZXRhZxgOIAEoCBIMCgRsaWtlGA8gASgJIisKC0Vycm9yU3RhdHVzEgwKBGNvZGUYASABKAUSDgoGc3RhdHVzGAIgASgNItsBCgZNZXRob2QSFgoOc3VjY2Vzc19zdGF0dXMYASABKA0SJgoIYmluZGluZ3MYAiADKAsyFC5nb29nbGUuYXBpLkh0dHBSdWxlEiYKBHBhZ2UYAyABKAsyGC5icmFuY2hsaW5lLnJlc3QudjEuUGFnZRIrCgdoZWFkZXJzGAQgAygLMhouYnJhbmNobGluZS5yZXN0LnYxLkhlYWRlchITCgt1cGRhdGVfbWFzaxgFIAEoCRITCgtzaW5nbGVfYm9keRgGIAEoCRISCgpub19jb250ZW50GAcgASgIIjIKBFBhZ2USDQoFdG90YWwYASABKAkSDAoEcGFnZRgCIAEoCRINCgVsaW1pdBgDIAEoCSIlCgZIZWFkZXISDAoEbmFtZRgBIAEoCRINCgVmaWVsZBgCIAEoCSIxCgVGaWVsZBIoCgV1bnNldBgBIAEoDjIZLmJyYW5jaGxpbmUucmVzdC52MS5VbnNldCIZCglFbnVtVmFsdWUSDAoEdGV4dBgBIAEoCSLFAQoKSHR0cFN0YXR1cxIOCgZzdGF0dXMYASABKA0SPAoHaGVhZGVycxgCIAMoCzIrLmJyYW5jaGxpbmUucmVzdC52MS5IdHRwU3RhdHVzLkhlYWRlcnNFbnRyeRIlCgRib2R5GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpub19jb250ZW50GAQgASgIGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBKj0KBU5hbWVzEhUKEU5BTUVTX1VOU1BFQ0lGSUVEEAASDwoLTE9XRVJfQ0FNRUwQARIMCghPUklHSU5BTBACKjYKBUludDY0EhUKEUlOVDY0X1VOU1BFQ0lGSUVEEAASCgoGU1RSSU5HEAESCgoGTlVNQkVSEAIqPwoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIICgRPTUlUEAESCwoHREVGQVVMVBACEggKBE5VTEwQAyo9CgZFcnJvcnMSFgoSRVJST1JTX1VOU1BFQ0lGSUVEEAASCgoGU1RBVFVTEAESDwoLTUVTU0FHRV9VUkwQAipLCgdTbGFzaGVzEhcKE1NMQVNIRVNfVU5TUEVDSUZJRUQQABISCg5TTEFTSEVTX1NUUklDVBABEhMKD1NMQVNIRVNfTEVOSUVOVBACKl0KBVF1ZXJ5EhUKEVFVRVJZX1VOU1BFQ0lGSUVEEAASGAoUUVVFUllfSUdOT1JFX1VOS05PV04QARIQCgxRVUVSWV9TVFJJQ1QQAhIRCg1RVUVSWV9MRU5JRU5UEAM6WAoHZGlhbGVjdBIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxjvlAMgASgLMhsuYnJhbmNobGluZS5yZXN0LnYxLkRpYWxlY3RSB2RpYWxlY3Q6VAoGbWV0aG9kEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY75QDIAEoCzIaLmJyYW5jaGxpbmUucmVzdC52MS5NZXRob2RSBm1ldGhvZDpQCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY75QDIAEoCzIZLmJyYW5jaGxpbmUucmVzdC52MS5GaWVsZFIFZmllbGQ6YQoKZW51bV92YWx1ZRIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGO+UAyABKAsyHS5icmFuY2hsaW5lLnJlc3QudjEuRW51bVZhbHVlUgllbnVtVmFsdWVCYQoWY29tLmJyYW5jaGxpbmUucmVzdC52MVABWjBicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvcmVzdC92MTtyZXN0djGqAhJCcmFuY2hsaW5lLlJlc3QuVjFiBnByb3RvMw", [file_google_api_http, file_google_protobuf_descriptor, file_google_protobuf_struct]);
 
 /**
- * JSON, error and path habits of a service. Output only, where JSON is concerned: input always takes every spelling.
+ * JSON, error and path habits of a service. Output only, where JSON is concerned: input always
+ * takes every spelling.
  *
  * @generated from message branchline.rest.v1.Dialect
  */
@@ -90,8 +91,8 @@ export type Dialect = Message<"branchline.rest.v1.Dialect"> & {
   errorStatus: ErrorStatus[];
 
   /**
-   * Success status of methods that answer google.protobuf.Empty. 0 means 200. With 204 these answers have no content even where a
-   * method has another status.
+   * Success status of methods that answer google.protobuf.Empty. 0 means 200. With 204 these
+   * answers have no content even where a method has another status.
    *
    * @generated from field: uint32 empty_status = 10;
    */
@@ -126,8 +127,8 @@ export type Dialect = Message<"branchline.rest.v1.Dialect"> & {
   etag: boolean;
 
   /**
-   * Full name of a service that is served beside this one and says its dialect itself: this one has the same. Nothing else is
-   * set then.
+   * Full name of a service that is served beside this one and says its dialect itself: this one has
+   * the same. Nothing else is set then.
    *
    * @generated from field: string like = 15;
    */
@@ -183,7 +184,8 @@ export type Method = Message<"branchline.rest.v1.Method"> & {
   successStatus: number;
 
   /**
-   * More bindings, in the extended template grammar: several variables in one segment, and `**` before literals.
+   * More bindings, in the extended template grammar: several variables in one segment, and `**`
+   * before literals.
    *
    * @generated from field: repeated google.api.HttpRule bindings = 2;
    */
@@ -204,26 +206,28 @@ export type Method = Message<"branchline.rest.v1.Method"> & {
   headers: Header[];
 
   /**
-   * Request field of type google.protobuf.FieldMask that is filled from the JSON body when the request names no mask.
+   * Request field of type google.protobuf.FieldMask that is filled from the JSON body when the
+   * request names no mask.
    *
-   * Its paths are the members of the body that are present, in proto spelling, nested messages by their own members;
-   * lists and maps are one path. Unknown members are paths too, for the method to refuse; fields with the behaviour
-   * OUTPUT_ONLY or IDENTIFIER are left out.
+   * Its paths are the members of the body that are present, in proto spelling, nested messages by
+   * their own members; lists and maps are one path. Unknown members are paths too, for the method
+   * to refuse; fields with the behaviour OUTPUT_ONLY or IDENTIFIER are left out.
    *
    * @generated from field: string update_mask = 5;
    */
   updateMask: string;
 
   /**
-   * Response field that is the content in place of response_body whenever it is set: for methods that answer one thing or a
-   * list of things. A singular message.
+   * Response field that is the content in place of response_body whenever it is set: for methods
+   * that answer one thing or a list of things. A singular message.
    *
    * @generated from field: string single_body = 6;
    */
   singleBody: string;
 
   /**
-   * Whether successful answers have no content. The RPC protocols answer the message all the same. Not for streams.
+   * Whether successful answers have no content. The RPC protocols answer the message all the same.
+   * Not for streams.
    *
    * @generated from field: bool no_content = 7;
    */
@@ -258,7 +262,8 @@ export type Page = Message<"branchline.rest.v1.Page"> & {
   page: string;
 
   /**
-   * Request field with the page size; a response field of the same name, the size as applied, wins over it.
+   * Request field with the page size; a response field of the same name, the size as applied, wins
+   * over it.
    *
    * @generated from field: string limit = 3;
    */
@@ -548,8 +553,8 @@ export enum Slashes {
   STRICT = 1,
 
   /**
-   * A path that matches nothing is matched once more without them. In the value of a variable that spans segments an escaped
-   * slash is a slash.
+   * A path that matches nothing is matched once more without them. In the value of a variable that
+   * spans segments an escaped slash is a slash.
    *
    * @generated from enum value: SLASHES_LENIENT = 2;
    */
@@ -590,8 +595,9 @@ export enum Query {
   STRICT = 2,
 
   /**
-   * Unknown names are ignored, an empty or malformed number and an empty bool count as absent, and a malformed bool other
-   * than `t` as false. In the path a malformed number counts as 0, unless another template takes it as it is.
+   * Unknown names are ignored, an empty or malformed number and an empty bool count as absent, and
+   * a malformed bool other than `t` as false. In the path a malformed number counts as 0, unless
+   * another template takes it as it is.
    *
    * @generated from enum value: QUERY_LENIENT = 3;
    */

@@ -7,7 +7,9 @@ import { authenticatePersonalAccessToken, looksLikeToken } from './personal-acce
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
 import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
 
-/** What clients that know no passwordless Basic send beside a token in the place of the username. */
+/**
+ * What clients that know no passwordless Basic send beside a token in the place of the username.
+ */
 const TOKEN_ONLY_PASSWORD = 'x-oauth-basic'
 
 /** A username, in any case, and a password. */
@@ -19,12 +21,12 @@ export interface PasswordCredentials {
 /**
  * Starts a session by password, and by a second factor where the account has one.
  *
- * Whether an account exists, is archived, may sign in by password or has a second factor is told only to those who know
- * its password.
+ * Whether an account exists, is archived, may sign in by password or has a second factor is told
+ * only to those who know its password.
  *
  * @param userAgent of the client, kept with the session.
- * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID,
- *   RATE_LIMITED
+ * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED,
+ *   TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function signInByPassword(
   app: App,
@@ -41,7 +43,8 @@ export async function signInByPassword(
 }
 
 /**
- * The caller behind `Authorization: Bearer`: a personal access token, by its prefix, or an access token.
+ * The caller behind `Authorization: Bearer`: a personal access token, by its prefix, or an access
+ * token.
  *
  * @throws BAD_CREDENTIALS
  */
@@ -63,15 +66,16 @@ export async function authenticateToken(app: App, peer: Peer, text: string): Pro
 }
 
 /**
- * The caller behind Basic authentication: a password; a token in its place, beside any username; or a token in the
- * place of the username.
+ * The caller behind Basic authentication: a password; a token in its place, beside any username; or
+ * a token in the place of the username.
  *
- * Where passwords are switched off for Basic they are ignored rather than refused, since proxies in front of a server
- * add such headers for themselves.
+ * Where passwords are switched off for Basic they are ignored rather than refused, since proxies in
+ * front of a server add such headers for themselves.
  *
- * @param passcode of the account's second factor, beside a password; empty for none. Recovery codes are not for
- *   programs, which would present them again and again.
- * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, RATE_LIMITED
+ * @param passcode of the account's second factor, beside a password; empty for none. Recovery codes
+ *   are not for programs, which would present them again and again.
+ * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID,
+ *   RATE_LIMITED
  */
 export async function authenticateBasic(
   app: App,
@@ -93,7 +97,11 @@ export async function authenticateBasic(
 }
 
 /** The account, archived or not, that has a username and a password. */
-async function userByPassword(app: App, peer: Peer, { username, password }: PasswordCredentials): Promise<User> {
+async function userByPassword(
+  app: App,
+  peer: Peer,
+  { username, password }: PasswordCredentials,
+): Promise<User> {
   const key = nameKey(username)
   const user = await app.guesses.attempt(key, peer.address, async () => {
     const found = await findUserByNameKey(app.db, key)
@@ -109,5 +117,6 @@ async function userByPassword(app: App, peer: Peer, { username, password }: Pass
 }
 
 function checkPasswordSignIn(app: App, user: User): void {
-  if (!app.settings.passwordSignIn && user.role !== 'ADMIN') throw new DomainError('PASSWORD_SIGN_IN_CLOSED')
+  if (!app.settings.passwordSignIn && user.role !== 'ADMIN')
+    throw new DomainError('PASSWORD_SIGN_IN_CLOSED')
 }

@@ -8,7 +8,8 @@ const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
 const MAX_WRONG_PASSWORDS_PER_PEER = 50
 
 /**
- * Three of a million passcodes are good at any time. At five in five minutes, guessing one takes eight months on average.
+ * Three of a million passcodes are good at any time. At five in five minutes, guessing one takes
+ * eight months on average.
  */
 const SECOND_FACTOR_WINDOW_MS = 5 * 60 * 1000
 const MAX_WRONG_SECOND_FACTORS = 5
@@ -17,8 +18,9 @@ const MAX_WRONG_SECOND_FACTORS = 5
 const MAX_KEYS = 50_000
 
 /**
- * Guesses that wait at one time until others are decided, of one account and in all. A waiting guess is a few hundred
- * bytes; the last of an account's waits for some four seconds, at 25 ms of two cores for each password.
+ * Guesses that wait at one time until others are decided, of one account and in all. A waiting
+ * guess is a few hundred bytes; the last of an account's waits for some four seconds, at 25 ms of
+ * two cores for each password.
  */
 const MAX_WAITING_PER_KEY = 300
 const MAX_WAITING = 2000
@@ -27,38 +29,51 @@ const RETRY_AFTER_SECONDS = 5
 /** How often in its window a log drops what has left it. */
 const SWEEPS_PER_WINDOW = 10
 
-/** Limits how often passwords and second factors may be guessed. Kept in memory: a restart forgives. */
+/**
+ * Limits how often passwords and second factors may be guessed. Kept in memory: a restart forgives.
+ */
 export interface GuessLimits {
   /**
-   * Checks a password unless too many were wrong lately: ten for the account or fifty from the peer, in ten minutes.
+   * Checks a password unless too many were wrong lately: ten for the account or fifty from the
+   * peer, in ten minutes.
    *
-   * No more guesses are checked at once than may still be wrong, so that guesses made at once cannot all slip through
-   * before the first has failed. The others wait until those are decided: a check under way is no failure. A right one
-   * forgives those before it to the account, but not to the peer, who could otherwise return to an account of its own
-   * between guesses. A check that throws decided nothing and counts for nothing, as do guesses that are refused.
+   * No more guesses are checked at once than may still be wrong, so that guesses made at once
+   * cannot all slip through before the first has failed. The others wait until those are decided: a
+   * check under way is no failure. A right one forgives those before it to the account, but not to
+   * the peer, who could otherwise return to an account of its own between guesses. A check that
+   * throws decided nothing and counts for nothing, as do guesses that are refused.
    *
    * @param account folded username, whether or not an account has it.
-   * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has, count together.
+   * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has,
+   *   count together.
    * @param check undefined for a wrong password.
    * @returns what `check` returned.
    * @throws RATE_LIMITED with the time after which a guess is admitted again, or may wait again.
    */
-  attempt<T>(account: string, peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+  attempt<T>(
+    account: string,
+    peerAddress: string,
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined>
 
   /**
-   * Checks a passcode or recovery code unless five were wrong for the account in five minutes. Guesses are counted as
-   * those of passwords are, but not for the peer: whoever makes one knows the password.
+   * Checks a passcode or recovery code unless five were wrong for the account in five minutes.
+   * Guesses are counted as those of passwords are, but not for the peer: whoever makes one knows
+   * the password.
    *
    * @param userId internal number of the account.
    * @param check undefined for a wrong code.
    * @returns what `check` returned.
    * @throws RATE_LIMITED with the time after which a guess is admitted again.
    */
-  attemptSecondFactor<T>(userId: number, check: () => Promise<T | undefined>): Promise<T | undefined>
+  attemptSecondFactor<T>(
+    userId: number,
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined>
 
   /**
-   * Checks a code for single sign-on unless the peer failed too often lately, by whatever sign-in. Nobody knows yet which
-   * account the code is for, so it counts for the peer alone.
+   * Checks a code for single sign-on unless the peer failed too often lately, by whatever sign-in.
+   * Nobody knows yet which account the code is for, so it counts for the peer alone.
    *
    * @param check undefined for a code that the identity provider refuses.
    * @returns what `check` returned.
@@ -134,7 +149,8 @@ function createCounting(clock: Clock) {
       return undefined
     }
     const isFull =
-      waiting.size >= MAX_WAITING || counters.some(({ log, key }) => log.waitingOf(key) >= MAX_WAITING_PER_KEY)
+      waiting.size >= MAX_WAITING ||
+      counters.some(({ log, key }) => log.waitingOf(key) >= MAX_WAITING_PER_KEY)
     if (isFull) throw rateLimited(RETRY_AFTER_SECONDS)
     for (const { log, key } of counters) log.join(key)
     return new Promise((admit, refuse) => waiting.add({ counters, admit, refuse }))
@@ -193,9 +209,10 @@ class Tally {
 /**
  * When each key failed within the window, and how many of its checks are under way or wait.
  *
- * Memory is bounded by forgetting, when the log is full, the key with the fewest failures, the one that failed longest
- * ago among equals. To have n failures of one name forgotten, an attacker must fill the log with names that failed more
- * often than n times, which takes more guesses, from more addresses, than are won.
+ * Memory is bounded by forgetting, when the log is full, the key with the fewest failures, the one
+ * that failed longest ago among equals. To have n failures of one name forgotten, an attacker must
+ * fill the log with names that failed more often than n times, which takes more guesses, from more
+ * addresses, than are won.
  */
 class FailureLog {
   readonly #limit: number
@@ -294,7 +311,9 @@ function accountKey(account: string): string {
 /** The first 64 bits of an IPv6 address (RFC 4291 section 2.2); any other address as it is. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
-  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter((group) => group !== ''))
+  const [head = [], tail = []] = address
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''))
   // The last group may be an IPv4 address, which stands for two.
   const written = head.length + tail.length + (address.includes('.') ? 1 : 0)
   const zeros = Array.from({ length: 8 - written }, () => '0')

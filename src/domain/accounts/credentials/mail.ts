@@ -20,8 +20,8 @@ export interface MailTransport {
 }
 
 /**
- * The message that brings a reset token to its owner. Nothing in it was chosen by whoever asked for it, and the link is
- * on a line of its own.
+ * The message that brings a reset token to its owner. Nothing in it was chosen by whoever asked for
+ * it, and the link is on a line of its own.
  *
  * @param lifetimeMinutes how long the token is good.
  */
@@ -50,7 +50,10 @@ export function passwordResetMail(
   }
 }
 
-/** An address that is never read, at the host of a URL; a literal where that is an IP address (RFC 5321 section 4.1.3). */
+/**
+ * An address that is never read, at the host of a URL; a literal where that is an IP address (RFC
+ * 5321 section 4.1.3).
+ */
 function senderAt(url: string): string {
   const host = new URL(url).hostname
   if (isIPv4(host)) return `noreply@[${host}]`

@@ -14,8 +14,8 @@ import {
   storeToken,
 } from './personal-access-tokens.ts'
 
-// Personal access tokens as clients of forges know them: by a name that is unique among those of an account. It is the description
-// of the token, which other clients need not make unique.
+// Personal access tokens as clients of forges know them: by a name that is unique among those of an
+// account. It is the description of the token, which other clients need not make unique.
 
 /** A part of an account's tokens. */
 export interface NamedTokenPage {
@@ -34,12 +34,18 @@ export async function openTokenOwner(app: App, caller: SignedIn, username: strin
   if (!user || !(await maySeeOwner(app, caller, userAsOwner(user)))) {
     throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
   }
-  if (user.id !== caller.user.id && caller.user.role !== 'ADMIN') throw new DomainError('PERMISSION_DENIED')
+  if (user.id !== caller.user.id && caller.user.role !== 'ADMIN')
+    throw new DomainError('PERMISSION_DENIED')
   return user
 }
 
 /** A part of an account's tokens in the order in which they were made, expired ones included. */
-export async function listNamedTokens(app: App, owner: User, offset: number, limit: number): Promise<NamedTokenPage> {
+export async function listNamedTokens(
+  app: App,
+  owner: User,
+  offset: number,
+  limit: number,
+): Promise<NamedTokenPage> {
   return {
     tokens: await rows.listTokensFrom(app.db, owner.id, offset, limit),
     total: await rows.countTokens(app.db, owner.id),
@@ -81,7 +87,8 @@ export async function deleteNamedToken(app: App, owner: User, idOrName: string):
 }
 
 async function findToken(app: App, owner: User, idOrName: string): Promise<PersonalAccessToken> {
-  const byId = /^\d{1,15}$/.test(idOrName) && (await rows.findTokenById(app.db, owner.id, Number(idOrName)))
+  const byId =
+    /^\d{1,15}$/.test(idOrName) && (await rows.findTokenById(app.db, owner.id, Number(idOrName)))
   if (byId) return byId
   const [found, another] = await rows.findTokensByDescription(app.db, owner.id, idOrName, 2)
   const name = metadataText(idOrName)
@@ -95,8 +102,12 @@ async function findToken(app: App, owner: User, idOrName: string): Promise<Perso
  *
  * @throws TOKEN_NOT_FOUND when it carries other credentials.
  */
-export async function getTokenInUse(app: App, { user, credential }: SignedIn): Promise<PersonalAccessToken> {
-  const token = credential.kind === 'token' && (await rows.findTokenByUuid(app.db, user.id, credential.uuid))
+export async function getTokenInUse(
+  app: App,
+  { user, credential }: SignedIn,
+): Promise<PersonalAccessToken> {
+  const token =
+    credential.kind === 'token' && (await rows.findTokenByUuid(app.db, user.id, credential.uuid))
   if (!token) throw new DomainError('TOKEN_NOT_FOUND', { name: 'token' })
   return token
 }

@@ -36,7 +36,10 @@ const MAX_NAME_CHARACTERS = 256
 const MAX_WAITING = 1000
 const RETRY_AFTER_SECONDS = 5
 
-/** How long requests are left alone, so that the answers to them are on their way before any of them is looked at. */
+/**
+ * How long requests are left alone, so that the answers to them are on their way before any of them
+ * is looked at.
+ */
 const WAIT_MS = 100
 
 /** Whose password somebody wants to reset, by the name that they know. */
@@ -56,19 +59,22 @@ export function createResetRequests(): ResetRequests {
 }
 
 /**
- * Asks for a mail with a reset token to the owner of an account. The account gets none when it is archived, has no
- * address or no password, or got one in the last three minutes; nobody is told.
+ * Asks for a mail with a reset token to the owner of an account. The account gets none when it is
+ * archived, has no address or no password, or got one in the last three minutes; nobody is told.
  *
- * Neither the answer nor its time depends on the account: it is not looked up before the answer has left. One worker
- * sees to the requests one after the other, so a flood costs an index lookup for each name and a bounded list. A crash
- * loses those that wait; whoever gets no mail asks again.
+ * Neither the answer nor its time depends on the account: it is not looked up before the answer has
+ * left. One worker sees to the requests one after the other, so a flood costs an index lookup for
+ * each name and a bounded list. A crash loses those that wait; whoever gets no mail asks again.
  *
  * @throws MAIL_NOT_CONFIGURED; RATE_LIMITED when too many requests wait, whomever they are for.
  */
 export function requestPasswordReset(app: App, subject: ResetSubject): void {
   const { mail, resetRequests } = app
   if (!mail) throw new DomainError('MAIL_NOT_CONFIGURED')
-  const [by, name] = 'email' in subject ? ['email', emailKey(subject.email)] : ['username', nameKey(subject.username)]
+  const [by, name] =
+    'email' in subject
+      ? ['email', emailKey(subject.email)]
+      : ['username', nameKey(subject.username)]
   if (name.length > MAX_NAME_CHARACTERS) return
   if (resetRequests.waiting.size >= MAX_WAITING) {
     throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
@@ -85,7 +91,9 @@ async function attend(app: App, mail: MailTransport, requests: ResetRequests): P
     const taken = [...requests.waiting.values()]
     requests.waiting.clear()
     for (const subject of taken) {
-      await mailToken(app, mail, subject).catch((err: unknown) => app.log.error({ err }, 'a reset mail failed'))
+      await mailToken(app, mail, subject).catch((err: unknown) =>
+        app.log.error({ err }, 'a reset mail failed'),
+      )
     }
   }
   requests.attended = false
@@ -100,7 +108,9 @@ async function mailToken(app: App, mail: MailTransport, subject: ResetSubject): 
   const issued = await transaction(app.db, async (tx) => {
     // What voids a token may have happened since, when there was no token to void.
     const user = await findUserById(tx, found.id)
-    return user && isMailable(user) ? { user, ...(await issueToken(app, tx, user, { mail_time: now })) } : undefined
+    return user && isMailable(user)
+      ? { user, ...(await issueToken(app, tx, user, { mail_time: now })) }
+      : undefined
   })
   if (!issued) return
   const { user, token } = issued
@@ -117,11 +127,17 @@ async function findSubject(app: App, subject: ResetSubject): Promise<User | unde
 
 /** An address that a token wrote may be that of its thief. */
 function isMailable(user: User): boolean {
-  return user.state === 'NORMAL' && user.email !== '' && user.email_by_token === 0 && user.password_hash !== NO_PASSWORD
+  return (
+    user.state === 'NORMAL' &&
+    user.email !== '' &&
+    user.email_by_token === 0 &&
+    user.password_hash !== NO_PASSWORD
+  )
 }
 
 /**
- * Makes a reset token for an administrator to hand over. An account without a password gets one this way.
+ * Makes a reset token for an administrator to hand over. An account without a password gets one
+ * this way.
  *
  * @returns the token, which is stored as a hash only, and its expiry in Unix seconds.
  * @throws SESSION_REQUIRED, USER_NOT_FOUND, ACCOUNT_ARCHIVED
@@ -132,10 +148,12 @@ export async function createPasswordResetToken(
   user: User,
 ): Promise<{ token: string; expireTime: number }> {
   // As for changing the password itself: a stolen token must not become the account.
-  if (caller.user.id === user.id && caller.credential.kind === 'token') throw new DomainError('SESSION_REQUIRED')
+  if (caller.user.id === user.id && caller.credential.kind === 'token')
+    throw new DomainError('SESSION_REQUIRED')
   return transaction(app.db, async (tx) => {
     const present = await findUserById(tx, user.id)
-    if (!present) throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
+    if (!present)
+      throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
     if (present.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
     return issueToken(app, tx, present)
   })
@@ -144,16 +162,21 @@ export async function createPasswordResetToken(
 async function issueToken(app: App, tx: Tx, user: User, mailed: { mail_time?: number } = {}) {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const expireTime = nowSeconds(app.clock) + TOKEN_LIFETIME_MINUTES * 60
-  await putPasswordReset(tx, { user_id: user.id, token_hash: hashOf(token), expire_time: expireTime, ...mailed })
+  await putPasswordReset(tx, {
+    user_id: user.id,
+    token_hash: hashOf(token),
+    expire_time: expireTime,
+    ...mailed,
+  })
   return { token, expireTime }
 }
 
 /**
- * Sets a new password by a reset token, which is used up, and ends every session of the account. Personal access tokens
- * stay.
+ * Sets a new password by a reset token, which is used up, and ends every session of the account.
+ * Personal access tokens stay.
  *
- * The second factor is asked for last, so that a password that is too short costs no passcode, and before the token is
- * used, so that a wrong passcode costs no token.
+ * The second factor is asked for last, so that a password that is too short costs no passcode, and
+ * before the token is used, so that a wrong passcode costs no token.
  *
  * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
@@ -172,10 +195,16 @@ export async function resetPassword(
   await transaction(app.db, async (tx) => {
     const now = nowSeconds(app.clock)
     // A token that is still live says too that name and state are those checked above.
-    const present = (await usePasswordReset(tx, tokenHash, now)) ? await findUserById(tx, user.id) : undefined
+    const present = (await usePasswordReset(tx, tokenHash, now))
+      ? await findUserById(tx, user.id)
+      : undefined
     if (!present) throw new DomainError('INVALID_RESET_TOKEN')
     await endOtherSessions(tx, user.id)
-    await updateUser(tx, user.id, { password_hash, token_version: present.token_version + 1, update_time: now })
+    await updateUser(tx, user.id, {
+      password_hash,
+      token_version: present.token_version + 1,
+      update_time: now,
+    })
   })
 }
 

@@ -3,30 +3,36 @@ import type { Settings } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 
 /**
- * Argon2id with 19 MiB, two passes and one lane: the first choice of the OWASP Password Storage Cheat Sheet
- * (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html). About 25 ms of one core.
+ * Argon2id with 19 MiB, two passes and one lane: the first choice of the OWASP Password Storage
+ * Cheat Sheet (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html).
+ * About 25 ms of one core.
  */
 const PARAMETERS: Options = { algorithm: 2, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
 /**
- * Hashes at work at one time. They run on libuv's pool, which has four threads unless told otherwise; file access and
- * the verification of access tokens need the other two.
+ * Hashes at work at one time. They run on libuv's pool, which has four threads unless told
+ * otherwise; file access and the verification of access tokens need the other two.
  */
 const MAX_RUNNING = 2
 
-/** Hashes that wait. The last one waits for some three seconds, which is as long as a person may be asked to. */
+/**
+ * Hashes that wait. The last one waits for some three seconds, which is as long as a person may be
+ * asked to.
+ */
 const MAX_WAITING = 200
 const RETRY_AFTER_SECONDS = 3
 
 const MAX_PASSWORD_BYTES = 256
 
 /**
- * Longest text compared with a hash. The same password may take three times as many bytes when its characters arrive
- * decomposed; normalising an endless text would stop the event loop.
+ * Longest text compared with a hash. The same password may take three times as many bytes when its
+ * characters arrive decomposed; normalising an endless text would stop the event loop.
  */
 const MAX_COMPARED_BYTES = 4 * MAX_PASSWORD_BYTES
 
-/** Stands in the place of a hash for accounts that have no password: those that single sign-on made. */
+/**
+ * Stands in the place of a hash for accounts that have no password: those that single sign-on made.
+ */
 export const NO_PASSWORD = ''
 
 /** Hashes passwords, off the event loop and a few at a time, since each takes memory and a core. */
@@ -37,14 +43,15 @@ export interface PasswordHasher {
    */
   hash(password: string): Promise<string>
   /**
-   * Whether a PHC string was made from a password. `NO_PASSWORD` was made from none, which takes as long to find out.
+   * Whether a PHC string was made from a password. `NO_PASSWORD` was made from none, which takes as
+   * long to find out.
    *
    * @throws RATE_LIMITED when too many hashes wait.
    */
   verify(hash: string, password: string): Promise<boolean>
   /**
-   * Takes the time of a wrong password, for names that no account has: how long an answer takes must not tell them from
-   * those that exist.
+   * Takes the time of a wrong password, for names that no account has: how long an answer takes
+   * must not tell them from those that exist.
    *
    * @throws RATE_LIMITED when too many hashes wait.
    */
@@ -70,8 +77,8 @@ export function createPasswordHasher(): PasswordHasher {
 }
 
 /**
- * Checks a password that somebody chooses: long enough in characters, at most 256 bytes, and not the username. Nothing
- * else is asked of it, as NIST SP 800-63B section 5.1.1.2 advises.
+ * Checks a password that somebody chooses: long enough in characters, at most 256 bytes, and not
+ * the username. Nothing else is asked of it, as NIST SP 800-63B section 5.1.1.2 advises.
  *
  * @throws WEAK_PASSWORD
  */
@@ -81,7 +88,11 @@ export function checkNewPassword(
   password: string,
 ): void {
   const tooLong = Buffer.byteLength(password) > MAX_PASSWORD_BYTES
-  if (tooLong || isTooShort(settings, password) || password.toLowerCase() === username.toLowerCase()) {
+  if (
+    tooLong ||
+    isTooShort(settings, password) ||
+    password.toLowerCase() === username.toLowerCase()
+  ) {
     throw new DomainError('WEAK_PASSWORD', {
       min_length: String(settings.minPasswordLength),
       max_bytes: String(MAX_PASSWORD_BYTES),
@@ -95,8 +106,8 @@ function isTooShort(settings: Pick<Settings, 'minPasswordLength'>, password: str
 }
 
 /**
- * Keyboards differ in whether `é` is one code point or two. RFC 8265 section 4.2.2 settles on NFC; its other mappings
- * are left out, so that a password stays what its owner typed.
+ * Keyboards differ in whether `é` is one code point or two. RFC 8265 section 4.2.2 settles on NFC;
+ * its other mappings are left out, so that a password stays what its owner typed.
  */
 function normalize(password: string): string {
   return password.normalize('NFC')
@@ -107,7 +118,8 @@ function createTurnstile() {
   let running = 0
   return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (running < MAX_RUNNING) running++
-    else if (waiting.length < MAX_WAITING) await new Promise<void>((resolve) => waiting.push(resolve))
+    else if (waiting.length < MAX_WAITING)
+      await new Promise<void>((resolve) => waiting.push(resolve))
     else throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
     try {
       return await work()

@@ -25,7 +25,10 @@ const PREFIX = 'branchline_pat_'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** 190 random bits: as good as a key, so a plain hash is enough to store and nobody needs to limit guesses. */
+/**
+ * 190 random bits: as good as a key, so a plain hash is enough to store and nobody needs to limit
+ * guesses.
+ */
 const RANDOM_CHARACTERS = 32
 
 /** Holds any number of 32 bits. */
@@ -38,7 +41,10 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** `last_used_at` is written at most this often: a read must not cost a write. */
 const USE_INTERVAL_MS = 60 * 1000
 
-/** The end of the text, kept for people to tell their tokens by. Two random characters and the checksum: 145 bits stay unknown. */
+/**
+ * The end of the text, kept for people to tell their tokens by. Two random characters and the
+ * checksum: 145 bits stay unknown.
+ */
 const SHOWN_CHARACTERS = 8
 
 /** A token to make. */
@@ -65,8 +71,8 @@ export function looksLikeToken(text: string): boolean {
 /**
  * Makes a token for the caller's own account.
  *
- * A caller who uses a token cannot make a wider one: each scope must be within its own, and the restriction to public
- * data is handed on.
+ * A caller who uses a token cannot make a wider one: each scope must be within its own, and the
+ * restriction to public data is handed on.
  *
  * @returns the token, and its text, which cannot be read again.
  * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND
@@ -123,7 +129,10 @@ export async function storeToken(
  */
 export function checkTokenDescription(field: string, description: string): void {
   if ([...description].length > MAX_DESCRIPTION_CHARACTERS) {
-    throw new DomainError('INVALID_FIELD', { field, max_length: String(MAX_DESCRIPTION_CHARACTERS) })
+    throw new DomainError('INVALID_FIELD', {
+      field,
+      max_length: String(MAX_DESCRIPTION_CHARACTERS),
+    })
   }
 }
 
@@ -156,7 +165,11 @@ export async function listPersonalAccessTokens(
  *
  * @returns whether the account had such a token.
  */
-export async function deletePersonalAccessToken(app: App, owner: Pick<User, 'id'>, uuid: string): Promise<boolean> {
+export async function deletePersonalAccessToken(
+  app: App,
+  owner: Pick<User, 'id'>,
+  uuid: string,
+): Promise<boolean> {
   const isDeleted = await transaction(app.db, async (tx) => {
     // Nobody stands behind what it has ordered for later any more.
     await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: uuid, scheduler_id: owner.id })
@@ -177,7 +190,10 @@ export async function authenticatePersonalAccessToken(
 ): Promise<{ user: User; uuid: string; scopes: Scopes }> {
   const found = await findTokenByHash(app.db, hashOf(text))
   const now = app.clock.now()
-  if (found?.owner.state !== 'NORMAL' || (found.token.expires_at ?? Number.POSITIVE_INFINITY) <= now) {
+  if (
+    found?.owner.state !== 'NORMAL' ||
+    (found.token.expires_at ?? Number.POSITIVE_INFINITY) <= now
+  ) {
     throw new DomainError('BAD_CREDENTIALS')
   }
   noteUse(app, found.token, now)
@@ -187,13 +203,21 @@ export async function authenticatePersonalAccessToken(
 function noteUse(app: App, token: OwnedToken['token'], now: number): void {
   const staleUntil = now - USE_INTERVAL_MS
   if (token.last_used_at !== null && token.last_used_at > staleUntil) return
-  app.background.run('note the use of a token', () => noteTokenUse(app.db, token.id, now, staleUntil))
+  app.background.run('note the use of a token', () =>
+    noteTokenUse(app.db, token.id, now, staleUntil),
+  )
 }
 
-/** Prefix, random characters, and a checksum by which a scanner can tell a token from a text that looks like one. */
+/**
+ * Prefix, random characters, and a checksum by which a scanner can tell a token from a text that
+ * looks like one.
+ */
 function newTokenText(): string {
   // randomInt draws again instead of folding, so that every character is as likely as any other.
-  const random = Array.from({ length: RANDOM_CHARACTERS }, () => BASE62[randomInt(BASE62.length)]).join('')
+  const random = Array.from(
+    { length: RANDOM_CHARACTERS },
+    () => BASE62[randomInt(BASE62.length)],
+  ).join('')
   const body = PREFIX + random
   return body + base62(crc32(body)).padStart(CHECKSUM_CHARACTERS, '0')
 }

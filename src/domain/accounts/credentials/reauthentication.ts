@@ -11,8 +11,9 @@ import { stillActsAs } from './sudo.ts'
  *
  * An access token may expire meanwhile: what counts is the session behind it.
  *
- * @throws BAD_CREDENTIALS when the session has ended or expired, the token was deleted or has expired, the password was
- *   changed, or the account was archived or deleted; and when an administrator acts as it who is none any more.
+ * @throws BAD_CREDENTIALS when the session has ended or expired, the token was deleted or has
+ *   expired, the password was changed, or the account was archived or deleted; and when an
+ *   administrator acts as it who is none any more.
  */
 export async function reauthenticate(app: App, caller: SignedIn): Promise<SignedIn> {
   const { administrator, ...held } = caller
@@ -21,7 +22,8 @@ export async function reauthenticate(app: App, caller: SignedIn): Promise<Signed
   }
   const user = await currentUser(app, caller)
   // Tokens outlive a change of the password, here as in a new call.
-  const outdated = caller.credential.kind !== 'token' && user?.token_version !== caller.user.token_version
+  const outdated =
+    caller.credential.kind !== 'token' && user?.token_version !== caller.user.token_version
   if (user?.state !== 'NORMAL' || outdated) throw new DomainError('BAD_CREDENTIALS')
   return { ...caller, user }
 }

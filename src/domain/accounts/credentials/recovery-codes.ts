@@ -19,8 +19,8 @@ export interface RecoveryCode {
   /** As shown and stored: groups with hyphens between. */
   readonly text: string
   /**
-   * The group that the code is found by, different for each code of a set. It is no secret: it makes checking a code
-   * one slow hash instead of one for each code of the account.
+   * The group that the code is found by, different for each code of a set. It is no secret: it
+   * makes checking a code one slow hash instead of one for each code of the account.
    */
   readonly lookup: string
 }
@@ -29,7 +29,9 @@ export interface RecoveryCode {
 export function newRecoveryCodes(): RecoveryCode[] {
   const codes = new Map<string, RecoveryCode>()
   while (codes.size < RECOVERY_CODE_COUNT) {
-    const code = inGroups(Array.from({ length: GROUPS * GROUP_CHARACTERS }, randomCharacter).join(''))
+    const code = inGroups(
+      Array.from({ length: GROUPS * GROUP_CHARACTERS }, randomCharacter).join(''),
+    )
     codes.set(code.lookup, code)
   }
   return [...codes.values()]

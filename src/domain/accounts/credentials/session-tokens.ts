@@ -11,7 +11,10 @@ const AUDIENCE = { access: 'user.access-token', refresh: 'user.refresh-token' } 
 
 const ACCESS_TOKEN_LIFETIME_SECONDS = 15 * 60
 
-/** What an access token says. Role, state and name are in it too, for clients; the server asks its rows instead. */
+/**
+ * What an access token says. Role, state and name are in it too, for clients; the server asks its
+ * rows instead.
+ */
 export interface AccessTokenClaims {
   /** Internal id of the user, as text. */
   readonly subject: string
@@ -45,7 +48,10 @@ export async function signAccessToken(
   return { text: await sign(app, 'access', claims, user.id, issueTime, expireTime), expireTime }
 }
 
-/** @returns the text of a session's current refresh token: the same one each time, since the signature adds no chance. */
+/**
+ * @returns the text of a session's current refresh token: the same one each time, since the
+ *   signature adds no chance.
+ */
 export function signRefreshToken(app: App, session: Session): Promise<string> {
   const claims = { type: 'refresh', tid: session.token_id, sid: session.id }
   return sign(app, 'refresh', claims, session.user_id, session.token_issued_at, session.expire_time)
@@ -56,11 +62,15 @@ export function signRefreshToken(app: App, session: Session): Promise<string> {
  *
  * Whether the session behind it still stands is for the caller to ask, of rows, on every call.
  */
-export async function readAccessToken(app: App, text: string): Promise<AccessTokenClaims | undefined> {
+export async function readAccessToken(
+  app: App,
+  text: string,
+): Promise<AccessTokenClaims | undefined> {
   const known = verifiedBy(app.keys).get(text)
   if (known && known.expireTime > nowSeconds(app.clock)) return known.claims
   const { sub, sid, ver, exp } = (await read(app, 'access', text)) ?? {}
-  if (sub === undefined || exp === undefined || typeof sid !== 'string' || typeof ver !== 'number') return undefined
+  if (sub === undefined || exp === undefined || typeof sid !== 'string' || typeof ver !== 'number')
+    return undefined
   const claims = { subject: sub, sessionId: sid, tokenVersion: ver }
   remember(verifiedBy(app.keys), text, { claims, expireTime: exp })
   return claims
@@ -77,8 +87,9 @@ interface Verified {
 const MAX_VERIFIED = 10_000
 
 /**
- * Verified tokens by the key that verified them. A client sends the same token with every call for a quarter of an hour,
- * and verifying it takes longer than everything else in a small call; what it says cannot change in between.
+ * Verified tokens by the key that verified them. A client sends the same token with every call for
+ * a quarter of an hour, and verifying it takes longer than everything else in a small call; what it
+ * says cannot change in between.
  */
 const verified = new WeakMap<InstanceKeys, Map<string, Verified>>()
 
@@ -99,7 +110,10 @@ function remember(tokens: Map<string, Verified>, text: string, token: Verified):
 }
 
 /** What a refresh token says; undefined when it is not ours, not a refresh token, or expired. */
-export async function readRefreshToken(app: App, text: string): Promise<RefreshTokenClaims | undefined> {
+export async function readRefreshToken(
+  app: App,
+  text: string,
+): Promise<RefreshTokenClaims | undefined> {
   const { sub, sid, tid } = (await read(app, 'refresh', text)) ?? {}
   if (sub === undefined || typeof sid !== 'string' || typeof tid !== 'string') return undefined
   return { subject: sub, sessionId: sid, tokenId: tid }
@@ -123,7 +137,11 @@ function sign(
     .sign(app.keys.tokenKey)
 }
 
-async function read(app: App, kind: keyof typeof AUDIENCE, text: string): Promise<JWTPayload | undefined> {
+async function read(
+  app: App,
+  kind: keyof typeof AUDIENCE,
+  text: string,
+): Promise<JWTPayload | undefined> {
   try {
     const { payload, protectedHeader } = await jwtVerify(text, app.keys.tokenKey, {
       // Named, so that a token cannot choose how it is verified (RFC 8725 section 3.1).

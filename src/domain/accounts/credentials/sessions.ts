@@ -24,10 +24,15 @@ import {
 
 const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * 24 * 60 * 60
 
-/** How long the refresh token before the current one still leads to it: tabs of one browser refresh at once. */
+/**
+ * How long the refresh token before the current one still leads to it: tabs of one browser refresh
+ * at once.
+ */
 const GRACE_SECONDS = 30
 
-/** Sessions that an account may have. Scripts that sign in again and again must not pile up rows. */
+/**
+ * Sessions that an account may have. Scripts that sign in again and again must not pile up rows.
+ */
 const MAX_SESSIONS_PER_USER = 100
 
 const MAX_USER_AGENT_CHARACTERS = 256
@@ -75,14 +80,16 @@ export async function startSession(app: App, user: User, userAgent: string): Pro
 /**
  * Exchanges a refresh token for its successor.
  *
- * The token before the current one answers with the current one for a moment. Any other token of the session has been
- * used before: whoever presents it, two parties hold the session, so it ends (RFC 9700 section 4.14.2).
+ * The token before the current one answers with the current one for a moment. Any other token of
+ * the session has been used before: whoever presents it, two parties hold the session, so it ends
+ * (RFC 9700 section 4.14.2).
  *
  * @throws BAD_CREDENTIALS
  */
 export async function refreshSession(app: App, refreshToken: string): Promise<SessionGrant> {
   const claims = await readRefreshToken(app, refreshToken)
-  // Refusals are thrown outside of the transaction, which would undo the end of the session otherwise.
+  // Refusals are thrown outside of the transaction, which would undo the end of the session
+  // otherwise.
   const refreshed = claims && (await transaction(app.db, (tx) => advance(app, tx, claims)))
   if (!refreshed) throw new DomainError('BAD_CREDENTIALS')
   return grant(app, refreshed.user, refreshed.session)
@@ -96,18 +103,33 @@ async function advance(
   const user = await findUserOfSession(tx, claims.sessionId)
   if (user?.state !== 'NORMAL' || String(user.id) !== claims.subject) return undefined
   const now = nowSeconds(app.clock)
-  const replaced = await replaceSessionToken(tx, claims.sessionId, claims.tokenId, newRefreshToken(now))
+  const replaced = await replaceSessionToken(
+    tx,
+    claims.sessionId,
+    claims.tokenId,
+    newRefreshToken(now),
+  )
   const session = replaced ?? (await findSession(tx, claims.sessionId))
   if (!session) return undefined
-  const superseded = session.previous_token_id === claims.tokenId && now - session.token_issued_at <= GRACE_SECONDS
+  const superseded =
+    session.previous_token_id === claims.tokenId && now - session.token_issued_at <= GRACE_SECONDS
   if (replaced || superseded) return { user, session }
-  app.log.warn({ userId: user.id, sessionId: session.id }, 'a refresh token came back after its use: session ended')
+  app.log.warn(
+    { userId: user.id, sessionId: session.id },
+    'a refresh token came back after its use: session ended',
+  )
   await deleteSession(tx, session.id)
   return undefined
 }
 
-function newRefreshToken(now: number): Pick<Session, 'token_id' | 'token_issued_at' | 'expire_time'> {
-  return { token_id: randomUUID(), token_issued_at: now, expire_time: now + REFRESH_TOKEN_LIFETIME_SECONDS }
+function newRefreshToken(
+  now: number,
+): Pick<Session, 'token_id' | 'token_issued_at' | 'expire_time'> {
+  return {
+    token_id: randomUUID(),
+    token_issued_at: now,
+    expire_time: now + REFRESH_TOKEN_LIFETIME_SECONDS,
+  }
 }
 
 async function grant(app: App, user: User, session: Session): Promise<SessionGrant> {
@@ -125,22 +147,35 @@ async function grant(app: App, user: User, session: Session): Promise<SessionGra
 /**
  * The account and session that an access token stands for.
  *
- * The session must still exist, so signing out ends its access tokens at once, and the account must be at the token
- * version that the token was made under.
+ * The session must still exist, so signing out ends its access tokens at once, and the account must
+ * be at the token version that the token was made under.
  *
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateAccessToken(app: App, text: string): Promise<{ user: User; sessionId: string }> {
+export async function authenticateAccessToken(
+  app: App,
+  text: string,
+): Promise<{ user: User; sessionId: string }> {
   const claims = await readAccessToken(app, text)
   const user = claims && (await findUserOfSession(app.db, claims.sessionId))
-  if (user?.state !== 'NORMAL' || String(user.id) !== claims?.subject || user.token_version !== claims.tokenVersion) {
+  if (
+    user?.state !== 'NORMAL' ||
+    String(user.id) !== claims?.subject ||
+    user.token_version !== claims.tokenVersion
+  ) {
     throw new DomainError('BAD_CREDENTIALS')
   }
   return { user, sessionId: claims.sessionId }
 }
 
-/** The session that a refresh token belongs to, whether or not it goes on; undefined for a token that is not good. */
-export async function sessionOfRefreshToken(app: App, refreshToken: string): Promise<string | undefined> {
+/**
+ * The session that a refresh token belongs to, whether or not it goes on; undefined for a token
+ * that is not good.
+ */
+export async function sessionOfRefreshToken(
+  app: App,
+  refreshToken: string,
+): Promise<string | undefined> {
   return (await readRefreshToken(app, refreshToken))?.sessionId
 }
 
@@ -152,7 +187,8 @@ export function endSession(app: App, sessionId: string): Promise<void> {
 /**
  * Ends the sessions of an account, except for the one given. Their access tokens end with them.
  *
- * The access tokens of the session that stays end when the caller raises `token_version`, in the same transaction.
+ * The access tokens of the session that stays end when the caller raises `token_version`, in the
+ * same transaction.
  */
 export function endOtherSessions(tx: Tx, userId: number, exceptSessionId?: string): Promise<void> {
   return deleteSessionsOfUser(tx, userId, exceptSessionId)

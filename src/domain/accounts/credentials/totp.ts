@@ -11,8 +11,8 @@ const SECRET_BYTES = 20
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 }
 
 /**
- * Steps that a clock may be off, both ways. RFC 6238 section 5.2 recommends one at most for the delay of the network;
- * the step ahead is for clocks that are fast.
+ * Steps that a clock may be off, both ways. RFC 6238 section 5.2 recommends one at most for the
+ * delay of the network; the step ahead is for clocks that are fast.
  */
 const WINDOW_STEPS = 1
 
@@ -34,17 +34,27 @@ export function totpSecretText(secret: Uint8Array): string {
  * @returns a URI by https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
  */
 export function otpauthUri(secret: Uint8Array, username: string): string {
-  return new TOTP({ ...PARAMETERS, issuer: ISSUER, label: username, secret: secretOf(secret) }).toString()
+  return new TOTP({
+    ...PARAMETERS,
+    issuer: ISSUER,
+    label: username,
+    secret: secretOf(secret),
+  }).toString()
 }
 
 /**
- * The time step (RFC 6238 section 4.2) whose passcode somebody typed: the current one, the one before or the one after.
+ * The time step (RFC 6238 section 4.2) whose passcode somebody typed: the current one, the one
+ * before or the one after.
  *
  * @param passcode six ASCII digits; blanks anywhere are dropped.
  * @param nowMs Unix milliseconds.
  * @returns undefined for a passcode that is wrong, or none at all.
  */
-export function passcodeStep(secret: Uint8Array, passcode: string, nowMs: number): number | undefined {
+export function passcodeStep(
+  secret: Uint8Array,
+  passcode: string,
+  nowMs: number,
+): number | undefined {
   const token = passcode.replace(/\s/g, '')
   if (!PASSCODE.test(token)) return undefined
   const { period } = PARAMETERS

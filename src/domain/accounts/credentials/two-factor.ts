@@ -23,7 +23,10 @@ export interface TwoFactor {
   readonly recoveryCodesRemaining: number
 }
 
-/** What somebody presents beside a password, empty where nothing is given. A passcode wins over a recovery code. */
+/**
+ * What somebody presents beside a password, empty where nothing is given. A passcode wins over a
+ * recovery code.
+ */
 export interface SecondFactor {
   readonly passcode: string
   readonly recoveryCode: string
@@ -46,13 +49,14 @@ const DISABLED: TwoFactor = {
 }
 
 /**
- * Asks for a second factor where the account has one. To be called once the first factor has been proved, so that
- * nobody else learns whether there is a second, or uses one up.
+ * Asks for a second factor where the account has one. To be called once the first factor has been
+ * proved, so that nobody else learns whether there is a second, or uses one up.
  *
- * What is good is used up at once, whatever becomes of the request after that (RFC 6238 section 5.2).
+ * What is good is used up at once, whatever becomes of the request after that (RFC 6238 section
+ * 5.2).
  *
- * @throws TWO_FACTOR_REQUIRED when there is one and nothing is given; TWO_FACTOR_INVALID when it is wrong or was used
- *   before, without telling which; RATE_LIMITED after too many wrong ones.
+ * @throws TWO_FACTOR_REQUIRED when there is one and nothing is given; TWO_FACTOR_INVALID when it is
+ *   wrong or was used before, without telling which; RATE_LIMITED after too many wrong ones.
  */
 export async function requireSecondFactor(
   app: App,
@@ -62,7 +66,8 @@ export async function requireSecondFactor(
 ): Promise<void> {
   const enabled = await findEnabled(app, user)
   if (!enabled) return
-  if (factor.passcode === '' && factor.recoveryCode === '') throw new DomainError('TWO_FACTOR_REQUIRED')
+  if (factor.passcode === '' && factor.recoveryCode === '')
+    throw new DomainError('TWO_FACTOR_REQUIRED')
   await spend(app, enabled, factor, surface)
 }
 
@@ -73,9 +78,11 @@ export async function getTwoFactor(app: App, user: User): Promise<TwoFactor> {
 }
 
 /**
- * Hands out a new secret, in place of one that was not confirmed. Signing in stays as it is until it is.
+ * Hands out a new secret, in place of one that was not confirmed. Signing in stays as it is until
+ * it is.
  *
- * @param password needed where the account has one: whoever finds a session open must not lock its owner out.
+ * @param password needed where the account has one: whoever finds a session open must not lock its
+ *   owner out.
  * @returns the secret as text and as URI, neither of which can be read again.
  * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED, USER_NOT_FOUND
  */
@@ -114,8 +121,11 @@ export async function confirmTwoFactor(
   passcode: string,
 ): Promise<{ twoFactor: TwoFactor; recoveryCodes: string[] }> {
   const pending = await rows.findTwoFactor(app.db, user.id)
-  if (!pending || stateOf(app, pending) !== 'PENDING') throw new DomainError('TWO_FACTOR_NOT_PENDING')
-  const step = await app.guesses.attemptSecondFactor(user.id, async () => stepOf(app, pending, passcode))
+  if (!pending || stateOf(app, pending) !== 'PENDING')
+    throw new DomainError('TWO_FACTOR_NOT_PENDING')
+  const step = await app.guesses.attemptSecondFactor(user.id, async () =>
+    stepOf(app, pending, passcode),
+  )
   if (step === undefined) throw new DomainError('TWO_FACTOR_INVALID')
   const codes = newRecoveryCodes()
   const hashed = await hashAll(app, codes)
@@ -130,7 +140,8 @@ export async function confirmTwoFactor(
 }
 
 /**
- * Turns the second factor off. The owner proves both factors; an administrator does it for somebody who has lost theirs.
+ * Turns the second factor off. The owner proves both factors; an administrator does it for somebody
+ * who has lost theirs.
  *
  * @throws TWO_FACTOR_NOT_ENABLED, BAD_CREDENTIALS, TWO_FACTOR_INVALID, RATE_LIMITED
  */
@@ -146,9 +157,13 @@ export async function disableTwoFactor(
     await requirePassword(app, caller, proof.password)
     await spend(app, enabled, proof, 'disable')
   }
-  if (!(await rows.deleteTwoFactor(app.db, enabled))) throw new DomainError('TWO_FACTOR_NOT_ENABLED')
+  if (!(await rows.deleteTwoFactor(app.db, enabled)))
+    throw new DomainError('TWO_FACTOR_NOT_ENABLED')
   if (!own) {
-    app.log.warn({ userId: user.id, administratorId: caller.user.id }, 'an administrator turned a second factor off')
+    app.log.warn(
+      { userId: user.id, administratorId: caller.user.id },
+      'an administrator turned a second factor off',
+    )
   }
 }
 
@@ -158,7 +173,11 @@ export async function disableTwoFactor(
  * @returns their texts, which cannot be read again.
  * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
-export async function regenerateRecoveryCodes(app: App, user: User, passcode: string): Promise<string[]> {
+export async function regenerateRecoveryCodes(
+  app: App,
+  user: User,
+  passcode: string,
+): Promise<string[]> {
   const enabled = await requireEnabled(app, user)
   await spend(app, enabled, { passcode, recoveryCode: '' }, 'regenerate')
   const codes = newRecoveryCodes()
@@ -171,8 +190,15 @@ export async function regenerateRecoveryCodes(app: App, user: User, passcode: st
   return textsOf(codes)
 }
 
-/** Whoever holds a session open must know the password too; accounts made by single sign-on may have none. */
-async function requirePassword(app: App, { user, peer }: SignedIn, password: string): Promise<void> {
+/**
+ * Whoever holds a session open must know the password too; accounts made by single sign-on may have
+ * none.
+ */
+async function requirePassword(
+  app: App,
+  { user, peer }: SignedIn,
+  password: string,
+): Promise<void> {
   if (user.password_hash === NO_PASSWORD) return
   const right = await app.guesses.attempt(
     nameKey(user.username),
@@ -194,12 +220,19 @@ async function requireEnabled(app: App, user: User): Promise<rows.TwoFactor> {
 }
 
 /** Uses up what is presented, or refuses it. */
-async function spend(app: App, enabled: rows.TwoFactor, factor: SecondFactor, surface: Surface): Promise<void> {
+async function spend(
+  app: App,
+  enabled: rows.TwoFactor,
+  factor: SecondFactor,
+  surface: Surface,
+): Promise<void> {
   const { passcode, recoveryCode } = factor
   const userId = enabled.user_id
   const good = await app.guesses.attemptSecondFactor(userId, async () => {
     const spent =
-      passcode === '' ? await spendRecoveryCode(app, userId, recoveryCode) : await spendPasscode(app, enabled, passcode)
+      passcode === ''
+        ? await spendRecoveryCode(app, userId, recoveryCode)
+        : await spendPasscode(app, enabled, passcode)
     return spent || undefined
   })
   if (!good) {
@@ -209,7 +242,11 @@ async function spend(app: App, enabled: rows.TwoFactor, factor: SecondFactor, su
   if (passcode === '') app.log.warn({ userId, surface }, 'a recovery code was used')
 }
 
-async function spendPasscode(app: App, enabled: rows.TwoFactor, passcode: string): Promise<boolean> {
+async function spendPasscode(
+  app: App,
+  enabled: rows.TwoFactor,
+  passcode: string,
+): Promise<boolean> {
   const step = stepOf(app, enabled, passcode)
   return step !== undefined && rows.spendPasscode(app.db, enabled, step, nowSeconds(app.clock))
 }
@@ -248,7 +285,9 @@ async function view(app: App, row: rows.TwoFactor): Promise<TwoFactor> {
 }
 
 function hashAll(app: App, codes: readonly RecoveryCode[]): Promise<rows.NewRecoveryCode[]> {
-  return Promise.all(codes.map(async ({ lookup, text }) => ({ lookup, code_hash: await app.passwords.hash(text) })))
+  return Promise.all(
+    codes.map(async ({ lookup, text }) => ({ lookup, code_hash: await app.passwords.hash(text) })),
+  )
 }
 
 function textsOf(codes: readonly RecoveryCode[]): string[] {

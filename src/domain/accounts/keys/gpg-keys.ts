@@ -40,9 +40,14 @@ export interface GpgKeyDraft {
 /**
  * Adds an OpenPGP key to the caller's.
  *
- * @throws INVALID_GPG_KEY, GPG_SIGNATURE_INVALID, GPG_KEY_EMAIL_UNKNOWN, GPG_KEY_IN_USE, TOO_MANY_KEYS, USER_NOT_FOUND
+ * @throws INVALID_GPG_KEY, GPG_SIGNATURE_INVALID, GPG_KEY_EMAIL_UNKNOWN, GPG_KEY_IN_USE,
+ *   TOO_MANY_KEYS, USER_NOT_FOUND
  */
-export async function addGpgKey(app: App, { user }: SignedIn, draft: GpgKeyDraft): Promise<GpgKeyView> {
+export async function addGpgKey(
+  app: App,
+  { user }: SignedIn,
+  draft: GpgKeyDraft,
+): Promise<GpgKeyView> {
   const key = await readOpenPgpKey(draft.armoredPublicKey)
   const isProven = draft.armoredSignature !== ''
   if (isProven) await checkProof(app, user, key.certificate, draft.armoredSignature)
@@ -79,7 +84,12 @@ function rowOf(user: User, part: OpenPgpKeyPart, emails: readonly string[], isPr
 }
 
 /** A part of the caller's OpenPGP keys, in the order in which they were added. */
-export async function listMyGpgKeys(app: App, { user }: SignedIn, offset: number, limit: number): Promise<GpgKeyPage> {
+export async function listMyGpgKeys(
+  app: App,
+  { user }: SignedIn,
+  offset: number,
+  limit: number,
+): Promise<GpgKeyPage> {
   const { keys, total } = await rows.listGpgKeys(app.db, user.id, offset, limit)
   return { keys: keys.map((key) => viewOf(key, user)), total }
 }
@@ -118,7 +128,10 @@ function viewOf(found: rows.GpgKeyWithSubkeys, owner: User | undefined): GpgKeyV
   const emails: string[] = owner ? JSON.parse(found.key.emails) : []
   return {
     ...found,
-    emails: emails.map((email) => ({ email, verified: owner !== undefined && isEmailOf(owner, email) })),
+    emails: emails.map((email) => ({
+      email,
+      verified: owner !== undefined && isEmailOf(owner, email),
+    })),
   }
 }
 
@@ -153,8 +166,8 @@ export async function verifyGpgKey(
 }
 
 /**
- * The text whose signature proves now that a key is an account's. It is the same for an hour and of no use to anybody else, so that
- * it need not be stored.
+ * The text whose signature proves now that a key is an account's. It is the same for an hour and of
+ * no use to anybody else, so that it need not be stored.
  */
 export function gpgKeyToken(app: App, user: Pick<User, 'id'>): string {
   return tokenAt(app, user, app.clock.now())
@@ -162,11 +175,18 @@ export function gpgKeyToken(app: App, user: Pick<User, 'id'>): string {
 
 function tokenAt(app: App, user: Pick<User, 'id'>, timeMs: number): string {
   const window = Math.floor(timeMs / TOKEN_LIFETIME_MS)
-  return createHmac('sha256', app.keys.derive('gpg-key-ownership')).update(`${user.id}:${window}`).digest('hex')
+  return createHmac('sha256', app.keys.derive('gpg-key-ownership'))
+    .update(`${user.id}:${window}`)
+    .digest('hex')
 }
 
 /** @throws GPG_SIGNATURE_INVALID */
-async function checkProof(app: App, user: User, certificate: Buffer, armoredSignature: string): Promise<void> {
+async function checkProof(
+  app: App,
+  user: User,
+  certificate: Buffer,
+  armoredSignature: string,
+): Promise<void> {
   const now = app.clock.now()
   const tokens = [tokenAt(app, user, now), tokenAt(app, user, now - TOKEN_LIFETIME_MS)]
   const texts = tokens.flatMap((token) => LINE_ENDINGS.map((ending) => token + ending))

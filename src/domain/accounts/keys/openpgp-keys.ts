@@ -12,7 +12,10 @@ import {
 } from 'openpgp'
 import { DomainError } from '../../core/errors.ts'
 
-/** An OpenPGP public key as it was read, whose parts are bound together by valid signatures of its own. */
+/**
+ * An OpenPGP public key as it was read, whose parts are bound together by valid signatures of its
+ * own.
+ */
 export interface OpenPgpKey {
   readonly primary: OpenPgpKeyPart
   /** Those that are not revoked. */
@@ -42,7 +45,10 @@ export interface OpenPgpKeyPart {
 /** RFC 9580, section 5.2.3.29. */
 export const KEY_FLAGS = { certify: 1, sign: 2, encryptComms: 4, encryptStorage: 8 } as const
 
-/** Ten names and ten subkeys with signatures of RSA take a fifth of it. What is larger carries pictures, or signatures of many. */
+/**
+ * Ten names and ten subkeys with signatures of RSA take a fifth of it. What is larger carries
+ * pictures, or signatures of many.
+ */
 const MAX_ARMORED_BYTES = 64 * 1024
 
 /** Names, subkeys and signatures of the key itself, each of which costs up to a millisecond. */
@@ -53,10 +59,16 @@ const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 16_384
 
 /**
- * What makes signatures here. All of these are checked by OpenSSL, on a thread of its own; others would be by JavaScript, for
- * milliseconds each in which nobody else is served.
+ * What makes signatures here. All of these are checked by OpenSSL, on a thread of its own; others
+ * would be by JavaScript, for milliseconds each in which nobody else is served.
  */
-const SIGNING: ReadonlySet<string> = new Set(['rsaEncryptSign', 'rsaSign', 'ecdsa', 'eddsaLegacy', 'ed25519'])
+const SIGNING: ReadonlySet<string> = new Set([
+  'rsaEncryptSign',
+  'rsaSign',
+  'ecdsa',
+  'eddsaLegacy',
+  'ed25519',
+])
 const CURVES: ReadonlySet<string> = new Set(['nistP256', 'nistP384', 'nistP521', 'ed25519Legacy'])
 
 /** What subkeys may be besides. Nothing is done with them. */
@@ -66,17 +78,21 @@ const ENCRYPTING: ReadonlySet<string> = new Set(['rsaEncrypt', 'elgamal', 'ecdh'
 const MAX_SIGNATURE_CHARACTERS = 8192
 
 /**
- * Reads one armored public key. One that has expired is read as well: what it signed before it did stays signed.
+ * Reads one armored public key. One that has expired is read as well: what it signed before it did
+ * stays signed.
  *
  * @throws INVALID_GPG_KEY
  */
 export async function readOpenPgpKey(armored: string): Promise<OpenPgpKey> {
-  if (Buffer.byteLength(armored) > MAX_ARMORED_BYTES) throw invalid(`it is longer than ${MAX_ARMORED_BYTES} bytes`)
+  if (Buffer.byteLength(armored) > MAX_ARMORED_BYTES)
+    throw invalid(`it is longer than ${MAX_ARMORED_BYTES} bytes`)
   const key = await parse(armored)
   for (const user of key.users) user.otherCertifications = []
   const parts = key.toPacketList().length
   if (parts > MAX_PARTS) {
-    throw invalid(`it has ${parts} names, subkeys and signatures, and at most ${MAX_PARTS} are read`)
+    throw invalid(
+      `it has ${parts} names, subkeys and signatures, and at most ${MAX_PARTS} are read`,
+    )
   }
   checkAlgorithms(key)
   const selfSignature = await selfSignatureOf(key)
@@ -128,7 +144,8 @@ const ANY_TIME = null as unknown as Date
 
 async function parse(armored: string): Promise<PublicKey> {
   // Before anything looks at it any closer. What is private after all is refused below.
-  if (armored.includes('PRIVATE KEY')) throw invalid('this is a private key, which nobody but its owner should see')
+  if (armored.includes('PRIVATE KEY'))
+    throw invalid('this is a private key, which nobody but its owner should see')
   let keys: Key[]
   try {
     keys = await readKeys({ armoredKeys: armored })
@@ -153,7 +170,9 @@ function checkAlgorithm(part: Key | Subkey, mayEncryptOnly: boolean): void {
     throw invalid(`keys of the kind ${[algorithm, curve].join(' ').trim()} are not taken`)
   }
   if (bits !== undefined && (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS)) {
-    throw invalid(`an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, and this one has ${bits}`)
+    throw invalid(
+      `an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, and this one has ${bits}`,
+    )
   }
 }
 
@@ -173,14 +192,17 @@ async function subkeysOf(key: Key): Promise<OpenPgpKeyPart[]> {
     const binding = await subkey.verify(ANY_TIME).catch(() => undefined)
     if (!binding) continue
     const part = describe(subkey, binding, await subkey.getExpirationTime(ANY_TIME))
-    parts.push((await signsFor(key, subkey)) ? part : { ...part, flags: part.flags & ~KEY_FLAGS.sign })
+    parts.push(
+      (await signsFor(key, subkey)) ? part : { ...part, flags: part.flags & ~KEY_FLAGS.sign },
+    )
   }
   return parts
 }
 
 /**
- * Whether a subkey that may sign says so itself, by a signature of its own: else somebody else's subkey could be bound to a key, and
- * what it signs would be taken for the work of the wrong person (RFC 9580, section 5.2.1.8).
+ * Whether a subkey that may sign says so itself, by a signature of its own: else somebody else's
+ * subkey could be bound to a key, and what it signs would be taken for the work of the wrong person
+ * (RFC 9580, section 5.2.1.8).
  */
 async function signsFor(key: Key, subkey: Subkey): Promise<boolean> {
   const found = await key.getSigningKey(subkey.getKeyID(), null).catch(() => undefined)
@@ -196,7 +218,11 @@ async function emailsOf(key: Key): Promise<string[]> {
   return [...emails]
 }
 
-function describe(part: Key | Subkey, signature: SignaturePacket, expiry: Date | number | null): OpenPgpKeyPart {
+function describe(
+  part: Key | Subkey,
+  signature: SignaturePacket,
+  expiry: Date | number | null,
+): OpenPgpKeyPart {
   const packets = new PacketList()
   packets.push(part.keyPacket)
   return {
@@ -213,7 +239,9 @@ function describe(part: Key | Subkey, signature: SignaturePacket, expiry: Date |
 function flagsOf(algorithm: string): number {
   const signs = SIGNING.has(algorithm) ? KEY_FLAGS.certify | KEY_FLAGS.sign : 0
   const encrypts =
-    algorithm === 'rsaEncryptSign' || ENCRYPTING.has(algorithm) ? KEY_FLAGS.encryptComms | KEY_FLAGS.encryptStorage : 0
+    algorithm === 'rsaEncryptSign' || ENCRYPTING.has(algorithm)
+      ? KEY_FLAGS.encryptComms | KEY_FLAGS.encryptStorage
+      : 0
   return signs | encrypts
 }
 

@@ -1,4 +1,12 @@
-import { createMessage, enums, type PublicKey, readKey, readSignature, type Signature, verify } from 'openpgp'
+import {
+  createMessage,
+  enums,
+  type PublicKey,
+  readKey,
+  readSignature,
+  type Signature,
+  verify,
+} from 'openpgp'
 
 /** A detached signature of a text, by one key. */
 export interface OpenPgpSignature {
@@ -11,7 +19,10 @@ export interface OpenPgpSignature {
   readonly armored: string
 }
 
-/** A key that is ready to check signatures. What it finds out about its own parts it does not find out twice. */
+/**
+ * A key that is ready to check signatures. What it finds out about its own parts it does not find
+ * out twice.
+ */
 export type OpenPgpCertificate = PublicKey
 
 /** One signature by RSA of the longest kind, in armor, takes 3 KB. */
@@ -37,7 +48,10 @@ export async function readOpenPgpSignature(armored: string): Promise<OpenPgpSign
   }
 }
 
-/** Whether there is nothing besides one block: what stood behind it would be neither signed nor part of the signature. */
+/**
+ * Whether there is nothing besides one block: what stood behind it would be neither signed nor part
+ * of the signature.
+ */
 function isOneBlock(armored: string): boolean {
   const text = armored.trimEnd()
   const end = text.indexOf('-----', BEGINNING.length)
@@ -58,10 +72,12 @@ export function openCertificate(certificate: Buffer): Promise<OpenPgpCertificate
 }
 
 /**
- * Whether a signature is one of a text by a key, or by a subkey of it that may sign, which was neither expired nor revoked when it was
- * made. This does not depend on when it is asked; whether the signature has expired itself the caller sees by its times.
+ * Whether a signature is one of a text by a key, or by a subkey of it that may sign, which was
+ * neither expired nor revoked when it was made. This does not depend on when it is asked; whether
+ * the signature has expired itself the caller sees by its times.
  *
- * A key whose expiry is put off gets new signatures of its own in place of the old ones. What it signed before is judged as of then.
+ * A key whose expiry is put off gets new signatures of its own in place of the old ones. What it
+ * signed before is judged as of then.
  */
 export async function isOpenPgpSignatureOf(
   { armored, createTime }: OpenPgpSignature,

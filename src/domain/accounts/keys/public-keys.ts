@@ -32,15 +32,21 @@ export interface PublicKeyDraft {
 /**
  * Adds an SSH key to the caller's.
  *
- * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS, USER_NOT_FOUND
+ * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS,
+ *   USER_NOT_FOUND
  */
-export async function addPublicKey(app: App, { user }: SignedIn, draft: PublicKeyDraft): Promise<PublicKey> {
+export async function addPublicKey(
+  app: App,
+  { user }: SignedIn,
+  draft: PublicKeyDraft,
+): Promise<PublicKey> {
   const title = checkKeyTitle(draft.title)
   const { line, fingerprint } = readSshKey(draft.key)
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, user)
     if (await rows.findKeyByFingerprint(tx, fingerprint)) throw new DomainError('SSH_KEY_IN_USE')
-    if (await rows.hasPublicKeyTitle(tx, user.id, title)) throw new DomainError('SSH_KEY_TITLE_TAKEN')
+    if (await rows.hasPublicKeyTitle(tx, user.id, title))
+      throw new DomainError('SSH_KEY_TITLE_TAKEN')
     if ((await rows.countPublicKeys(tx, user.id)) >= MAX_KEYS) {
       throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
     }
@@ -90,11 +96,17 @@ export async function deletePublicKey(app: App, caller: SignedIn, id: bigint): P
   await rows.deletePublicKey(app.db, key.id)
 }
 
-async function openPublicKey(app: App, caller: SignedIn, id: bigint, level: 'read' | 'write'): Promise<OwnedPublicKey> {
+async function openPublicKey(
+  app: App,
+  caller: SignedIn,
+  id: bigint,
+  level: 'read' | 'write',
+): Promise<OwnedPublicKey> {
   const key = await rows.findPublicKey(app.db, Number(id))
   const owner = key && (await findUserById(app.db, key.user_id))
   if (!key || !owner) throw new DomainError('KEY_NOT_FOUND')
-  if (owner.id !== caller.user.id && !actsAsAdministrator(caller, level)) throw new DomainError('KEY_ACCESS_DENIED')
+  if (owner.id !== caller.user.id && !actsAsAdministrator(caller, level))
+    throw new DomainError('KEY_ACCESS_DENIED')
   return { key, owner }
 }
 
@@ -108,7 +120,10 @@ export function checkKeyTitle(text: string): string {
   const title = text.trim()
   if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title' })
   if ([...title].length > MAX_TITLE_CHARACTERS) {
-    throw new DomainError('INVALID_FIELD', { field: 'title', max_length: String(MAX_TITLE_CHARACTERS) })
+    throw new DomainError('INVALID_FIELD', {
+      field: 'title',
+      max_length: String(MAX_TITLE_CHARACTERS),
+    })
   }
   return title
 }

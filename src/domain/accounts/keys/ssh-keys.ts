@@ -21,7 +21,10 @@ const MIN_RSA_BITS = 2048
 /** SSHBUF_MAX_BIGNUM of OpenSSH. */
 const MAX_RSA_BITS = 16_384
 
-/** Type, base64 and comment, as in a file that ends in `.pub` (sshd(8), "AUTHORIZED_KEYS FILE FORMAT"). */
+/**
+ * Type, base64 and comment, as in a file that ends in `.pub` (sshd(8), "AUTHORIZED_KEYS FILE
+ * FORMAT").
+ */
 const LINE = /^([a-z0-9@.-]{1,64})[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]+([^\p{Cc}]*))?$/u
 
 /** The types that are taken, each with the type of the signature algorithm behind it. */
@@ -41,8 +44,10 @@ const TYPES: ReadonlyMap<string, string> = new Map([
  * @throws INVALID_SSH_KEY
  */
 export function readSshKey(text: string): SshKey {
-  if (text.length > MAX_LINE_CHARACTERS) throw invalid(`it is longer than ${MAX_LINE_CHARACTERS} characters`)
-  if (text.includes('PRIVATE KEY')) throw invalid('this is a private key, which nobody but its owner should see')
+  if (text.length > MAX_LINE_CHARACTERS)
+    throw invalid(`it is longer than ${MAX_LINE_CHARACTERS} characters`)
+  if (text.includes('PRIVATE KEY'))
+    throw invalid('this is a private key, which nobody but its owner should see')
   const [, type = '', base64 = '', comment = ''] = LINE.exec(text.trim()) ?? []
   if (type === '') throw invalid('it is not one line of a type, base64 and a comment')
   const plainType = TYPES.get(type)
@@ -65,8 +70,9 @@ export function fingerprintOf(blob: Buffer): string {
 }
 
 /**
- * The key of a security key in the form of one that is held elsewhere. They differ by their type, and by the name of the
- * application behind what they have in common (OpenSSH, PROTOCOL.u2f, "SSH U2F Key formats").
+ * The key of a security key in the form of one that is held elsewhere. They differ by their type,
+ * and by the name of the application behind what they have in common (OpenSSH, PROTOCOL.u2f, "SSH
+ * U2F Key formats").
  */
 function withoutApplication(parts: readonly Buffer[], plainType: string): Buffer {
   return writeStrings([Buffer.from(plainType), ...parts.slice(1, -1)])
@@ -78,7 +84,9 @@ function checkMaterial(blob: Buffer, type: string): void {
   // What sshpk repairs would have another fingerprint than what was sent.
   if (!key?.toBuffer('rfc4253').equals(blob)) throw misfit()
   if (key.type === 'rsa' && (key.size < MIN_RSA_BITS || key.size > MAX_RSA_BITS)) {
-    throw invalid(`an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, and this one has ${key.size}`)
+    throw invalid(
+      `an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, and this one has ${key.size}`,
+    )
   }
   if (!isSound(key)) throw invalid(`its numbers are those of no ${type} key`)
 }

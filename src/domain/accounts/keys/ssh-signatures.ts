@@ -15,14 +15,17 @@ export interface SshSignature {
   readonly reserved: Buffer
   /** Of the text. */
   readonly hashAlgorithm: string
-  /** As in RFC 4253, section 6.6, of what a security key makes with flags and a counter behind it. */
+  /**
+   * As in RFC 4253, section 6.6, of what a security key makes with flags and a counter behind it.
+   */
   readonly signature: Buffer
 }
 
 /** A key and a signature by the longest RSA key take 6 KB. */
 const MAX_ARMORED_CHARACTERS = 8192
 
-const ARMOR = /^-----BEGIN SSH SIGNATURE-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END SSH SIGNATURE-----\s*$/
+const ARMOR =
+  /^-----BEGIN SSH SIGNATURE-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END SSH SIGNATURE-----\s*$/
 
 const MAGIC = Buffer.from('SSHSIG')
 const VERSION = 1
@@ -36,7 +39,10 @@ interface Scheme {
   readonly family: 'ed25519' | 'ecdsa' | 'rsa'
   /** Of what is signed; null where the scheme has one of its own. */
   readonly hash: string | null
-  /** Whether the key is in a device, which signs more than what it is given (OpenSSH, PROTOCOL.u2f, "SSH U2F Signatures"). */
+  /**
+   * Whether the key is in a device, which signs more than what it is given (OpenSSH, PROTOCOL.u2f,
+   * "SSH U2F Signatures").
+   */
   readonly isOnDevice: boolean
 }
 
@@ -47,7 +53,10 @@ const plain = (keyType: string, family: Scheme['family'], hash: string | null): 
   isOnDevice: false,
 })
 
-/** By the name that a signature has. `ssh-rsa`, which is SHA-1, is none of them, and PROTOCOL.sshsig does not allow it. */
+/**
+ * By the name that a signature has. `ssh-rsa`, which is SHA-1, is none of them, and PROTOCOL.sshsig
+ * does not allow it.
+ */
 const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
   ['ssh-ed25519', plain('ssh-ed25519', 'ed25519', null)],
   ['ecdsa-sha2-nistp256', plain('ecdsa-sha2-nistp256', 'ecdsa', 'sha256')],
@@ -61,11 +70,19 @@ const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
   ],
   [
     'sk-ecdsa-sha2-nistp256@openssh.com',
-    { keyType: 'sk-ecdsa-sha2-nistp256@openssh.com', family: 'ecdsa', hash: 'sha256', isOnDevice: true },
+    {
+      keyType: 'sk-ecdsa-sha2-nistp256@openssh.com',
+      family: 'ecdsa',
+      hash: 'sha256',
+      isOnDevice: true,
+    },
   ],
 ])
 
-/** By the name that the curve has in keys: its name in a JSON Web Key, and the bytes of a coordinate. */
+/**
+ * By the name that the curve has in keys: its name in a JSON Web Key, and the bytes of a
+ * coordinate.
+ */
 const CURVES: ReadonlyMap<string, readonly [crv: string, bytes: number]> = new Map([
   ['nistp256', ['P-256', 32]],
   ['nistp384', ['P-384', 48]],
@@ -86,8 +103,11 @@ export function readSshSignature(armored: string): SshSignature | undefined {
   const start = MAGIC.length + 4
   if (bytes.length < start || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined
   if (bytes.readUInt32BE(MAGIC.length) !== VERSION) return undefined
-  const [publicKey, namespace, reserved, hashAlgorithm, signature, ...rest] = readStrings(bytes.subarray(start))
-  if (!publicKey || !namespace || !reserved || !hashAlgorithm || !signature || rest.length > 0) return undefined
+  const [publicKey, namespace, reserved, hashAlgorithm, signature, ...rest] = readStrings(
+    bytes.subarray(start),
+  )
+  if (!publicKey || !namespace || !reserved || !hashAlgorithm || !signature || rest.length > 0)
+    return undefined
   return {
     fingerprint: fingerprintOf(publicKey),
     publicKey,
@@ -99,13 +119,18 @@ export function readSshSignature(armored: string): SshSignature | undefined {
 }
 
 /**
- * Whether a signature is one of a text for a purpose, by the key that it brings along. Whose key that is, and that it is a sound one,
- * the caller knows by its fingerprint.
+ * Whether a signature is one of a text for a purpose, by the key that it brings along. Whose key
+ * that is, and that it is a sound one, the caller knows by its fingerprint.
  *
  * As for ssh-keygen(1), it does not matter whether somebody touched a security key.
  */
-export async function isSshSignatureOf(signature: SshSignature, namespace: string, text: Buffer): Promise<boolean> {
-  if (signature.namespace !== namespace || !HASH_ALGORITHMS.has(signature.hashAlgorithm)) return false
+export async function isSshSignatureOf(
+  signature: SshSignature,
+  namespace: string,
+  text: Buffer,
+): Promise<boolean> {
+  if (signature.namespace !== namespace || !HASH_ALGORITHMS.has(signature.hashAlgorithm))
+    return false
   const [keyType, ...numbers] = readStrings(signature.publicKey)
   const deviceStart = signature.signature.length - DEVICE_BYTES
   const isOnDevice = keyType?.subarray(0, 3).toString() === 'sk-'
@@ -116,7 +141,11 @@ export async function isSshSignatureOf(signature: SshSignature, namespace: strin
   if (!scheme || !value || rest.length > 0 || scheme.keyType !== keyType?.toString()) return false
   const statement = statementOf(signature, text)
   const signed = scheme.isOnDevice
-    ? Buffer.concat([sha256(numbers.at(-1)), signature.signature.subarray(deviceStart), sha256(statement)])
+    ? Buffer.concat([
+        sha256(numbers.at(-1)),
+        signature.signature.subarray(deviceStart),
+        sha256(statement),
+      ])
     : statement
   try {
     const encoded = scheme.family === 'ecdsa' ? pointOf(value, numbers[0]) : value
@@ -137,31 +166,56 @@ const ARMOR_WIDTH = 70
  * @param publicKey in the form of RFC 4253, section 6.6.
  * @returns the signature with its armor.
  */
-export function signAsSsh(privateKey: KeyObject, publicKey: Buffer, namespace: string, text: Buffer): string {
+export function signAsSsh(
+  privateKey: KeyObject,
+  publicKey: Buffer,
+  namespace: string,
+  text: Buffer,
+): string {
   const head = { namespace, reserved: EMPTY, hashAlgorithm: 'sha512' }
   const value = sign(null, statementOf(head, text), privateKey)
   const version = Buffer.alloc(4)
   version.writeUInt32BE(VERSION)
   const signature = writeStrings([Buffer.from('ssh-ed25519'), value])
-  const parts = [publicKey, Buffer.from(namespace), head.reserved, Buffer.from(head.hashAlgorithm), signature]
+  const parts = [
+    publicKey,
+    Buffer.from(namespace),
+    head.reserved,
+    Buffer.from(head.hashAlgorithm),
+    signature,
+  ]
   const base64 = Buffer.concat([MAGIC, version, writeStrings(parts)]).toString('base64')
   const lines = base64.replace(new RegExp(`.{1,${ARMOR_WIDTH}}`, 'g'), '$&\n')
   return `-----BEGIN SSH SIGNATURE-----\n${lines}-----END SSH SIGNATURE-----\n`
 }
 
-/** What is signed in place of a text (PROTOCOL.sshsig, "Signed Data, of which the signature goes into the blob above"). */
+/**
+ * What is signed in place of a text (PROTOCOL.sshsig, "Signed Data, of which the signature goes
+ * into the blob above").
+ */
 function statementOf(
-  { namespace, reserved, hashAlgorithm }: Pick<SshSignature, 'namespace' | 'reserved' | 'hashAlgorithm'>,
+  {
+    namespace,
+    reserved,
+    hashAlgorithm,
+  }: Pick<SshSignature, 'namespace' | 'reserved' | 'hashAlgorithm'>,
   text: Buffer,
 ): Buffer {
   const hash = createHash(hashAlgorithm).update(text).digest()
-  return Buffer.concat([MAGIC, writeStrings([Buffer.from(namespace), reserved, Buffer.from(hashAlgorithm), hash])])
+  return Buffer.concat([
+    MAGIC,
+    writeStrings([Buffer.from(namespace), reserved, Buffer.from(hashAlgorithm), hash]),
+  ])
 }
 
-/** A public key from what is behind the type in its SSH form (RFC 4253, section 6.6; RFC 5656, section 3.1; RFC 8709, section 4). */
+/**
+ * A public key from what is behind the type in its SSH form (RFC 4253, section 6.6; RFC 5656,
+ * section 3.1; RFC 8709, section 4).
+ */
 function keyOf({ family }: Scheme, [first = EMPTY, second = EMPTY]: readonly Buffer[]): KeyObject {
   if (family === 'ed25519') return keyFrom({ kty: 'OKP', crv: 'Ed25519', x: base64url(first) })
-  if (family === 'rsa') return keyFrom({ kty: 'RSA', e: base64url(unsigned(first)), n: base64url(unsigned(second)) })
+  if (family === 'rsa')
+    return keyFrom({ kty: 'RSA', e: base64url(unsigned(first)), n: base64url(unsigned(second)) })
   const [crv, bytes] = curveOf(first)
   // Behind a byte that says that both coordinates follow (SEC 1, section 2.3.3).
   const [x, y] = [second.subarray(1, 1 + bytes), second.subarray(1 + bytes)]
@@ -192,7 +246,10 @@ function curveOf(name: Buffer): readonly [crv: string, bytes: number] {
   return curve
 }
 
-/** A number without the zero in front that keeps it from being a negative one (RFC 4251, section 5, `mpint`). */
+/**
+ * A number without the zero in front that keeps it from being a negative one (RFC 4251, section 5,
+ * `mpint`).
+ */
 function unsigned(number: Buffer): Buffer {
   return number[0] === 0 ? number.subarray(1) : number
 }

@@ -1,4 +1,7 @@
-/** Strings behind each other, each behind its length (RFC 4251, section 5); none if the bytes are something else. */
+/**
+ * Strings behind each other, each behind its length (RFC 4251, section 5); none if the bytes are
+ * something else.
+ */
 export function readStrings(bytes: Buffer): Buffer[] {
   const strings: Buffer[] = []
   let at = 0

@@ -24,8 +24,10 @@ const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
 /**
  * Makes an account as CreateUser does.
  *
- * @param options.requestId empty for none; a repeat of the same request under the same id answers the same account.
- * @param options.validateOnly checks everything and stores nothing; the answer has the id 0 and no times.
+ * @param options.requestId empty for none; a repeat of the same request under the same id answers
+ *   the same account.
+ * @param options.validateOnly checks everything and stores nothing; the answer has the id 0 and no
+ *   times.
  * @throws the reasons that CreateUser documents.
  */
 export async function createUser(
@@ -108,7 +110,9 @@ interface CheckedDraft {
   readonly avatar: string | Avatar
 }
 
-/** @param caller undefined for the operator, who may make archived accounts as administrators may. */
+/**
+ * @param caller undefined for the operator, who may make archived accounts as administrators may.
+ */
 function readDraft(app: App, caller: Caller | undefined, draft: UserDraft): CheckedDraft {
   const username = checkUsername(draft.username)
   const user_id = draft.userId === '' ? null : checkUserId(draft.userId)
@@ -134,11 +138,23 @@ function readDraft(app: App, caller: Caller | undefined, draft: UserDraft): Chec
   }
 }
 
-async function store(app: App, tx: Tx, account: CheckedDraft, password_hash: string, role: User['role']) {
+async function store(
+  app: App,
+  tx: Tx,
+  account: CheckedDraft,
+  password_hash: string,
+  role: User['role'],
+) {
   const { columns, avatar } = account
   await checkNamesFree(tx, columns)
   const time = nowSeconds(app.clock)
-  const user = await rows.insertUser(tx, { ...columns, role, password_hash, create_time: time, update_time: time })
+  const user = await rows.insertUser(tx, {
+    ...columns,
+    role,
+    password_hash,
+    create_time: time,
+    update_time: time,
+  })
   await rows.claimNames(tx, user.id, namesOf(user))
   if (typeof avatar !== 'string') await rows.putAvatar(tx, user.id, avatarRow(avatar))
   return user
@@ -152,7 +168,11 @@ interface IdentifiedRequest {
 }
 
 /** @throws INVALID_REQUEST_ID */
-function readRequest(caller: Caller, draft: UserDraft, requestId: string): IdentifiedRequest | undefined {
+function readRequest(
+  caller: Caller,
+  draft: UserDraft,
+  requestId: string,
+): IdentifiedRequest | undefined {
   if (requestId === '') return undefined
   if (!REQUEST_ID.test(requestId)) throw new DomainError('INVALID_REQUEST_ID')
   const { password: _, ...fields } = draft
@@ -165,26 +185,52 @@ function readRequest(caller: Caller, draft: UserDraft, requestId: string): Ident
   }
 }
 
-async function findRecent(app: App, db: Db, request: IdentifiedRequest): Promise<rows.CreateRequest | undefined> {
+async function findRecent(
+  app: App,
+  db: Db,
+  request: IdentifiedRequest,
+): Promise<rows.CreateRequest | undefined> {
   const found = await rows.findCreateRequest(db, request.caller, request.requestId)
-  return found && found.create_time >= nowSeconds(app.clock) - REQUEST_ID_LIFETIME_S ? found : undefined
+  return found && found.create_time >= nowSeconds(app.clock) - REQUEST_ID_LIFETIME_S
+    ? found
+    : undefined
 }
 
-async function remember(app: App, tx: Tx, request: IdentifiedRequest, password_hash: string, user: User) {
+async function remember(
+  app: App,
+  tx: Tx,
+  request: IdentifiedRequest,
+  password_hash: string,
+  user: User,
+) {
   const create_time = nowSeconds(app.clock)
   await rows.deleteCreateRequestsBefore(tx, create_time - REQUEST_ID_LIFETIME_S)
   const { caller, requestId: request_id, digest } = request
-  await rows.insertCreateRequest(tx, { caller, request_id, digest, password_hash, user_id: user.id, create_time })
+  await rows.insertCreateRequest(tx, {
+    caller,
+    request_id,
+    digest,
+    password_hash,
+    user_id: user.id,
+    create_time,
+  })
 }
 
 /**
- * The answer to a request that was made before. The password is compared through its hash, and outside of any
- * transaction, because that takes a while.
+ * The answer to a request that was made before. The password is compared through its hash, and
+ * outside of any transaction, because that takes a while.
  *
  * @throws REQUEST_ID_REUSED when the two requests differ.
  */
-async function repeated(app: App, request: IdentifiedRequest, draft: UserDraft, earlier: rows.CreateRequest) {
-  const same = earlier.digest === request.digest && (await app.passwords.verify(earlier.password_hash, draft.password))
+async function repeated(
+  app: App,
+  request: IdentifiedRequest,
+  draft: UserDraft,
+  earlier: rows.CreateRequest,
+) {
+  const same =
+    earlier.digest === request.digest &&
+    (await app.passwords.verify(earlier.password_hash, draft.password))
   const user = same ? await rows.findUserById(app.db, earlier.user_id) : undefined
   if (!user) throw new DomainError('REQUEST_ID_REUSED', { request_id: request.requestId })
   return user

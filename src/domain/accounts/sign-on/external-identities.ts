@@ -18,10 +18,16 @@ export interface ExternalIdentity {
   readonly avatarUrl: string
 }
 
-/** Subjects of OpenID Connect Core 1.0 section 2 have up to 255 characters, and so has almost any e-mail address. */
+/**
+ * Subjects of OpenID Connect Core 1.0 section 2 have up to 255 characters, and so has almost any
+ * e-mail address.
+ */
 const IDENTIFIER = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
-/** What is handed on to the provider is never longer than this. PKCE sets the last one (RFC 7636 section 4.1). */
+/**
+ * What is handed on to the provider is never longer than this. PKCE sets the last one (RFC 7636
+ * section 4.1).
+ */
 const MAX_CODE_CHARACTERS = 8192
 const MAX_REDIRECT_URI_CHARACTERS = 2048
 const MAX_CODE_VERIFIER_CHARACTERS = 128
@@ -30,7 +36,8 @@ const MAX_CODE_VERIFIER_CHARACTERS = 128
  * Asks a provider whom a code stands for. This calls other servers: no transaction may be open.
  *
  * @param signal gives up asking.
- * @throws IDENTITY_PROVIDER_NOT_FOUND, INVALID_FIELD, CODE_REFUSED, IDENTITY_PROVIDER_UNAVAILABLE, IDENTITY_REFUSED
+ * @throws IDENTITY_PROVIDER_NOT_FOUND, INVALID_FIELD, CODE_REFUSED, IDENTITY_PROVIDER_UNAVAILABLE,
+ *   IDENTITY_REFUSED
  */
 export async function identify(
   app: App,
@@ -44,16 +51,24 @@ export async function identify(
   const claims = await fetchClaims(app, provider, grant, signal)
   const externUid = claims.get(provider.identifier_claim)
   if (typeof externUid !== 'string' || !IDENTIFIER.test(externUid)) {
-    app.log.warn({ provider: name, claim: provider.identifier_claim }, 'an identity provider names nobody')
+    app.log.warn(
+      { provider: name, claim: provider.identifier_claim },
+      'an identity provider names nobody',
+    )
     throw new DomainError('IDENTITY_PROVIDER_UNAVAILABLE', { name })
   }
-  if (!admitsIdentifier(provider.identifier_filter, externUid)) throw new DomainError('IDENTITY_REFUSED', { name })
+  if (!admitsIdentifier(provider.identifier_filter, externUid))
+    throw new DomainError('IDENTITY_REFUSED', { name })
   return {
     provider,
     externUid,
     displayName: textClaim(claims, provider.display_name_claim),
-    // The standard claim, a text with some providers: an address that is not the person's own would block its owner.
-    email: String(claims.get('email_verified')) === 'false' ? '' : textClaim(claims, provider.email_claim),
+    // The standard claim, a text with some providers: an address that is not the person's own would
+    // block its owner.
+    email:
+      String(claims.get('email_verified')) === 'false'
+        ? ''
+        : textClaim(claims, provider.email_claim),
     avatarUrl: textClaim(claims, provider.avatar_url_claim),
   }
 }
@@ -83,7 +98,11 @@ async function fetchClaims(
   return app.oauth2.fetchClaims(endpoints, grant, signal).catch((error: unknown) => {
     if (!(error instanceof OAuth2Error)) throw error
     const { isRefusal, detail } = error
-    if (isRefusal) throw new DomainError('CODE_REFUSED', { name, ...(detail !== '' && { provider_error: detail }) })
+    if (isRefusal)
+      throw new DomainError('CODE_REFUSED', {
+        name,
+        ...(detail !== '' && { provider_error: detail }),
+      })
     app.log.warn({ provider: name, detail }, 'an identity provider failed')
     throw new DomainError('IDENTITY_PROVIDER_UNAVAILABLE', { name })
   })

@@ -4,14 +4,15 @@ import { DomainError } from '../../core/errors.ts'
 const MAX_PATTERN_CHARACTERS = 256
 
 /**
- * Instructions of a compiled pattern. Matching takes time in proportion to them and to the identifier; a short pattern
- * of nested repetitions compiles to hundreds of thousands, and matching would take seconds.
+ * Instructions of a compiled pattern. Matching takes time in proportion to them and to the
+ * identifier; a short pattern of nested repetitions compiles to hundreds of thousands, and matching
+ * would take seconds.
  */
 const MAX_PROGRAM_INSTRUCTIONS = 1000
 
 /**
- * Checks a filter of identifiers: nothing, or a regular expression of RE2, whose engine never goes back
- * (https://swtch.com/~rsc/regexp/regexp1.html).
+ * Checks a filter of identifiers: nothing, or a regular expression of RE2, whose engine never goes
+ * back (https://swtch.com/~rsc/regexp/regexp1.html).
  *
  * @throws INVALID_IDENTIFIER_FILTER
  */

@@ -49,8 +49,8 @@ const MAX_TITLE_CHARACTERS = 128
 const MAX_URL_CHARACTERS = 2048
 
 /**
- * Absolute and without a fragment (RFC 6749 section 3); without credentials, which everybody would be shown; and without
- * what URL parsers pass over in silence.
+ * Absolute and without a fragment (RFC 6749 section 3); without credentials, which everybody would
+ * be shown; and without what URL parsers pass over in silence.
  */
 const ENDPOINT = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
 
@@ -72,7 +72,10 @@ export function listIdentityProviders(app: App): Promise<IdentityProvider[]> {
 }
 
 /** @throws IDENTITY_PROVIDER_NOT_FOUND */
-export async function getIdentityProvider(app: Pick<App, 'db'>, uid: string): Promise<IdentityProvider> {
+export async function getIdentityProvider(
+  app: Pick<App, 'db'>,
+  uid: string,
+): Promise<IdentityProvider> {
   return (await rows.findIdentityProvider(app.db, uid)) ?? refuseMissing(uid)
 }
 
@@ -90,14 +93,16 @@ export async function requirePresentProvider(tx: Tx, { id, uid }: IdentityProvid
  * Adds a provider.
  *
  * @param uid empty to have one made.
- * @throws INVALID_IDENTITY_PROVIDER_ID, INVALID_FIELD, INVALID_IDENTIFIER_FILTER, IDENTITY_PROVIDER_ID_TAKEN
+ * @throws INVALID_IDENTITY_PROVIDER_ID, INVALID_FIELD, INVALID_IDENTIFIER_FILTER,
+ *   IDENTITY_PROVIDER_ID_TAKEN
  */
 export async function createIdentityProvider(
   app: App,
   uid: string,
   { title, identifierFilter, config }: IdentityProviderValues,
 ): Promise<IdentityProvider> {
-  if (uid !== '' && !UID.test(uid)) throw new DomainError('INVALID_IDENTITY_PROVIDER_ID', { id: uid.slice(0, 64) })
+  if (uid !== '' && !UID.test(uid))
+    throw new DomainError('INVALID_IDENTITY_PROVIDER_ID', { id: uid.slice(0, 64) })
   const provider = {
     uid: uid === '' ? randomBytes(RANDOM_UID_BYTES).toString('hex') : uid,
     title: checkTitle(title),
@@ -106,7 +111,9 @@ export async function createIdentityProvider(
     ...configColumns(app, config),
   }
   return rows.insertIdentityProvider(app.db, provider).catch((error: unknown) => {
-    throw isUniqueViolation(error) ? new DomainError('IDENTITY_PROVIDER_ID_TAKEN', { id: uid }) : error
+    throw isUniqueViolation(error)
+      ? new DomainError('IDENTITY_PROVIDER_ID_TAKEN', { id: uid })
+      : error
   })
 }
 
@@ -123,11 +130,16 @@ export async function updateIdentityProvider(
 ): Promise<IdentityProvider> {
   const changes = {
     ...(fields.has('title') && { title: checkTitle(title) }),
-    ...(fields.has('identifier_filter') && { identifier_filter: checkIdentifierFilter(identifierFilter) }),
+    ...(fields.has('identifier_filter') && {
+      identifier_filter: checkIdentifierFilter(identifierFilter),
+    }),
     ...(fields.has('config') && configColumns(app, config)),
   }
   if (Object.keys(changes).length === 0) return provider
-  return (await rows.updateIdentityProvider(app.db, provider.uid, changes)) ?? refuseMissing(provider.uid)
+  return (
+    (await rows.updateIdentityProvider(app.db, provider.uid, changes)) ??
+    refuseMissing(provider.uid)
+  )
 }
 
 /**
@@ -170,7 +182,9 @@ function configColumns(app: App, config: OAuth2Config | undefined) {
   }
   return {
     client_id: clientId,
-    ...(clientSecret !== '' && { client_secret: seal(app, SECRET_PURPOSE, Buffer.from(clientSecret)) }),
+    ...(clientSecret !== '' && {
+      client_secret: seal(app, SECRET_PURPOSE, Buffer.from(clientSecret)),
+    }),
     auth_url: config.authUrl === '' ? '' : checkUrl('auth_url', config.authUrl),
     token_url: checkUrl('token_url', config.tokenUrl),
     user_info_url: checkUrl('user_info_url', config.userInfoUrl),
@@ -189,7 +203,10 @@ function checkTitle(title: string): string {
 
 function checkUrl(field: string, text: string): string {
   const isEndpoint =
-    text.length <= MAX_URL_CHARACTERS && ENDPOINT.test(text) && URL.canParse(text) && !hasUnseenCharacters(text)
+    text.length <= MAX_URL_CHARACTERS &&
+    ENDPOINT.test(text) &&
+    URL.canParse(text) &&
+    !hasUnseenCharacters(text)
   if (!isEndpoint) throw invalid(`config.oauth2_config.${field}`)
   return text
 }

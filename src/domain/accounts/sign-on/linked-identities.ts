@@ -21,7 +21,10 @@ export async function getLinkedIdentity(
   providerUid: string,
 ): Promise<LinkedIdentity> {
   const found = await rows.findLinkedIdentity(app.db, owner.id, providerUid)
-  if (!found) throw new DomainError('LINKED_IDENTITY_NOT_FOUND', { name: linkedIdentityName(owner, providerUid) })
+  if (!found)
+    throw new DomainError('LINKED_IDENTITY_NOT_FOUND', {
+      name: linkedIdentityName(owner, providerUid),
+    })
   return found
 }
 
@@ -46,10 +49,16 @@ export async function linkIdentity(
     if (holder && holder.id !== owner.id) throw new DomainError('IDENTITY_TAKEN')
     const linked = await rows.findLinkedIdentity(tx, owner.id, provider.uid)
     if (linked && linked.extern_uid !== externUid) {
-      throw new DomainError('IDENTITY_ALREADY_LINKED', { name: linkedIdentityName(owner, provider.uid) })
+      throw new DomainError('IDENTITY_ALREADY_LINKED', {
+        name: linkedIdentityName(owner, provider.uid),
+      })
     }
     if (!linked) {
-      await rows.insertLinkedIdentity(tx, { user_id: owner.id, provider_id: provider.id, extern_uid: externUid })
+      await rows.insertLinkedIdentity(tx, {
+        user_id: owner.id,
+        provider_id: provider.id,
+        extern_uid: externUid,
+      })
     }
     return getLinkedIdentity({ db: tx }, owner, provider.uid)
   })
@@ -73,7 +82,9 @@ export async function unlinkIdentity(app: App, owner: User, providerUid: string)
 }
 
 function signsInByPassword(app: App, user: User): boolean {
-  return user.password_hash !== NO_PASSWORD && (app.settings.passwordSignIn || user.role === 'ADMIN')
+  return (
+    user.password_hash !== NO_PASSWORD && (app.settings.passwordSignIn || user.role === 'ADMIN')
+  )
 }
 
 function linkedIdentityName({ user_id, username }: User, providerUid: string): string {

@@ -8,12 +8,15 @@ const CALL_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 /**
- * Exchanges under way with one provider. Nobody has to be signed in to start one, and it holds a connection for as long
- * as the provider takes.
+ * Exchanges under way with one provider. Nobody has to be signed in to start one, and it holds a
+ * connection for as long as the provider takes.
  */
 const MAX_EXCHANGES_PER_PROVIDER = 20
 
-/** Token URLs remembered: more than an instance has providers. What is forgotten costs one more call. */
+/**
+ * Token URLs remembered: more than an instance has providers. What is forgotten costs one more
+ * call.
+ */
 const MAX_REMEMBERED = 1000
 
 /** An OAuth 2.0 provider, and this instance as its client. */
@@ -38,9 +41,15 @@ export type Claims = ReadonlyMap<string, unknown>
 
 /** An exchange that did not come to its end. */
 export class OAuth2Error extends Error {
-  /** Whether the provider refuses the grant; else it could not be asked, or its answer makes no sense. */
+  /**
+   * Whether the provider refuses the grant; else it could not be asked, or its answer makes no
+   * sense.
+   */
   readonly isRefusal: boolean
-  /** The provider's error code for a refusal, empty when it gave none; else what went wrong. Never a secret. */
+  /**
+   * The provider's error code for a refusal, empty when it gave none; else what went wrong. Never a
+   * secret.
+   */
   readonly detail: string
 
   constructor(isRefusal: boolean, detail: string) {
@@ -59,7 +68,11 @@ export interface OAuth2Client {
    * @param signal gives the exchange up.
    * @throws OAuth2Error
    */
-  fetchClaims(provider: OAuth2Provider, grant: AuthorizationGrant, signal: AbortSignal): Promise<Claims>
+  fetchClaims(
+    provider: OAuth2Provider,
+    grant: AuthorizationGrant,
+    signal: AbortSignal,
+  ): Promise<Claims>
 }
 
 /** How the client says who it is (RFC 6749 section 2.3.1). */
@@ -70,8 +83,16 @@ type TokenAnswer =
   /** `error` is empty when the provider gave no code for it. */
   | { readonly accessToken?: undefined; readonly error: string; readonly doubtsClient: boolean }
 
-/** Errors that the grant has no part in, or need not have: the client may have to authenticate in the other way. */
-const CLIENT_ERRORS: readonly string[] = ['', 'invalid_client', 'invalid_request', 'unauthorized_client']
+/**
+ * Errors that the grant has no part in, or need not have: the client may have to authenticate in
+ * the other way.
+ */
+const CLIENT_ERRORS: readonly string[] = [
+  '',
+  'invalid_client',
+  'invalid_request',
+  'unauthorized_client',
+]
 
 /** RFC 6749 section 5.2, with an end to it. */
 const ERROR_CODE = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,64}$/
@@ -105,7 +126,11 @@ export function createOAuth2Client({
     })
   }
 
-  async function redeem(provider: OAuth2Provider, grant: AuthorizationGrant, signal: AbortSignal): Promise<string> {
+  async function redeem(
+    provider: OAuth2Provider,
+    grant: AuthorizationGrant,
+    signal: AbortSignal,
+  ): Promise<string> {
     const { tokenUrl } = provider
     let refusal = ''
     for (const way of waysToAuthenticate(provider, prefersForm.has(tokenUrl))) {
@@ -126,11 +151,16 @@ export function createOAuth2Client({
     prefersForm.add(tokenUrl)
   }
 
-  async function readUserInfo(userInfoUrl: string, accessToken: string, signal: AbortSignal): Promise<Claims> {
+  async function readUserInfo(
+    userInfoUrl: string,
+    accessToken: string,
+    signal: AbortSignal,
+  ): Promise<Claims> {
     const headers = { authorization: `Bearer ${accessToken}` }
     const response = await send({ method: 'GET', url: new URL(userInfoUrl), headers }, signal)
     const claims = isSuccess(response) ? readJsonObject(textOf(response)) : undefined
-    if (!claims) throw new OAuth2Error(false, `user info answer of status ${response.status} makes no sense`)
+    if (!claims)
+      throw new OAuth2Error(false, `user info answer of status ${response.status} makes no sense`)
     return claims
   }
 
@@ -138,7 +168,8 @@ export function createOAuth2Client({
     async fetchClaims(provider, grant, signal) {
       const { tokenUrl, userInfoUrl } = provider
       const underWay = exchanges.get(tokenUrl) ?? 0
-      if (underWay >= MAX_EXCHANGES_PER_PROVIDER) throw new OAuth2Error(false, 'too many exchanges at once')
+      if (underWay >= MAX_EXCHANGES_PER_PROVIDER)
+        throw new OAuth2Error(false, 'too many exchanges at once')
       exchanges.set(tokenUrl, underWay + 1)
       try {
         return await readUserInfo(userInfoUrl, await redeem(provider, grant, signal), signal)
@@ -151,8 +182,14 @@ export function createOAuth2Client({
   }
 }
 
-/** Basic first, which every provider has to support (RFC 6749 section 2.3.1), unless the other way worked before. */
-function waysToAuthenticate({ clientSecret }: OAuth2Provider, prefersForm: boolean): readonly ClientAuthentication[] {
+/**
+ * Basic first, which every provider has to support (RFC 6749 section 2.3.1), unless the other way
+ * worked before.
+ */
+function waysToAuthenticate(
+  { clientSecret }: OAuth2Provider,
+  prefersForm: boolean,
+): readonly ClientAuthentication[] {
   if (clientSecret === '') return ['none']
   return prefersForm ? ['form', 'basic'] : ['basic', 'form']
 }
@@ -162,11 +199,17 @@ function tokenRequest(
   { code, redirectUri, codeVerifier }: AuthorizationGrant,
   way: ClientAuthentication,
 ): OutboundRequest {
-  const form = new URLSearchParams({ grant_type: 'authorization_code', code, redirect_uri: redirectUri })
+  const form = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+  })
   if (codeVerifier !== '') form.set('code_verifier', codeVerifier)
   if (way !== 'basic') form.set('client_id', clientId)
   if (way === 'form') form.set('client_secret', clientSecret)
-  const basic = Buffer.from(`${formEncode(clientId)}:${formEncode(clientSecret)}`).toString('base64')
+  const basic = Buffer.from(`${formEncode(clientId)}:${formEncode(clientSecret)}`).toString(
+    'base64',
+  )
   return {
     method: 'POST',
     url: new URL(tokenUrl),
@@ -178,7 +221,9 @@ function tokenRequest(
   }
 }
 
-/** Id and secret are encoded as in a form before they go into the header (RFC 6749 section 2.3.1). */
+/**
+ * Id and secret are encoded as in a form before they go into the header (RFC 6749 section 2.3.1).
+ */
 function formEncode(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice('='.length)
 }
@@ -193,7 +238,9 @@ function readTokenAnswer(response: OutboundResponse): TokenAnswer {
   }
   const given = members?.get('error')
   // Too many requests are a refusal to work, not a refusal of the code.
-  const isRefusal = isSuccess(response) ? given !== undefined : status >= 400 && status < 500 && status !== 429
+  const isRefusal = isSuccess(response)
+    ? given !== undefined
+    : status >= 400 && status < 500 && status !== 429
   if (!isRefusal) throw new OAuth2Error(false, `token answer of status ${status} makes no sense`)
   const error = typeof given === 'string' && ERROR_CODE.test(given) ? given : ''
   return { error, doubtsClient: status === 401 || CLIENT_ERRORS.includes(error) }
@@ -209,7 +256,10 @@ function isSuccess({ status }: OutboundResponse): boolean {
   return status >= 200 && status < 300
 }
 
-/** The body as text; empty when it is too long, or not UTF-8: repaired, two identifiers could become one. */
+/**
+ * The body as text; empty when it is too long, or not UTF-8: repaired, two identifiers could become
+ * one.
+ */
 function textOf({ body, isTruncated }: OutboundResponse): string {
   if (isTruncated) return ''
   try {
@@ -219,11 +269,15 @@ function textOf({ body, isTruncated }: OutboundResponse): string {
   }
 }
 
-/** The tokens of JSON that digits can occur in. In a text that is JSON, nothing else looks like one of them. */
+/**
+ * The tokens of JSON that digits can occur in. In a text that is JSON, nothing else looks like one
+ * of them.
+ */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
 /**
- * The members of a JSON object, numbers as the text that was sent: identifiers may have more digits than a number keeps.
+ * The members of a JSON object, numbers as the text that was sent: identifiers may have more digits
+ * than a number keeps.
  *
  * @returns undefined for any other text.
  */

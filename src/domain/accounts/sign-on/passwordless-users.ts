@@ -16,13 +16,18 @@ export interface PasswordlessUser extends Pick<User, 'username' | 'role'> {
 }
 
 /**
- * Stores an active account that has no password. What the other service says about the person is taken as far as it
- * fits: nobody is there to correct it.
+ * Stores an active account that has no password. What the other service says about the person is
+ * taken as far as it fits: nobody is there to correct it.
  *
  * @param account its username must be allowed and free.
  */
-export async function insertPasswordlessUser(app: App, tx: Tx, account: PasswordlessUser): Promise<User> {
-  const isAddressFree = isEmail(account.email) && !(await rows.emailTaken(tx, emailKey(account.email)))
+export async function insertPasswordlessUser(
+  app: App,
+  tx: Tx,
+  account: PasswordlessUser,
+): Promise<User> {
+  const isAddressFree =
+    isEmail(account.email) && !(await rows.emailTaken(tx, emailKey(account.email)))
   const email = isAddressFree ? account.email : ''
   const time = nowSeconds(app.clock)
   const user = await rows.insertUser(tx, {

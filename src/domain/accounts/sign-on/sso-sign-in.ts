@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { findUserByIdentity, insertLinkedIdentity } from '../../../storage/accounts/linked-identities.ts'
+import {
+  findUserByIdentity,
+  insertLinkedIdentity,
+} from '../../../storage/accounts/linked-identities.ts'
 import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
 import { type Tx, transaction } from '../../../storage/database/database.ts'
 import type { App } from '../../app.ts'
@@ -14,14 +17,16 @@ import { requirePresentProvider } from './identity-providers.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
 
 /**
- * Starts a session by single sign-on: in the account that the identity is linked to, or in a new one.
+ * Starts a session by single sign-on: in the account that the identity is linked to, or in a new
+ * one.
  *
- * It asks for no second factor, which is the provider's to ask for. An account that shares its name or address with the
- * identity is never taken over: the provider says nothing about who owns it.
+ * It asks for no second factor, which is the provider's to ask for. An account that shares its name
+ * or address with the identity is never taken over: the provider says nothing about who owns it.
  *
  * @param client.userAgent kept with the session.
  * @param client.signal gives up asking the provider.
- * @throws what `identify` throws, RATE_LIMITED, REGISTRATION_CLOSED, ACCOUNT_ARCHIVED, BAD_CREDENTIALS
+ * @throws what `identify` throws, RATE_LIMITED, REGISTRATION_CLOSED, ACCOUNT_ARCHIVED,
+ *   BAD_CREDENTIALS
  */
 export async function signInByIdentity(
   app: App,
@@ -30,10 +35,15 @@ export async function signInByIdentity(
   grant: AuthorizationGrant,
   client: { readonly userAgent: string; readonly signal: AbortSignal },
 ): Promise<SessionGrant> {
-  const identity = await identifyWithinLimits(app, peer, () => identify(app, providerUid, grant, client.signal))
+  const identity = await identifyWithinLimits(app, peer, () =>
+    identify(app, providerUid, grant, client.signal),
+  )
   const user = await transaction(app.db, async (tx) => {
     await requirePresentProvider(tx, identity.provider)
-    return (await findUserByIdentity(tx, identity.provider.id, identity.externUid)) ?? register(app, tx, identity)
+    return (
+      (await findUserByIdentity(tx, identity.provider.id, identity.externUid)) ??
+      register(app, tx, identity)
+    )
   })
   if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
   return startSession(app, user, client.userAgent)
@@ -58,11 +68,13 @@ async function identifyWithinLimits(
 }
 
 async function register(app: App, tx: Tx, identity: ExternalIdentity): Promise<User> {
-  // The first account administers the instance, and is made by somebody on the machine, as CreateUser demands.
+  // The first account administers the instance, and is made by somebody on the machine, as
+  // CreateUser demands.
   const isOpen = app.settings.registration === 'open' && (await anyUserExists(tx))
   if (!isOpen) throw new DomainError('REGISTRATION_CLOSED')
   const { provider, externUid, displayName, email, avatarUrl } = identity
-  const isNameFree = isUsername(externUid) && (await findNameHolder(tx, nameKey(externUid))) === undefined
+  const isNameFree =
+    isUsername(externUid) && (await findNameHolder(tx, nameKey(externUid))) === undefined
   const user = await insertPasswordlessUser(app, tx, {
     username: isNameFree ? externUid : randomUUID(),
     role: 'USER',
@@ -70,6 +82,10 @@ async function register(app: App, tx: Tx, identity: ExternalIdentity): Promise<U
     displayName: displayName === '' ? externUid : displayName,
     avatarUrl: isAvatarUrl(avatarUrl) ? avatarUrl : '',
   })
-  await insertLinkedIdentity(tx, { user_id: user.id, provider_id: provider.id, extern_uid: externUid })
+  await insertLinkedIdentity(tx, {
+    user_id: user.id,
+    provider_id: provider.id,
+    extern_uid: externUid,
+  })
   return user
 }

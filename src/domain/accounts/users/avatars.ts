@@ -8,15 +8,17 @@ export interface Avatar {
 }
 
 /**
- * What `users.avatar_url` holds for an uploaded picture; its bytes are in `user_avatars`, so that lists of accounts do
- * not carry them.
+ * What `users.avatar_url` holds for an uploaded picture; its bytes are in `user_avatars`, so that
+ * lists of accounts do not carry them.
  */
 export const UPLOADED = 'data:'
 
 const MAX_AVATAR_BYTES = 1024 * 1024
 const MAX_URL_CHARACTERS = 2048
 
-/** Base64 takes four characters for three bytes. Longer texts are refused before they are decoded. */
+/**
+ * Base64 takes four characters for three bytes. Longer texts are refused before they are decoded.
+ */
 const MAX_DATA_URI_CHARACTERS = Math.ceil(MAX_AVATAR_BYTES / 3) * 4 + 64
 
 const DATA_URI = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]+={0,2})$/i
@@ -25,8 +27,8 @@ const DATA_URI = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]+={0,2}
  * Reads an avatar as a client writes it.
  *
  * @returns '' for none, an https URL, or the picture of a data URI.
- * @throws INVALID_AVATAR for anything else: another type or scheme, more than a mebibyte, or bytes that are not of the
- *   type that they claim.
+ * @throws INVALID_AVATAR for anything else: another type or scheme, more than a mebibyte, or bytes
+ *   that are not of the type that they claim.
  */
 export function parseAvatar(text: string): string | Avatar {
   if (text === '') return ''
@@ -35,20 +37,28 @@ export function parseAvatar(text: string): string | Avatar {
   const data = Buffer.from(match?.[2] ?? '', 'base64')
   const contentType = pictureType(data)
   const claimed = `image/${(match?.[1] ?? '').toLowerCase().replace('jpg', 'jpeg')}`
-  if (!contentType || contentType !== claimed || data.length > MAX_AVATAR_BYTES) throw new DomainError('INVALID_AVATAR')
+  if (!contentType || contentType !== claimed || data.length > MAX_AVATAR_BYTES)
+    throw new DomainError('INVALID_AVATAR')
   return { contentType, data }
 }
 
 /** Whether this is the address of a picture, as far as it shows. */
 export function isAvatarUrl(text: string): boolean {
   return (
-    text.startsWith('https://') && text.length <= MAX_URL_CHARACTERS && URL.canParse(text) && !hasUnseenCharacters(text)
+    text.startsWith('https://') &&
+    text.length <= MAX_URL_CHARACTERS &&
+    URL.canParse(text) &&
+    !hasUnseenCharacters(text)
   )
 }
 
-/** The type by the first bytes of the file, as https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern. */
+/**
+ * The type by the first bytes of the file, as
+ * https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern.
+ */
 function pictureType(data: Buffer): Avatar['contentType'] | undefined {
-  const starts = (text: string, at = 0) => data.subarray(at, at + text.length).equals(Buffer.from(text, 'latin1'))
+  const starts = (text: string, at = 0) =>
+    data.subarray(at, at + text.length).equals(Buffer.from(text, 'latin1'))
   if (starts('\x89PNG\r\n\x1a\n')) return 'image/png'
   if (starts('\xff\xd8\xff')) return 'image/jpeg'
   if (starts('GIF87a') || starts('GIF89a')) return 'image/gif'

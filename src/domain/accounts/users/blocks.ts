@@ -11,12 +11,17 @@ import { checkLength } from './user-fields.ts'
 const MAX_NOTE_CHARACTERS = 250
 
 /**
- * Whether one of some accounts has blocked a user, who then may not fork their repositories, comment there, open pull requests or
- * be given access to them.
+ * Whether one of some accounts has blocked a user, who then may not fork their repositories,
+ * comment there, open pull requests or be given access to them.
  *
- * @param blockerIds numbers of users and organisations: of a repository's owner, and of whom the user would write to.
+ * @param blockerIds numbers of users and organisations: of a repository's owner, and of whom the
+ *   user would write to.
  */
-export function isBlocked(app: App, blockerIds: readonly number[], userId: number): Promise<boolean> {
+export function isBlocked(
+  app: App,
+  blockerIds: readonly number[],
+  userId: number,
+): Promise<boolean> {
   return rows.blockExists(app.db, blockerIds, userId)
 }
 
@@ -34,23 +39,39 @@ export async function listBlockedUsers(
 }
 
 /** @throws BLOCK_NOT_FOUND when the account has not blocked the user, or there is no such user. */
-export async function checkBlockedUser(app: App, blockerId: number, username: string): Promise<void> {
+export async function checkBlockedUser(
+  app: App,
+  blockerId: number,
+  username: string,
+): Promise<void> {
   const user = await findUserByUsername(app.db, username)
-  if (!user || !(await isBlocked(app, [blockerId], user.id))) throw new DomainError('BLOCK_NOT_FOUND')
+  if (!user || !(await isBlocked(app, [blockerId], user.id)))
+    throw new DomainError('BLOCK_NOT_FOUND')
 }
 
 /**
- * Blocks a user on behalf of a user or an organisation. Neither keeps access that the other one gave to single repositories.
+ * Blocks a user on behalf of a user or an organisation. Neither keeps access that the other one
+ * gave to single repositories.
  *
  * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
  */
-export async function blockUser(app: App, blockerId: number, username: string, note: string): Promise<void> {
+export async function blockUser(
+  app: App,
+  blockerId: number,
+  username: string,
+  note: string,
+): Promise<void> {
   checkLength('note', note, MAX_NOTE_CHARACTERS)
   await transaction(app.db, async (tx) => {
     const { id } = await getUserByUsername(tx, username)
     const isTooClose = id === blockerId || (await findMembership(tx, blockerId, id)) !== undefined
     if (isTooClose) throw new DomainError('CANNOT_BLOCK', { username })
-    await rows.putBlock(tx, { blocker_id: blockerId, blocked_id: id, note, create_time: nowSeconds(app.clock) })
+    await rows.putBlock(tx, {
+      blocker_id: blockerId,
+      blocked_id: id,
+      note,
+      create_time: nowSeconds(app.clock),
+    })
     await deleteCollaborationsWith(tx, blockerId, id)
     await deleteCollaborationsWith(tx, id, blockerId)
   })

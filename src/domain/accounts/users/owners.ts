@@ -4,7 +4,12 @@ import { findUserByNameKey, type User } from '../../../storage/accounts/users.ts
 import type { Db } from '../../../storage/database/database.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import type { App } from '../../app.ts'
-import { actsAsAdministrator, type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
+import {
+  actsAsAdministrator,
+  type Caller,
+  type SignedIn,
+  seesPublicDataOnly,
+} from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from './user-fields.ts'
 
@@ -45,11 +50,15 @@ export const GHOST: Owner = {
  */
 export async function getOwner(app: App, caller: Caller, name: string): Promise<Owner> {
   const owner = await findOwnerByNameKey(app.db, nameKey(name))
-  if (!owner || !(await maySeeOwner(app, caller, owner))) throw new DomainError('USER_NOT_FOUND', { name })
+  if (!owner || !(await maySeeOwner(app, caller, owner)))
+    throw new DomainError('USER_NOT_FOUND', { name })
   return owner
 }
 
-/** The user of a username, in any case. Unlike in resource names, the id that the creator chose does not count. */
+/**
+ * The user of a username, in any case. Unlike in resource names, the id that the creator chose does
+ * not count.
+ */
 export async function findUserByUsername(db: Db, username: string): Promise<User | undefined> {
   const user = await findUserByNameKey(db, nameKey(username))
   return user && nameKey(user.username) === nameKey(username) ? user : undefined
@@ -62,7 +71,10 @@ export async function findUserByUsername(db: Db, username: string): Promise<User
  */
 export async function getUserByUsername(db: Db, username: string): Promise<User> {
   const user = await findUserByUsername(db, username)
-  if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${username.slice(0, MAX_SHOWN_NAME_CHARACTERS)}` })
+  if (!user)
+    throw new DomainError('USER_NOT_FOUND', {
+      name: `users/${username.slice(0, MAX_SHOWN_NAME_CHARACTERS)}`,
+    })
   return user
 }
 
@@ -114,12 +126,18 @@ export function readVisibility(text: string | undefined): Owner['visibility'] | 
 
 function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
   if (seesPublicDataOnly(caller)) return ['public']
-  return actsAsAdministrator(caller, 'read') ? ['public', 'limited', 'private'] : ['public', 'limited']
+  return actsAsAdministrator(caller, 'read')
+    ? ['public', 'limited', 'private']
+    : ['public', 'limited']
 }
 
-/** Whether a caller may know of an owner: everybody of public ones, whoever is signed in of limited ones, its members of others. */
+/**
+ * Whether a caller may know of an owner: everybody of public ones, whoever is signed in of limited
+ * ones, its members of others.
+ */
 export async function maySeeOwner(app: App, caller: Caller, owner: Owner): Promise<boolean> {
-  if (caller.kind === 'anonymous') return owner.visibility === 'public' && !app.settings.privateInstance
+  if (caller.kind === 'anonymous')
+    return owner.visibility === 'public' && !app.settings.privateInstance
   if (owner.visibility !== 'public' && seesPublicDataOnly(caller)) return false
   if (caller.user.id === owner.id || actsAsAdministrator(caller, 'read')) return true
   const isRestricted = caller.user.restricted === 1 && owner.kind === 'ORGANIZATION'
@@ -133,9 +151,13 @@ export function seesPrivateFieldsOf(caller: Caller, owner: Pick<Owner, 'id'>): b
   return caller.user.id === owner.id || actsAsAdministrator(caller, 'read')
 }
 
-/** The address of an account for the eyes of a caller: that of an organisation is there for whoever is signed in. */
+/**
+ * The address of an account for the eyes of a caller: that of an organisation is there for whoever
+ * is signed in.
+ */
 export function emailFor(app: App, caller: Caller, owner: Owner): string {
-  const isShown = owner.kind === 'ORGANIZATION' ? caller.kind === 'user' : seesPrivateFieldsOf(caller, owner)
+  const isShown =
+    owner.kind === 'ORGANIZATION' ? caller.kind === 'user' : seesPrivateFieldsOf(caller, owner)
   return (isShown && owner.email) || noReplyAddress(app, owner)
 }
 

@@ -3,7 +3,8 @@ import { DomainError } from '../../core/errors.ts'
 import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
 
 /**
- * Letters, digits and hyphens with alphanumeric ends: what fits a URL segment, a Git remote and a mention alike.
+ * Letters, digits and hyphens with alphanumeric ends: what fits a URL segment, a Git remote and a
+ * mention alike.
  */
 const USERNAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/
 
@@ -28,8 +29,9 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * One `@`, no blanks and nothing unseen, a dotted or single-label domain. Only the mail server knows which addresses exist; this catches
- * slips of the hand. RFC 5321 section 4.5.3.1.3 limits a path to 256 octets, brackets included.
+ * One `@`, no blanks and nothing unseen, a dotted or single-label domain. Only the mail server
+ * knows which addresses exist; this catches slips of the hand. RFC 5321 section 4.5.3.1.3 limits a
+ * path to 256 octets, brackets included.
  */
 const EMAIL = /^[^\s@<>(),;:"\\[\]]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const MAX_EMAIL_CHARACTERS = 254
@@ -37,7 +39,10 @@ const MAX_EMAIL_CHARACTERS = 254
 export const MAX_DISPLAY_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 1024
 
-/** The form in which names are compared: usernames are ASCII, so this is all the folding that they need. */
+/**
+ * The form in which names are compared: usernames are ASCII, so this is all the folding that they
+ * need.
+ */
 export function nameKey(name: string): string {
   return name.toLowerCase()
 }
@@ -94,15 +99,21 @@ export interface Profile {
   readonly description?: string
 }
 
-/** @throws INVALID_FIELD for an address, or another text to copy and follow, with characters that cannot be seen. */
+/**
+ * @throws INVALID_FIELD for an address, or another text to copy and follow, with characters that
+ *   cannot be seen.
+ */
 export function checkSeen(field: string, text: string | undefined): void {
-  if (text !== undefined && hasUnseenCharacters(text)) throw new DomainError('INVALID_FIELD', { field })
+  if (text !== undefined && hasUnseenCharacters(text))
+    throw new DomainError('INVALID_FIELD', { field })
 }
 
 /** @throws INVALID_FIELD for a text of more characters. */
 export function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
-  // Of a character there are at most two of what `length` counts: what is far too long need not be taken apart.
-  const isTooLong = text !== undefined && (text.length > 2 * maxCharacters || [...text].length > maxCharacters)
+  // Of a character there are at most two of what `length` counts: what is far too long need not be
+  // taken apart.
+  const isTooLong =
+    text !== undefined && (text.length > 2 * maxCharacters || [...text].length > maxCharacters)
   if (isTooLong) {
     throw new DomainError('INVALID_FIELD', { field, max_length: String(maxCharacters) })
   }

@@ -13,7 +13,8 @@ const USER_FILTER: FilterSchema<string> = {
 const NO_TIME = 0
 
 /**
- * Reads the filter of ListUsers: `username == '<username>'`, operands in either order, in any number of parentheses.
+ * Reads the filter of ListUsers: `username == '<username>'`, operands in either order, in any
+ * number of parentheses.
  *
  * @returns the username, or undefined for a blank filter.
  * @throws INVALID_FILTER for everything else that CEL could say, an empty username included.

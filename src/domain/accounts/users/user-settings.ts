@@ -1,4 +1,8 @@
-import { findUserSettings, putUserSettings, type UserSettings } from '../../../storage/accounts/user-settings.ts'
+import {
+  findUserSettings,
+  putUserSettings,
+  type UserSettings,
+} from '../../../storage/accounts/user-settings.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
 import { type Db, transaction } from '../../../storage/database/database.ts'
 import type { App } from '../../app.ts'
@@ -22,7 +26,9 @@ export interface WrittenPreferences extends Readonly<Record<keyof UserSettings, 
 /** What accounts have that never wrote a preference. */
 const DEFAULTS: UserSettings = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
 
-/** Room for any language tag that is in use (RFC 5646 section 4.4.1), in the spelling of POSIX too. */
+/**
+ * Room for any language tag that is in use (RFC 5646 section 4.4.1), in the spelling of POSIX too.
+ */
 const LOCALE = /^[A-Za-z0-9_-]{2,35}$/
 
 const THEME = /^[A-Za-z0-9._-]{1,64}$/
@@ -47,20 +53,26 @@ export async function updateUserSettings(
 ): Promise<Preferences> {
   const changes: Partial<UserSettings> = {
     ...(fields.has('locale') && { locale: readLocale(texts.locale) }),
-    ...(fields.has('memo_visibility') && { memo_visibility: readVisibility(texts.memo_visibility) }),
+    ...(fields.has('memo_visibility') && {
+      memo_visibility: readVisibility(texts.memo_visibility),
+    }),
     ...(fields.has('theme') && { theme: readTheme(texts.theme) }),
   }
   return transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
     const settings = await putUserSettings(tx, user.id, changes, DEFAULTS)
-    if (!fields.has('keep_email_private')) return { ...settings, keep_email_private: present.keep_email_private === 1 }
+    if (!fields.has('keep_email_private'))
+      return { ...settings, keep_email_private: present.keep_email_private === 1 }
     await updateUser(tx, user.id, { keep_email_private: texts.keep_email_private ? 1 : 0 })
     return { ...settings, keep_email_private: texts.keep_email_private }
   })
 }
 
 /** The visibility of a memo that an account makes without one. */
-export async function defaultMemoVisibility(db: Db, userId: number): Promise<UserSettings['memo_visibility']> {
+export async function defaultMemoVisibility(
+  db: Db,
+  userId: number,
+): Promise<UserSettings['memo_visibility']> {
   return ((await findUserSettings(db, userId)) ?? DEFAULTS).memo_visibility
 }
 

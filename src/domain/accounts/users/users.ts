@@ -61,14 +61,15 @@ export async function getUser(app: App, segment: string): Promise<User> {
 }
 
 /**
- * The active accounts among some usernames, in the order of first mention. Blanks around names are dropped, and so are
- * empty names.
+ * The active accounts among some usernames, in the order of first mention. Blanks around names are
+ * dropped, and so are empty names.
  *
  * @throws TOO_MANY_NAMES for more than a hundred, repeated ones included.
  */
 export async function batchGetUsers(app: App, usernames: readonly string[]): Promise<User[]> {
   const given = usernames.map((username) => nameKey(username.trim())).filter((key) => key !== '')
-  if (given.length > MAX_BATCH_NAMES) throw new DomainError('TOO_MANY_NAMES', { limit: String(MAX_BATCH_NAMES) })
+  if (given.length > MAX_BATCH_NAMES)
+    throw new DomainError('TOO_MANY_NAMES', { limit: String(MAX_BATCH_NAMES) })
   if (given.length === 0) return []
   const keys = [...new Set(given)]
   const found = await rows.findActiveUsersByUsernameKeys(app.db, keys)
@@ -111,17 +112,23 @@ export async function listUsers(
  *
  * @throws AVATAR_NOT_FOUND
  */
-export async function getAvatar(app: App, user: User): Promise<{ contentType: string; data: Buffer }> {
+export async function getAvatar(
+  app: App,
+  user: User,
+): Promise<{ contentType: string; data: Buffer }> {
   const avatar = user.avatar_url === UPLOADED ? await rows.findAvatar(app.db, user.id) : undefined
-  if (!avatar) throw new DomainError('AVATAR_NOT_FOUND', { name: `users/${user.user_id ?? user.username}/avatar` })
+  if (!avatar)
+    throw new DomainError('AVATAR_NOT_FOUND', {
+      name: `users/${user.user_id ?? user.username}/avatar`,
+    })
   return { contentType: avatar.content_type, data: avatar.data }
 }
 
 /**
  * Changes the named fields of an account, all or none.
  *
- * @param all whether the update was for every field rather than for named ones: then fields that this caller may not
- *   change, and an empty password, are passed over.
+ * @param all whether the update was for every field rather than for named ones: then fields that
+ *   this caller may not change, and an empty password, are passed over.
  * @throws the reasons that UpdateUser documents.
  */
 export async function updateUser(
@@ -188,12 +195,18 @@ export async function checkNamesFree(
     return holder !== undefined && holder !== exceptId
   }
   if (userId && (await takenBy(userId))) throw new DomainError('USER_ID_TAKEN', { user_id: userId })
-  if (username && (await takenBy(nameKey(username)))) throw new DomainError('USERNAME_TAKEN', { username })
-  if (email && (await rows.emailTaken(db, emailKey(email), exceptId))) throw new DomainError('EMAIL_TAKEN')
+  if (username && (await takenBy(nameKey(username))))
+    throw new DomainError('USERNAME_TAKEN', { username })
+  if (email && (await rows.emailTaken(db, emailKey(email), exceptId)))
+    throw new DomainError('EMAIL_TAKEN')
 }
 
 /** Of the fields of a whole-resource update, those that it can mean for this caller. */
-function applicable(caller: Caller, values: UserValues, fields: ReadonlySet<UserField>): Set<UserField> {
+function applicable(
+  caller: Caller,
+  values: UserValues,
+  fields: ReadonlySet<UserField>,
+): Set<UserField> {
   const kept = new Set(fields)
   if (values.password === '') kept.delete('password')
   if (!actsAsAdministrator(caller, 'write')) {
@@ -212,14 +225,17 @@ function checkMayChange(
   const { settings } = app
   if (fields.has('password') && isOwnToken(caller, user)) throw new DomainError('SESSION_REQUIRED')
   if (actsAsAdministrator(caller, 'write')) return
-  if (ADMINISTRATORS_FIELDS.some((field) => fields.has(field))) throw new DomainError('PERMISSION_DENIED')
+  if (ADMINISTRATORS_FIELDS.some((field) => fields.has(field)))
+    throw new DomainError('PERMISSION_DENIED')
   const renames = fields.has('username') && values.username !== user.username
   if (renames && !settings.usernameChange) throw new DomainError('USERNAME_CHANGE_CLOSED')
   const redisplays = fields.has('display_name') && values.display_name !== user.display_name
   if (redisplays && !settings.displayNameChange) throw new DomainError('DISPLAY_NAME_CHANGE_CLOSED')
 }
 
-/** An uploaded picture reads back as the path it is served at; that path on input means to keep it. */
+/**
+ * An uploaded picture reads back as the path it is served at; that path on input means to keep it.
+ */
 function readAvatar(user: User, text: string): string | Avatar {
   const keeps = user.avatar_url === UPLOADED && /^\/file\/users\/[^/]+\/avatar$/.test(text)
   return keeps ? UPLOADED : parseAvatar(text)
@@ -233,9 +249,14 @@ async function readChanges(
   avatar: string | Avatar | undefined,
 ): Promise<rows.UserChanges> {
   const writesUsername = fields.has('username') && values.username !== user.username
-  if (fields.has('role') && values.role === undefined) throw new DomainError('INVALID_FIELD', { field: 'user.role' })
+  if (fields.has('role') && values.role === undefined)
+    throw new DomainError('INVALID_FIELD', { field: 'user.role' })
   if (fields.has('password')) {
-    checkNewPassword(app.settings, writesUsername ? values.username : user.username, values.password)
+    checkNewPassword(
+      app.settings,
+      writesUsername ? values.username : user.username,
+      values.password,
+    )
   }
   return {
     ...checkProfile({
@@ -254,12 +275,18 @@ async function readChanges(
   }
 }
 
-/** Whether the caller is a personal access token of the account, which may be in the hands of a thief. */
+/**
+ * Whether the caller is a personal access token of the account, which may be in the hands of a
+ * thief.
+ */
 function isOwnToken(caller: SignedIn, user: User): boolean {
   return caller.user.id === user.id && caller.credential.kind === 'token'
 }
 
-/** 1 when it was a token of the account that wrote its address: a reset mail would hand the account to the token. */
+/**
+ * 1 when it was a token of the account that wrote its address: a reset mail would hand the account
+ * to the token.
+ */
 function emailByToken(caller: SignedIn, present: User, { email }: rows.UserChanges): number {
   if (email === undefined) return present.email_by_token
   if (!isOwnToken(caller, present)) return 0
@@ -267,8 +294,8 @@ function emailByToken(caller: SignedIn, present: User, { email }: rows.UserChang
 }
 
 /**
- * The caller keeps the session in which they changed their own password; every other one ends, and with it whoever
- * knew the old password.
+ * The caller keeps the session in which they changed their own password; every other one ends, and
+ * with it whoever knew the old password.
  */
 function keptSession(caller: SignedIn, user: User): string | undefined {
   if (caller.user.id !== user.id || caller.credential.kind !== 'session') return undefined
@@ -276,13 +303,15 @@ function keptSession(caller: SignedIn, user: User): string | undefined {
 }
 
 /**
- * The account as it is now: it was read before the transaction, and others may have changed or deleted it since.
+ * The account as it is now: it was read before the transaction, and others may have changed or
+ * deleted it since.
  *
  * @throws USER_NOT_FOUND
  */
 export async function requirePresent(tx: Tx, user: User): Promise<User> {
   const present = await rows.findUserById(tx, user.id)
-  if (!present) throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
+  if (!present)
+    throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
   return present
 }
 
@@ -292,7 +321,8 @@ export async function checkAdministratorRemains(
   user: User,
   changes: Pick<rows.UserChanges, 'role' | 'state'>,
 ): Promise<void> {
-  const stays = (changes.role ?? user.role) === 'ADMIN' && (changes.state ?? user.state) === 'NORMAL'
+  const stays =
+    (changes.role ?? user.role) === 'ADMIN' && (changes.state ?? user.state) === 'NORMAL'
   if (user.role !== 'ADMIN' || user.state !== 'NORMAL' || stays) return
   if (await rows.anotherAdministratorExists(tx, user.id)) return
   throw new DomainError('LAST_ADMIN', { name: `users/${user.user_id ?? user.username}` })

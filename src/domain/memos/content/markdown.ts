@@ -3,12 +3,15 @@ import { readMathBlock, readMathSpan } from './math.ts'
 import { OPAQUE } from './text-marks.ts'
 
 /**
- * In levels, of which a quote takes one and a list with its item two; what is deeper is left out. More than people
- * nest, and the time that a content takes grows with its depth times its lines.
+ * In levels, of which a quote takes one and a list with its item two; what is deeper is left out.
+ * More than people nest, and the time that a content takes grows with its depth times its lines.
  */
 const MAX_NESTING = 50
 
-/** https://github.github.com/gfm/#task-list-item-marker; what follows may be missing, as in a task not yet written. */
+/**
+ * https://github.github.com/gfm/#task-list-item-marker; what follows may be missing, as in a task
+ * not yet written.
+ */
 const TASK_MARKER = /^\[([ \txX])\](?:\s+|$)/
 
 // Named because the types do not know maxNesting, and refuse it in a literal.
@@ -26,7 +29,10 @@ markdown.validateLink = () => true
 markdown.normalizeLink = (url) => url
 markdown.normalizeLinkText = (text) => text
 
-/** The blocks of a content, as markdown-it's tokens; those of type `inline` have their spans as children. */
+/**
+ * The blocks of a content, as markdown-it's tokens; those of type `inline` have their spans as
+ * children.
+ */
 export function parseMarkdown(content: string): readonly Token[] {
   return markdown.parse(content, {})
 }
@@ -34,7 +40,11 @@ export function parseMarkdown(content: string): readonly Token[] {
 /** Takes the markers of task list items out of their text, and notes them for taskOf. */
 function markTasks({ tokens }: StateCore): void {
   for (const [index, token] of tokens.entries()) {
-    if (tokens[index - 1]?.type !== 'paragraph_open' || tokens[index - 2]?.type !== 'list_item_open') continue
+    if (
+      tokens[index - 1]?.type !== 'paragraph_open' ||
+      tokens[index - 2]?.type !== 'list_item_open'
+    )
+      continue
     const marker = TASK_MARKER.exec(token.content)
     if (!marker) continue
     token.content = token.content.slice(marker[0].length)
@@ -49,11 +59,14 @@ export function taskOf(token: Token): 'done' | 'open' | undefined {
 
 /** The text of one block. */
 export interface BlockText {
-  /** As it reads when rendered, line breaks apart. Images read as their descriptions, raw HTML as nothing. */
+  /**
+   * As it reads when rendered, line breaks apart. Images read as their descriptions, raw HTML as
+   * nothing.
+   */
   readonly plain: string
   /**
-   * Only what is ordinary text, for scanText: links, images, code, mathematics and raw HTML are blanks, and what is
-   * escaped and what marks emphasis is OPAQUE.
+   * Only what is ordinary text, for scanText: links, images, code, mathematics and raw HTML are
+   * blanks, and what is escaped and what marks emphasis is OPAQUE.
    */
   readonly running: string
   readonly hasLink: boolean

@@ -1,12 +1,16 @@
 import type { StateBlock, StateInline } from 'markdown-it'
 
-/** How many dollar signs have nothing that closes them in the rest of a text, so that it is not sought twice. */
+/**
+ * How many dollar signs have nothing that closes them in the rest of a text, so that it is not
+ * sought twice.
+ */
 const unclosed = new WeakMap<StateInline, Set<number>>()
 
 /**
- * Inline rule for mathematics, as https://github.com/micromark/micromark-extension-math: between runs of equally many
- * dollar signs, like code between backticks. So that sums of money are none, single ones also follow
- * https://pandoc.org/MANUAL.html#extension-tex_math_dollars: no blank inside of either, no digit after the second.
+ * Inline rule for mathematics, as https://github.com/micromark/micromark-extension-math: between
+ * runs of equally many dollar signs, like code between backticks. So that sums of money are none,
+ * single ones also follow https://pandoc.org/MANUAL.html#extension-tex_math_dollars: no blank
+ * inside of either, no digit after the second.
  */
 export function readMathSpan(state: StateInline, silent: boolean): boolean {
   const { src, pos } = state
@@ -31,7 +35,11 @@ function findClosing(state: StateInline, start: number, length: number): number 
   if (missing.has(length)) return -1
   for (let at = src.indexOf('$', start); at >= 0; at = src.indexOf('$', at)) {
     const end = endOfRun(src, at)
-    if (end - at === length && (length > 1 || (!isBlank(src[at - 1]) && !/[0-9]/.test(src[end] ?? '')))) return at
+    if (
+      end - at === length &&
+      (length > 1 || (!isBlank(src[at - 1]) && !/[0-9]/.test(src[end] ?? '')))
+    )
+      return at
     at = end
   }
   unclosed.set(state, missing.add(length))
@@ -48,20 +56,36 @@ function endOfRun(src: string, start: number): number {
   return end
 }
 
-/** Two dollar signs or more, with none after them in their line; they may be closed by as many or more, alone. */
+/**
+ * Two dollar signs or more, with none after them in their line; they may be closed by as many or
+ * more, alone.
+ */
 const FENCE = /^(\${2,})[^$]*$/
 const CLOSING_FENCE = /^(\${2,})[ \t]*$/
 
 /** With more a line is code, https://spec.commonmark.org/0.31.2/#indented-code-blocks. */
 const MAX_INDENTATION = 3
 
-/** Block rule for mathematics between lines of dollar signs, like fenced code; unclosed, it ends with its container. */
-export function readMathBlock(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+/**
+ * Block rule for mathematics between lines of dollar signs, like fenced code; unclosed, it ends
+ * with its container.
+ */
+export function readMathBlock(
+  state: StateBlock,
+  startLine: number,
+  endLine: number,
+  silent: boolean,
+): boolean {
   const fence = matchLine(state, startLine, FENCE)
   if (fence === 0) return false
   if (silent) return true
   let line = startLine + 1
-  while (line < endLine && isInContainer(state, line) && matchLine(state, line, CLOSING_FENCE) < fence) line++
+  while (
+    line < endLine &&
+    isInContainer(state, line) &&
+    matchLine(state, line, CLOSING_FENCE) < fence
+  )
+    line++
   const closed = line < endLine && isInContainer(state, line)
   state.push('math_block', 'math', 0).content = state.getLines(startLine + 1, line, 0, false)
   state.line = closed ? line + 1 : line
@@ -75,7 +99,10 @@ function matchLine(state: StateBlock, line: number, pattern: RegExp): number {
   return pattern.exec(state.src.slice(start, state.eMarks[line]))?.[1]?.length ?? 0
 }
 
-/** List items go on as long as lines have their indentation or are blank; of other containers `endLine` is the end. */
+/**
+ * List items go on as long as lines have their indentation or are blank; of other containers
+ * `endLine` is the end.
+ */
 function isInContainer(state: StateBlock, line: number): boolean {
   return indentation(state, line) >= 0 || state.isEmpty(line)
 }

@@ -2,8 +2,8 @@
 const MAX_SNIPPET_LENGTH = 64
 
 /**
- * The beginning of a plain text: each run of white space becomes one blank, and what is longer than 64 code points ends
- * at the last blank among them, or after them if there is none, and in ` ...`.
+ * The beginning of a plain text: each run of white space becomes one blank, and what is longer than
+ * 64 code points ends at the last blank among them, or after them if there is none, and in ` ...`.
  */
 export function snippetOf(text: string): string {
   const line = text.trim().replace(/\s+/g, ' ')

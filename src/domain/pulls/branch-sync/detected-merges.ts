@@ -11,8 +11,8 @@ import type { MovedRef } from '../../repos/events/repository-events.ts'
 import { type MergeResult, NO_DELETION, recordMerge } from '../merging/merge-attempts.ts'
 
 /**
- * Pull requests that somebody merges by a push: their head is new on their base. Where a repository wants that to be found out, they
- * are marked as merged in the transaction that records the push.
+ * Pull requests that somebody merges by a push: their head is new on their base. Where a repository
+ * wants that to be found out, they are marked as merged in the transaction that records the push.
  */
 
 /** A pull request that a push has merged. */
@@ -44,7 +44,10 @@ export async function detectMerges(
       detected.push(...(await detectOn(app, repository.id, move)))
     } catch (err) {
       // The push stands. Whoever wants to can still say that it was a merge.
-      app.log.warn({ err, repository: repository.id }, 'what a push has merged could not be found out')
+      app.log.warn(
+        { err, repository: repository.id },
+        'what a push has merged could not be found out',
+      )
     }
   }
   return detected
@@ -62,25 +65,41 @@ async function detectOn(app: App, repositoryId: number, move: Move): Promise<Det
   const open = await listOpenHeads(app.db, repositoryId, branch)
   if (open.length === 0) return []
   const mergedBy = await firstParentMerges(app.git, repositoryId, from, to)
-  const candidates = open.filter(({ head_commit }) => mergedBy.has(head_commit)).slice(0, MAX_DETECTED)
+  const candidates = open
+    .filter(({ head_commit }) => mergedBy.has(head_commit))
+    .slice(0, MAX_DETECTED)
   const [merger_id, time] = [pusherId ?? null, nowSeconds(app.clock)]
   const detected: DetectedMerge[] = []
   for (const { id: pullId, head_commit } of candidates) {
-    // Where commits are dated before those that they follow, one that the branch had may be among those that are new.
-    if (!(await independentCommits(app.git, repositoryId, [from, head_commit])).has(head_commit)) continue
+    // Where commits are dated before those that they follow, one that the branch had may be among
+    // those that are new.
+    if (!(await independentCommits(app.git, repositoryId, [from, head_commit])).has(head_commit))
+      continue
     const merge_base = (await findMergeBase(app.git, repositoryId, from, head_commit)) ?? ''
     const merge_commit = mergedBy.get(head_commit) ?? to
     detected.push({
       pullId,
       baseBranch: branch,
-      result: { merger_id, base_commit: null, merge_base, head_commit, merge_commit, time, ...NO_DELETION },
+      result: {
+        merger_id,
+        base_commit: null,
+        merge_base,
+        head_commit,
+        merge_commit,
+        time,
+        ...NO_DELETION,
+      },
     })
   }
   return detected
 }
 
 /** Marks what was detected as merged, as far as it is still what it was. */
-export async function settleDetected(app: App, tx: Tx, detected: readonly DetectedMerge[]): Promise<void> {
+export async function settleDetected(
+  app: App,
+  tx: Tx,
+  detected: readonly DetectedMerge[],
+): Promise<void> {
   for (const { pullId, baseBranch, result } of detected) {
     const pull = await findPullRequestById(tx, pullId)
     const isSame = pull?.base_branch === baseBranch && pull.head_commit === result.head_commit

@@ -6,8 +6,9 @@ import type { App } from '../../app.ts'
 import type { MovedRef } from '../../repos/events/repository-events.ts'
 
 /**
- * Where pull requests that are not merged have left a base branch that goes: found out before it is forgotten what the branch held,
- * and kept, so that what is closed keeps its commits, files and differences.
+ * Where pull requests that are not merged have left a base branch that goes: found out before it is
+ * forgotten what the branch held, and kept, so that what is closed keeps its commits, files and
+ * differences.
  */
 
 /** A pull request, and where its head left its base. */
@@ -17,7 +18,10 @@ export interface DepartedBase {
   readonly mergeBase: string
 }
 
-/** Pull requests of one branch that are seen to, the latest; the others keep what was found out about them last. */
+/**
+ * Pull requests of one branch that are seen to, the latest; the others keep what was found out
+ * about them last.
+ */
 const MAX_FOUND = 200
 
 /** What of it is to be kept for branches that have gone. */
@@ -36,7 +40,10 @@ export async function findDepartedBases(
         if (mergeBase !== undefined) found.push({ pullId, head, mergeBase })
       } catch (err) {
         // The branch has gone all the same.
-        app.log.warn({ err, pullRequest: pullId }, 'where a pull request left its base could not be found out')
+        app.log.warn(
+          { err, pullRequest: pullId },
+          'where a pull request left its base could not be found out',
+        )
       }
     }
   }
@@ -45,5 +52,6 @@ export async function findDepartedBases(
 
 /** Keeps it for those that are closed by now. */
 export async function keepDepartedBases(tx: Tx, departed: readonly DepartedBase[]): Promise<void> {
-  for (const { pullId, head, mergeBase } of departed) await putMergeBase(tx, pullId, head, mergeBase)
+  for (const { pullId, head, mergeBase } of departed)
+    await putMergeBase(tx, pullId, head, mergeBase)
 }

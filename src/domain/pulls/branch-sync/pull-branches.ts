@@ -7,13 +7,18 @@ import { type PullRequest, touchPull } from '../../../storage/pulls/pull-request
 import { findBranchRename } from '../../../storage/repos/branch-renames.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
 import { type App, nowSeconds } from '../../app.ts'
-import { type MovedRef, type PullEventType, recordPullChange } from '../../repos/events/repository-events.ts'
+import {
+  type MovedRef,
+  type PullEventType,
+  recordPullChange,
+} from '../../repos/events/repository-events.ts'
 import { dropAutoMerge, recordDropped } from '../merging/dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 
 /**
- * What becomes of open pull requests when the branches that they are of, and go to, move, go, or get other names. In the transaction
- * that records what has become of the branches, so that no pull request is ever open without its branches.
+ * What becomes of open pull requests when the branches that they are of, and go to, move, go, or
+ * get other names. In the transaction that records what has become of the branches, so that no pull
+ * request is ever open without its branches.
  */
 
 interface MovedBranch extends MovedRef {
@@ -21,8 +26,9 @@ interface MovedBranch extends MovedRef {
 }
 
 /**
- * Lets open pull requests follow branches that have moved or gone: without the branch that they are of they are closed; without the
- * one that they go to they go to where that was merged or else to the default branch, or are closed where that makes no sense.
+ * Lets open pull requests follow branches that have moved or gone: without the branch that they are
+ * of they are closed; without the one that they go to they go to where that was merged or else to
+ * the default branch, or are closed where that makes no sense.
  *
  * @param defaultBranch of the repository, from now on.
  * @returns those that are of a branch that has moved.
@@ -54,23 +60,33 @@ export async function followBranches(
   }
   const now = nowSeconds(app.clock)
   for (const { branch, pusherId } of gone) {
-    if (heads.has(branch)) await pullsClosed(app, tx, await rows.closeHeads(tx, repositoryId, branch, now), pusherId)
+    if (heads.has(branch))
+      await pullsClosed(app, tx, await rows.closeHeads(tx, repositoryId, branch, now), pusherId)
   }
   await followBases(app, tx, repositoryId, defaultBranch, gone)
   return followed
 }
 
-/** Sees to what takes Git when open pull requests have followed their branches, once that is committed. */
+/**
+ * Sees to what takes Git when open pull requests have followed their branches, once that is
+ * committed.
+ */
 export function headsMoved(app: App, pulls: readonly PullRequest[]): void {
   if (pulls.length === 0) return
   app.signals.pullHeads.notify()
   for (const { id } of pulls) compareReviewsSoon(app, id)
 }
 
-/** Open pull requests whose reviews are compared when their base was forced, the latest. The others are when somebody needs it. */
+/**
+ * Open pull requests whose reviews are compared when their base was forced, the latest. The others
+ * are when somebody needs it.
+ */
 const MAX_COMPARED = 100
 
-/** Sees to the reviews of open pull requests whose base has lost commits, once that is committed: more is proposed than was reviewed. */
+/**
+ * Sees to the reviews of open pull requests whose base has lost commits, once that is committed:
+ * more is proposed than was reviewed.
+ */
 export function basesMoved(app: App, repositoryId: number, moved: readonly MovedRef[]): void {
   const bases = moved.filter(
     ({ ref, oldId, newId }) => ref.startsWith(HEADS) && oldId !== undefined && newId !== undefined,
@@ -87,8 +103,15 @@ export function basesMoved(app: App, repositoryId: number, moved: readonly Moved
   })
 }
 
-/** Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that is settled. */
-async function withoutRenamed(tx: Tx, repositoryId: number, gone: readonly MovedBranch[]): Promise<MovedBranch[]> {
+/**
+ * Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that
+ * is settled.
+ */
+async function withoutRenamed(
+  tx: Tx,
+  repositoryId: number,
+  gone: readonly MovedBranch[],
+): Promise<MovedBranch[]> {
   const kept: MovedBranch[] = []
   for (const moved of gone) {
     const rename = await findBranchRename(tx, repositoryId, moved.branch)
@@ -109,7 +132,9 @@ async function followBases(
   for (const { branch, oldId = '', pusherId } of gone) {
     if (!bases.has(branch)) continue
     const mergedInto = await rows.findMergedInto(tx, repositoryId, branch, oldId)
-    const to = (await existing(tx, repositoryId, mergedInto)) ?? (await existing(tx, repositoryId, defaultBranch))
+    const to =
+      (await existing(tx, repositoryId, mergedInto)) ??
+      (await existing(tx, repositoryId, defaultBranch))
     // Whoever ordered a merge did not mean one to another branch.
     const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
     await retargetPulls(app, tx, repositoryId, branch, to, pusherId)
@@ -117,12 +142,17 @@ async function followBases(
   }
 }
 
-async function existing(tx: Tx, repositoryId: number, branch: string | undefined): Promise<string | undefined> {
+async function existing(
+  tx: Tx,
+  repositoryId: number,
+  branch: string | undefined,
+): Promise<string | undefined> {
   return branch === undefined ? undefined : (await findBranch(tx, repositoryId, branch))?.name
 }
 
 /**
- * Lets the open pull requests that go to a branch go to another one of the repository, and closes those that cannot.
+ * Lets the open pull requests that go to a branch go to another one of the repository, and closes
+ * those that cannot.
  *
  * @param to undefined where there is no other branch.
  */
@@ -153,7 +183,12 @@ export async function renameBranchOfPulls(
   const renamed = await rows.renameHeads(tx, repositoryId, oldName, newName)
   await recordAll(app, tx, renamed, undefined, 'PULL_REQUEST_EDITED')
   // Of these there is one by the new name already.
-  await pullsClosed(app, tx, await rows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)), undefined)
+  await pullsClosed(
+    app,
+    tx,
+    await rows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)),
+    undefined,
+  )
   await retargetPulls(app, tx, repositoryId, oldName, newName, undefined)
 }
 

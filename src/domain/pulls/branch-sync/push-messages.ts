@@ -9,8 +9,8 @@ import { type OpenRepository, openRepositoryById } from '../../repos/access/perm
 const MAX_NOTICES = 5
 
 /**
- * What who pushes is told of the pull requests of their branches, in the words of compatible systems: where the open one is or, where
- * there is none, where to open one.
+ * What who pushes is told of the pull requests of their branches, in the words of compatible
+ * systems: where the open one is or, where there is none, where to open one.
  *
  * @param updates of refs that have moved.
  * @returns lines; none where there is nothing to tell.
@@ -38,13 +38,21 @@ export async function pullNotices(
     lines.push(
       ...(pull
         ? ['', 'Visit the existing pull request:', `  ${url}/pulls/${pull.number}`, '']
-        : ['', `Create a new pull request for '${name}':`, `  ${url}/compare/${rangeOf(base, name)}`, '']),
+        : [
+            '',
+            `Create a new pull request for '${name}':`,
+            `  ${url}/compare/${rangeOf(base, name)}`,
+            '',
+          ]),
     )
   }
   return lines
 }
 
-/** The repository that is pushed to, and the one that would pull from it; undefined where nothing is pulled. */
+/**
+ * The repository that is pushed to, and the one that would pull from it; undefined where nothing is
+ * pulled.
+ */
 async function placesOf(
   app: App,
   caller: SignedIn,
@@ -62,6 +70,7 @@ async function placesOf(
 }
 
 function rangeOf({ repository }: OpenRepository, head: string): string {
-  const escaped = (name: string) => name.split('/').map(encodeURIComponent).join('/').replaceAll('%3A', ':')
+  const escaped = (name: string) =>
+    name.split('/').map(encodeURIComponent).join('/').replaceAll('%3A', ':')
   return `${escaped(repository.default_branch)}...${escaped(head)}`
 }

@@ -13,10 +13,11 @@ export interface PullCounts {
 }
 
 /**
- * Counts what a pull request changes; its row keeps the numbers for the commits between which they were counted.
+ * Counts what a pull request changes; its row keeps the numbers for the commits between which they
+ * were counted.
  *
- * @returns undefined where it takes too long, or Git cannot tell, be it that the commits are lost: nobody is refused a pull request
- *   for that.
+ * @returns undefined where it takes too long, or Git cannot tell, be it that the commits are lost:
+ *   nobody is refused a pull request for that.
  */
 export async function countPull(app: App, open: OpenPull): Promise<PullCounts | undefined> {
   const { pull } = open
@@ -26,7 +27,13 @@ export async function countPull(app: App, open: OpenPull): Promise<PullCounts | 
     const counts = await countChanges(app, open.repository.id, base, head)
     if (counts) {
       const { additions, deletions, changedFiles: changed_files } = counts
-      const columns = { counted_base: base, counted_head: head, additions, deletions, changed_files }
+      const columns = {
+        counted_base: base,
+        counted_head: head,
+        additions,
+        deletions,
+        changed_files,
+      }
       await storeCounts(app.db, pull.id, columns)
     }
     return counts

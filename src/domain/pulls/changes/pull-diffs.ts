@@ -25,6 +25,8 @@ export async function getPullDiff(
   const { base, head } = await rangeOf(app, open)
   const { id } = open.repository
   return readingStream(
-    format === 'diff' ? streamDiff(app.git, id, base, head, { binary }) : streamPatch(app.git, id, base, head),
+    format === 'diff'
+      ? streamDiff(app.git, id, base, head, { binary })
+      : streamPatch(app.git, id, base, head),
   )
 }

@@ -33,7 +33,10 @@ export interface PullFilePage {
 
 /** Which files to list, and what of them counts. */
 export interface PullFileQuery {
-  /** Path of the file to begin with; the first one when empty. There are none behind one that is not in the list. */
+  /**
+   * Path of the file to begin with; the first one when empty. There are none behind one that is not
+   * in the list.
+   */
   readonly skipTo: string
   readonly ignoredWhitespace: IgnoredWhitespace | undefined
 }
@@ -41,7 +44,8 @@ export interface PullFileQuery {
 /**
  * A page of the files that a pull request changes, by path.
  *
- * Names and origins are those of the whole, and lines are counted of the files of the page only, as far as `diffMaxLines` of each.
+ * Names and origins are those of the whole, and lines are counted of the files of the page only, as
+ * far as `diffMaxLines` of each.
  *
  * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
  */

@@ -11,8 +11,9 @@ import type { OpenPull } from '../lifecycle/pull-requests.ts'
 import type { PullCounts } from './pull-counts.ts'
 
 /**
- * What a pull request is about: the commits from where it left its base, which after the merge, and where the base of a closed one is
- * gone, is kept in its row, to its head, both in the repository of the base, whatever has become of that of the head.
+ * What a pull request is about: the commits from where it left its base, which after the merge, and
+ * where the base of a closed one is gone, is kept in its row, to its head, both in the repository
+ * of the base, whatever has become of that of the head.
  *
  * @throws PULL_BASE_INVALID; REF_NOT_FOUND when the head is lost; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -23,12 +24,18 @@ export async function rangeOf(app: App, open: OpenPull): Promise<CommitRange> {
   return { base, head }
 }
 
-async function findBase(app: App, { repository, pull }: OpenPull, head: string): Promise<string | undefined> {
+async function findBase(
+  app: App,
+  { repository, pull }: OpenPull,
+  head: string,
+): Promise<string | undefined> {
   const branch = await readBranch(app, repository, pull.base_branch)
-  const base = branch && (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head)))
+  const base =
+    branch && (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head)))
   if (base === undefined && pull.state === 'CLOSED') return keptBase(app, pull, head)
   if (base !== head) return base
-  // The base has all of it: maybe by a merge that came between reading the row and reading the branch, which records what it finds.
+  // The base has all of it: maybe by a merge that came between reading the row and reading the
+  // branch, which records what it finds.
   const latest = await findPullRequestById(app.db, pull.id)
   return latest?.state === 'MERGED' ? latest.merge_base : base
 }
@@ -42,7 +49,8 @@ async function keptBase(app: App, pull: PullRequest, head: string): Promise<stri
 }
 
 /**
- * How much a range of commits changes; undefined where that takes too long to find out. Kept, so that it may be asked for again.
+ * How much a range of commits changes; undefined where that takes too long to find out. Kept, so
+ * that it may be asked for again.
  *
  * @param mergeBase, head ids of commits of the repository.
  * @throws SERVER_BUSY
@@ -54,5 +62,11 @@ export async function countChanges(
   head: string,
 ): Promise<PullCounts | undefined> {
   const counts = await reading(countIn(app.git, repositoryId, mergeBase, head))
-  return counts && { additions: counts.additions, deletions: counts.deletions, changedFiles: counts.totalFiles }
+  return (
+    counts && {
+      additions: counts.additions,
+      deletions: counts.deletions,
+      changedFiles: counts.totalFiles,
+    }
+  )
 }

@@ -26,8 +26,9 @@ export const MAX_GENERATIONS = 20
  * The two branches that a pull request is about, as somebody spells them.
  *
  * @param open the repository of the base.
- * @throws INVALID_FIELD for what is missing; PULL_REQUEST_WITHOUT_CHANGES for a branch and itself; INVALID_COMPARISON for what is no
- *   name; REF_NOT_FOUND for what does not exist, and for what the caller may not read; PULL_REQUEST_NOT_OF_BRANCHES
+ * @throws INVALID_FIELD for what is missing; PULL_REQUEST_WITHOUT_CHANGES for a branch and itself;
+ *   INVALID_COMPARISON for what is no name; REF_NOT_FOUND for what does not exist, and for what the
+ *   caller may not read; PULL_REQUEST_NOT_OF_BRANCHES
  */
 export async function compareBranches(
   app: App,
@@ -44,7 +45,10 @@ export async function compareBranches(
   const name = parseHeadName(headText)
   const head = await openHead(app, caller, open, name)
   if (!head || !(await areRelated(app, open.repository, head.repository))) throw missing(headText)
-  const kinds = [await kindOf(app, open.repository, baseBranch), await kindOf(app, head.repository, name.branch)]
+  const kinds = [
+    await kindOf(app, open.repository, baseBranch),
+    await kindOf(app, head.repository, name.branch),
+  ]
   if (kinds.includes('missing')) throw missing(kinds[0] === 'missing' ? baseBranch : headText)
   if (kinds.includes('other')) throw new DomainError('PULL_REQUEST_NOT_OF_BRANCHES')
   const isSame = head.repository.id === open.repository.id && name.branch === baseBranch
@@ -62,7 +66,11 @@ function missing(ref: string): DomainError {
   return new DomainError('REF_NOT_FOUND', { ref: metadataText(ref) })
 }
 
-async function kindOf(app: App, repository: Repository, name: string): Promise<'branch' | 'other' | 'missing'> {
+async function kindOf(
+  app: App,
+  repository: Repository,
+  name: string,
+): Promise<'branch' | 'other' | 'missing'> {
   if (isRefName(name) && (await readBranch(app, repository, name))) return 'branch'
   return (await findCommitId(app, repository, name)) === undefined ? 'missing' : 'other'
 }

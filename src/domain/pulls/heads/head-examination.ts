@@ -20,8 +20,8 @@ const PULLS = 'refs/pull/'
 const MAX_PROBLEMS = 100
 
 /**
- * Compares the refs of the pull requests into a repository with their rows. One of which the row itself says that it is behind is none:
- * it will be brought up to date.
+ * Compares the refs of the pull requests into a repository with their rows. One of which the row
+ * itself says that it is behind is none: it will be brought up to date.
  */
 export async function examineHeads(app: App, repositoryId: number): Promise<HeadProblem[]> {
   const held = new Map<string, string>()

@@ -5,7 +5,11 @@ import { nameKey } from '../../accounts/users/user-fields.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { type OpenRepository, openRepository, openRepositoryById } from '../../repos/access/permissions.ts'
+import {
+  type OpenRepository,
+  openRepository,
+  openRepositoryById,
+} from '../../repos/access/permissions.ts'
 
 /** The head of a pull request as somebody spells it. */
 export interface HeadName {
@@ -16,7 +20,10 @@ export interface HeadName {
   readonly branch: string
 }
 
-/** Reads `branch`, `owner:branch` or `owner/repository:branch`. Names of branches have no colons (git-check-ref-format(1)). */
+/**
+ * Reads `branch`, `owner:branch` or `owner/repository:branch`. Names of branches have no colons
+ * (git-check-ref-format(1)).
+ */
 export function parseHeadName(text: string): HeadName {
   const colon = text.indexOf(':')
   if (colon < 0) return { owner: '', repository: '', branch: text }
@@ -48,8 +55,14 @@ export async function openHead(
   }
 }
 
-/** The repository of an owner that a pull request can be about: the base, its fork, or its parent. */
-async function findRelated(app: App, base: OpenRepository, ownerName: string): Promise<number | undefined> {
+/**
+ * The repository of an owner that a pull request can be about: the base, its fork, or its parent.
+ */
+async function findRelated(
+  app: App,
+  base: OpenRepository,
+  ownerName: string,
+): Promise<number | undefined> {
   const owner = await findOwnerByNameKey(app.db, nameKey(ownerName))
   if (!owner) return undefined
   const { id, parent_id: parentId } = base.repository

@@ -16,17 +16,21 @@ import { mayMerge } from '../../repos/protection/protection-rules.ts'
 import { MAX_GENERATIONS } from './compared-branches.ts'
 
 /**
- * Maintainer edits: who could merge a pull request may push to the branch of a fork that it is of, as long as it is open, its poster
- * lets them and may push there, too. To that branch alone, which they may not delete. Whoever maintains a fork that pulls from where it
- * comes from may not: what is usual in the fork, whether maintainers may edit, is for its owner to say.
+ * Maintainer edits: who could merge a pull request may push to the branch of a fork that it is of,
+ * as long as it is open, its poster lets them and may push there, too. To that branch alone, which
+ * they may not delete. Whoever maintains a fork that pulls from where it comes from may not: what
+ * is usual in the fork, whether maintainers may edit, is for its owner to say.
  */
 
-/** Pull requests that are looked at for one push. A branch has few; a fork with more of them is asked by names of branches later. */
+/**
+ * Pull requests that are looked at for one push. A branch has few; a fork with more of them is
+ * asked by names of branches later.
+ */
 const MAX_PULLS = 200
 
 /**
- * A repository that a caller may push to, be it to no more of it than branches that are to be pulled elsewhere. Which ones is judged when
- * refs are to move.
+ * A repository that a caller may push to, be it to no more of it than branches that are to be
+ * pulled elsewhere. Which ones is judged when refs are to move.
  *
  * @param branch the only one that matters; undefined for any.
  * @throws as `openRepository` for writing
@@ -45,7 +49,12 @@ export async function openForPush(
     const open = await openRepository(app, caller, ownerName, name, 'none')
     // Who maintains nothing in it is refused as everybody is who may not write.
     if (!suffices(open.units.code, 'read')) throw error
-    const maintained = await maintainedBranches(app, caller, open, branch === undefined ? undefined : [branch])
+    const maintained = await maintainedBranches(
+      app,
+      caller,
+      open,
+      branch === undefined ? undefined : [branch],
+    )
     if (maintained.size === 0) throw error
     return open
   }
@@ -67,15 +76,25 @@ export async function maintainedBranches(
   for (const head of await maintainedHeads(app.db, repository.id, branches, MAX_PULLS)) {
     if (maintained.has(head.head_branch)) continue
     if (await isOfUpstream(app, head, repository)) continue
-    if ((await mayMergeTo(app, caller, head)) && (await mayPosterPush(app, head, repository, owner))) {
+    if (
+      (await mayMergeTo(app, caller, head)) &&
+      (await mayPosterPush(app, head, repository, owner))
+    ) {
       maintained.add(head.head_branch)
     }
   }
   return maintained
 }
 
-/** Whether what a pull request goes to was forked from the repository that it is of, by way of others perhaps. */
-async function isOfUpstream({ db }: App, { repository_id }: MaintainedHead, head: Repository): Promise<boolean> {
+/**
+ * Whether what a pull request goes to was forked from the repository that it is of, by way of
+ * others perhaps.
+ */
+async function isOfUpstream(
+  { db }: App,
+  { repository_id }: MaintainedHead,
+  head: Repository,
+): Promise<boolean> {
   let id: number | null = repository_id
   for (let generation = 0; id !== null && generation < MAX_GENERATIONS; generation += 1) {
     if (id === head.id) return true
@@ -91,7 +110,13 @@ async function mayMergeTo(
   { repository_id, base_branch }: MaintainedHead,
 ): Promise<boolean> {
   try {
-    const { repository, units } = await openRepositoryById(app, caller, repository_id, 'read', 'pulls')
+    const { repository, units } = await openRepositoryById(
+      app,
+      caller,
+      repository_id,
+      'read',
+      'pulls',
+    )
     if (repository.archive_time !== null) return false
     const rules = await readBranchRules(app, repository_id, caller.user.id, units)
     const inForce = rules.inForceFor(base_branch)

@@ -15,8 +15,8 @@ interface Turns {
 const turnsOf = new WeakMap<Db, Map<string, Turns>>()
 
 /**
- * Runs work alone among all work on a pull request that merges it, or changes its state or its base, in the order of asking. What the
- * work goes by it reads when its turn has come.
+ * Runs work alone among all work on a pull request that merges it, or changes its state or its
+ * base, in the order of asking. What the work goes by it reads when its turn has come.
  *
  * @throws SERVER_BUSY when too many wait already
  */
@@ -25,18 +25,23 @@ export function oneAtATime<T>(app: App, pullId: number, work: () => Promise<T>):
 }
 
 /**
- * The same among all merges to a branch: each begins with what the one before has made of it. For who has the turn of the pull request
- * already.
+ * The same among all merges to a branch: each begins with what the one before has made of it. For
+ * who has the turn of the pull request already.
  *
  * @throws SERVER_BUSY
  */
-export function oneMergeAtATime<T>(app: App, repositoryId: number, branch: string, work: () => Promise<T>): Promise<T> {
+export function oneMergeAtATime<T>(
+  app: App,
+  repositoryId: number,
+  branch: string,
+  work: () => Promise<T>,
+): Promise<T> {
   return inTurn(app, `branch ${repositoryId} ${branch}`, work)
 }
 
 /**
- * The same among all checks of pull requests into the repositories of one owner: commits that take long to check are easily made, and
- * are to keep nobody waiting but whoever made them.
+ * The same among all checks of pull requests into the repositories of one owner: commits that take
+ * long to check are easily made, and are to keep nobody waiting but whoever made them.
  *
  * @throws SERVER_BUSY
  */

@@ -1,7 +1,11 @@
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import type { Tx } from '../../../storage/database/database.ts'
-import { insertPullMessage, listWebhooksAbout, type OwnedWebhook } from '../../../storage/pulls/pull-messages.ts'
+import {
+  insertPullMessage,
+  listWebhooksAbout,
+  type OwnedWebhook,
+} from '../../../storage/pulls/pull-messages.ts'
 import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
@@ -24,7 +28,10 @@ export type PullMessageType =
   | 'pull_request.commented'
 
 /** A pull request as far as messages tell of it as it was. */
-export type ToldPull = Pick<PullRequest, 'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'>
+export type ToldPull = Pick<
+  PullRequest,
+  'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'
+>
 
 /** Something that became of a pull request. */
 export interface PullNews {
@@ -38,13 +45,17 @@ export interface PullNews {
 }
 
 /**
- * Queues what became of a pull request for the webhooks of those whom it concerns and who may read it, in the transaction in which it
- * does. What is stored are facts that stay true; the pull request itself is read when the message is sent, by `messageBody`, so
- * that nobody is sent what was taken back, or hidden from them, meanwhile, and the transaction has little to do.
+ * Queues what became of a pull request for the webhooks of those whom it concerns and who may read
+ * it, in the transaction in which it does. What is stored are facts that stay true; the pull
+ * request itself is read when the message is sent, by `messageBody`, so that nobody is sent what
+ * was taken back, or hidden from them, meanwhile, and the transaction has little to do.
  *
  * The caller gives `app.signals.deliveries` after the commit.
  */
-export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs }: PullNews): Promise<void> {
+export async function queuePullDeliveries(
+  tx: Tx,
+  { type, actorId, pull, timeMs }: PullNews,
+): Promise<void> {
   const webhooks = await ofReaders(tx, pull, await listWebhooksAbout(tx, pull))
   const webhookIds = await webhooksWithRoom(
     tx,
@@ -62,11 +73,18 @@ export async function queuePullDeliveries(tx: Tx, { type, actorId, pull, timeMs 
     }),
     create_time: timeMs,
   })
-  await insertPullMessage(tx, { message_id: message.id, pull_request_id: pull.id, actor_id: actorId })
+  await insertPullMessage(tx, {
+    message_id: message.id,
+    pull_request_id: pull.id,
+    actor_id: actorId,
+  })
   await queueMessage(tx, webhookIds, message, timeMs)
 }
 
-/** Those of some webhooks whose owners may read pull requests of a repository: who was once concerned may be archived or shut out. */
+/**
+ * Those of some webhooks whose owners may read pull requests of a repository: who was once
+ * concerned may be archived or shut out.
+ */
 async function ofReaders(
   tx: Tx,
   { repository_id }: ToldPull,

@@ -5,7 +5,11 @@ import { readRef, updateRefs } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
 import { type Db, transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
-import { findPullRequestById, type PullRequest, updatePullRequest } from '../../../storage/pulls/pull-requests.ts'
+import {
+  findPullRequestById,
+  type PullRequest,
+  updatePullRequest,
+} from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -13,12 +17,15 @@ import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled
 import { reading } from '../../repos/reading/git-reading.ts'
 
 /**
- * `refs/pull/{number}/head` of the base: what is to be pulled, for whoever fetches it, and for the time when its branch is gone.
+ * `refs/pull/{number}/head` of the base: what is to be pulled, for whoever fetches it, and for the
+ * time when its branch is gone.
  *
- * The row is the truth about what it shall hold, `head_commit`, which follows the branch in the transaction that records where that
- * has moved; Git, about what it does hold, and the row says that too, `head_ref_commit`, once Git has been asked. Where the two
- * differ the ref is behind, and is brought up to date by a worker, and by whoever is about to read it. It goes through no door: nobody
- * asks for it, no rule and no hook is about it, and the row itself is the note that it has to move.
+ * The row is the truth about what it shall hold, `head_commit`, which follows the branch in the
+ * transaction that records where that has moved; Git, about what it does hold, and the row says
+ * that too, `head_ref_commit`, once Git has been asked. Where the two differ the ref is behind, and
+ * is brought up to date by a worker, and by whoever is about to read it. It goes through no door:
+ * nobody asks for it, no rule and no hook is about it, and the row itself is the note that it has
+ * to move.
  */
 
 /** Refs under way at once. Each takes two processes where the branch is in a fork. */
@@ -30,7 +37,10 @@ const MAX_ROUNDS = 5
 /** After a failure, which is our own or that of a broken repository. */
 const RETRY_MS = 60_000
 
-/** Pull requests that have failed and are left out of a look for the next one. With more of them all wait for the next time. */
+/**
+ * Pull requests that have failed and are left out of a look for the next one. With more of them all
+ * wait for the next time.
+ */
 const MAX_SKIPPED = 20_000
 
 /** Brought up to date before a fetch is served. The worker sees to the rest. */
@@ -45,11 +55,12 @@ export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
 }
 
 /**
- * Brings the ref of a pull request to what its row says, and its objects before that to the repository of the base.
+ * Brings the ref of a pull request to what its row says, and its objects before that to the
+ * repository of the base.
  *
  * @returns the commit that it holds.
- * @throws PULL_REQUEST_NOT_FOUND when it has gone meanwhile; REF_NOT_FOUND when the commit is nowhere any more; REF_CHANGED when it
- *   moves faster than that; SERVER_BUSY, GIT_TIMEOUT
+ * @throws PULL_REQUEST_NOT_FOUND when it has gone meanwhile; REF_NOT_FOUND when the commit is
+ *   nowhere any more; REF_CHANGED when it moves faster than that; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function prepareHead(app: App, pull: PullRequest): Promise<string> {
   if (!isBehind(pull)) return pull.head_commit
@@ -119,47 +130,69 @@ async function bringObjects(
 /** @returns false when somebody else has moved it. */
 async function putRef(app: App, pull: PullRequest, from: string | undefined): Promise<boolean> {
   try {
-    await updateRefs(app.git, pull.repository_id, [{ name: headRefOf(pull), from, to: pull.head_commit }])
+    await updateRefs(app.git, pull.repository_id, [
+      { name: headRefOf(pull), from, to: pull.head_commit },
+    ])
     return true
   } catch (error) {
-    if (error instanceof GitError && (error.kind === 'STALE' || error.kind === 'LOCKED')) return false
+    if (error instanceof GitError && (error.kind === 'STALE' || error.kind === 'LOCKED'))
+      return false
     throw error
   }
 }
 
 /** What nobody has any more cannot be pulled: the row goes back to what there is. */
-async function settleLost(app: App, { id, head_commit }: PullRequest, held: string | undefined): Promise<string> {
+async function settleLost(
+  app: App,
+  { id, head_commit }: PullRequest,
+  held: string | undefined,
+): Promise<string> {
   if (held === undefined) throw new DomainError('REF_NOT_FOUND')
-  app.log.error({ pullRequest: id, commit: head_commit }, 'the head of a pull request is lost with its repository')
-  await transaction(app.db, (tx) => updatePullRequest(tx, id, { head_commit: held, head_ref_commit: held }))
+  app.log.error(
+    { pullRequest: id, commit: head_commit },
+    'the head of a pull request is lost with its repository',
+  )
+  await transaction(app.db, (tx) =>
+    updatePullRequest(tx, id, { head_commit: held, head_ref_commit: held }),
+  )
   return held
 }
 
-/** Brings the refs of pull requests into a repository up to date before somebody fetches it, as far as that is soon done. */
+/**
+ * Brings the refs of pull requests into a repository up to date before somebody fetches it, as far
+ * as that is soon done.
+ */
 export async function prepareHeadsOf(app: App, repositoryId: number): Promise<void> {
   const behind = await rows.pullsBehind(app.db, repositoryId, MAX_BEFORE_FETCH)
   if (behind.length === 0) return
   const work = prepareAll(app, behind)
   app.background.run('refs of pull requests', () => work)
   const patience = new AbortController()
-  await Promise.race([work, pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})])
+  await Promise.race([
+    work,
+    pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {}),
+  ])
   patience.abort()
 }
 
 async function prepareAll(app: App, pulls: readonly PullRequest[]): Promise<void> {
-  for (const pull of pulls) await prepareHead(app, pull).catch((err: unknown) => notFollowed(app, pull, err))
+  for (const pull of pulls)
+    await prepareHead(app, pull).catch((err: unknown) => notFollowed(app, pull, err))
 }
 
 /**
- * Takes what other repositories are to pull from one that is about to be deleted there. Under the lock of the repository, which
- * nothing in here needs.
+ * Takes what other repositories are to pull from one that is about to be deleted there. Under the
+ * lock of the repository, which nothing in here needs.
  */
 export async function rescueHeadsFrom(app: App, repositoryId: number): Promise<void> {
   await prepareAll(app, await rows.pullsBehindHead(app.db, repositoryId))
 }
 
 function notFollowed(app: App, { id }: PullRequest, err: unknown): void {
-  app.log.warn({ err, pullRequest: id }, 'the ref of a pull request could not be brought up to date')
+  app.log.warn(
+    { err, pullRequest: id },
+    'the ref of a pull request could not be brought up to date',
+  )
 }
 
 /** Lets the refs of pull requests follow, until it is stopped. */

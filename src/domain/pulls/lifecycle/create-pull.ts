@@ -72,14 +72,17 @@ interface Proposal {
 }
 
 /**
- * Opens a pull request, all of it or nothing. What is to be pulled is in the repository of the base when that is done.
+ * Opens a pull request, all of it or nothing. What is to be pulled is in the repository of the base
+ * when that is done.
  *
- * The objects come first, then the row in one transaction with all that hangs off it, and the ref at last: a crash before the row
- * leaves objects that nothing leads to, and one behind it a row whose ref is made when somebody next looks (`pull-heads.ts`).
+ * The objects come first, then the row in one transaction with all that hangs off it, and the ref
+ * at last: a crash before the row leaves objects that nothing leads to, and one behind it a row
+ * whose ref is made when somebody next looks (`pull-heads.ts`).
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED; INVALID_FIELD; what `compareBranches` throws;
- *   PULL_REQUEST_EXISTS; MILESTONE_NOT_FOUND; what `findAssignees` throws; USER_BLOCKED; COLLABORATION_REQUIRED;
- *   what `findReviewers` throws; PULL_REQUEST_ACCESS_LOST; REF_CHANGED; SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED; INVALID_FIELD; what
+ *   `compareBranches` throws; PULL_REQUEST_EXISTS; MILESTONE_NOT_FOUND; what `findAssignees`
+ *   throws; USER_BLOCKED; COLLABORATION_REQUIRED; what `findReviewers` throws;
+ *   PULL_REQUEST_ACCESS_LOST; REF_CHANGED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createPull(
   app: App,
@@ -103,7 +106,12 @@ export async function createPull(
 }
 
 /** To who may not read the code there is no repository to pull into. */
-async function openBase(app: App, caller: SignedIn, ownerName: string, name: string): Promise<OpenRepository> {
+async function openBase(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<OpenRepository> {
   const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
   if (!suffices(open.units.code, 'read')) throw new DomainError('REPOSITORY_NOT_FOUND')
   checkNotArchived(open.repository)
@@ -116,12 +124,19 @@ function checkDraft({ title, body, labelIds }: PullDraft): void {
   checkLabelCount(labelIds)
 }
 
-async function checkNoOther(app: App, open: OpenRepository, compared: ComparedBranches): Promise<void> {
+async function checkNoOther(
+  app: App,
+  open: OpenRepository,
+  compared: ComparedBranches,
+): Promise<void> {
   const other = await findPullRequestBetween(app.db, coordinatesOf(open, compared))
   if (other?.state === 'OPEN') throw pullExists(other)
 }
 
-function coordinatesOf({ repository }: OpenRepository, { baseBranch, head, headBranch }: ComparedBranches) {
+function coordinatesOf(
+  { repository }: OpenRepository,
+  { baseBranch, head, headBranch }: ComparedBranches,
+) {
   return {
     repository_id: repository.id,
     base_branch: baseBranch,
@@ -146,7 +161,11 @@ export function pullExists(pull: PullRequest, headIsSeen = true): DomainError {
   })
 }
 
-async function checkMilestone(app: App, { repository }: OpenRepository, { milestoneId }: PullDraft): Promise<void> {
+async function checkMilestone(
+  app: App,
+  { repository }: OpenRepository,
+  { milestoneId }: PullDraft,
+): Promise<void> {
   if (milestoneId <= 0 || (await findMilestone(app.db, repository.id, milestoneId))) return
   throw new DomainError('MILESTONE_NOT_FOUND')
 }
@@ -156,7 +175,10 @@ function assigneesOf({ assignee, assignees }: PullDraft): string[] {
   return [...(assignees[0] === '' ? [] : assignees), ...(assignee === '' ? [] : [assignee])]
 }
 
-/** Lets only those propose something who belong to the repository in some way, or may write to what they propose. */
+/**
+ * Lets only those propose something who belong to the repository in some way, or may write to what
+ * they propose.
+ */
 async function checkBelongs(
   app: App,
   caller: SignedIn,
@@ -171,7 +193,12 @@ async function checkBelongs(
 }
 
 /** Brings the commits to the base, and writes the row when the head has not moved meanwhile. */
-async function propose(app: App, caller: SignedIn, proposal: Proposal, draft: PullDraft): Promise<PullRequest> {
+async function propose(
+  app: App,
+  caller: SignedIn,
+  proposal: Proposal,
+  draft: PullDraft,
+): Promise<PullRequest> {
   const { open, compared } = proposal
   const labelOwners = await labelOwnersFor(app, caller, open)
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -181,10 +208,15 @@ async function propose(app: App, caller: SignedIn, proposal: Proposal, draft: Pu
     try {
       const pull = await changeWatched(app, async (tx) => {
         if (!(await isCurrent(tx, open, compared, facts.head_commit))) return undefined
-        const stored = await insertPullRequest(tx, await rowOf(app, tx, caller, proposal, draft, facts))
+        const stored = await insertPullRequest(
+          tx,
+          await rowOf(app, tx, caller, proposal, draft, facts),
+        )
         await setPullLabels(tx, stored.id, labelOwners, draft.labelIds)
         await replacePullAssignees(tx, stored.id, proposal.assigneeIds)
-        await insertParticipants(tx, stored.id, [...new Set([caller.user.id, ...proposal.assigneeIds])])
+        await insertParticipants(tx, stored.id, [
+          ...new Set([caller.user.id, ...proposal.assigneeIds]),
+        ])
         await requestReviews(app, tx, stored, proposal.reviewers)
         await requestCodeOwners(app, tx, stored, owners)
         await markSeen(tx, stored.id, caller.user.id)
@@ -204,7 +236,11 @@ async function propose(app: App, caller: SignedIn, proposal: Proposal, draft: Pu
 /** What Git says about what is proposed, once it is in the repository of the base. */
 type Facts = Pick<NewPullRequest, 'head_commit' | 'title'> & { readonly merge_base: string }
 
-async function gatherFacts(app: App, { open, compared }: Proposal, { title }: PullDraft): Promise<Facts> {
+async function gatherFacts(
+  app: App,
+  { open, compared }: Proposal,
+  { title }: PullDraft,
+): Promise<Facts> {
   const { id } = open.repository
   const { head, headBranch, baseBranch } = compared
   const [tip, base] = await Promise.all([
@@ -215,12 +251,17 @@ async function gatherFacts(app: App, { open, compared }: Proposal, { title }: Pu
   if (head.repository.id !== id) await bring(app, id, head.repository.id, tip.commit_id)
   return {
     head_commit: tip.commit_id,
-    title: checkTitle(title) || (await subjectOf(app, id, tip.commit_id)) || headBranch.slice(0, MAX_TITLE_CHARACTERS),
+    title:
+      checkTitle(title) ||
+      (await subjectOf(app, id, tip.commit_id)) ||
+      headBranch.slice(0, MAX_TITLE_CHARACTERS),
     merge_base: (await reading(findMergeBase(app.git, id, base.commit_id, tip.commit_id))) ?? '',
   }
 }
 
-/** Who is asked for a review because of what is changed, once it is no work in progress any more. */
+/**
+ * Who is asked for a review because of what is changed, once it is no work in progress any more.
+ */
 async function ownersOf(
   app: App,
   caller: SignedIn,
@@ -229,14 +270,20 @@ async function ownersOf(
 ): Promise<Reviewers> {
   if (isWorkInProgress(app, title) || merge_base === '') return { users: [], teams: [] }
   const { baseBranch } = compared
-  return findCodeOwners(app, open, { posterId: caller.user.id, baseBranch, mergeBase: merge_base, head: head_commit })
+  return findCodeOwners(app, open, {
+    posterId: caller.user.id,
+    baseBranch,
+    mergeBase: merge_base,
+    head: head_commit,
+  })
 }
 
 async function bring(app: App, id: number, fromId: number, commitId: string): Promise<void> {
   try {
     await reading(fetchCommit(app.git, id, fromId, commitId))
   } catch (error) {
-    const isGone = !(error instanceof DomainError) && (await findRepositoryById(app.db, fromId)) === undefined
+    const isGone =
+      !(error instanceof DomainError) && (await findRepositoryById(app.db, fromId)) === undefined
     throw isGone ? new DomainError('REF_NOT_FOUND') : error
   }
 }
@@ -248,12 +295,20 @@ async function subjectOf(app: App, id: number, commitId: string): Promise<string
   return [...subject].slice(0, MAX_TITLE_CHARACTERS).join('').trim()
 }
 
-/** The objects of a fork may have taken their time. @throws PULL_REQUEST_ACCESS_LOST, REPOSITORY_NOT_FOUND */
-async function checkStillOpen(app: App, caller: SignedIn, { repository }: OpenRepository): Promise<void> {
+/**
+ * The objects of a fork may have taken their time. @throws PULL_REQUEST_ACCESS_LOST,
+ * REPOSITORY_NOT_FOUND
+ */
+async function checkStillOpen(
+  app: App,
+  caller: SignedIn,
+  { repository }: OpenRepository,
+): Promise<void> {
   try {
     await openRepositoryById(app, caller, repository.id, 'read', 'pulls')
   } catch (error) {
-    if (!(error instanceof DomainError) || !(await findRepositoryById(app.db, repository.id))) throw error
+    if (!(error instanceof DomainError) || !(await findRepositoryById(app.db, repository.id)))
+      throw error
     throw new DomainError('PULL_REQUEST_ACCESS_LOST', {
       user_id: String(caller.user.id),
       repository: repository.name,
@@ -262,7 +317,8 @@ async function checkStillOpen(app: App, caller: SignedIn, { repository }: OpenRe
 }
 
 /**
- * Whether branches are still there, with the head where it was looked at: from here on the row follows it.
+ * Whether branches are still there, with the head where it was looked at: from here on the row
+ * follows it.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, REF_NOT_FOUND
  */
@@ -291,7 +347,8 @@ async function rowOf(
   facts: Facts,
 ): Promise<NewPullRequest> {
   const { id, default_allow_maintainer_edit } = open.repository
-  const milestone = draft.milestoneId > 0 ? await findMilestone(tx, id, draft.milestoneId) : undefined
+  const milestone =
+    draft.milestoneId > 0 ? await findMilestone(tx, id, draft.milestoneId) : undefined
   if (draft.milestoneId > 0 && !milestone) throw new DomainError('MILESTONE_NOT_FOUND')
   const now = nowSeconds(app.clock)
   return {

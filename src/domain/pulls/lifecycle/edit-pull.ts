@@ -19,8 +19,17 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
-import { checkNotArchived, type OpenRepository, openRepositoryById, suffices } from '../../repos/access/permissions.ts'
-import { changeWatched, type PullEventType, recordPullChange } from '../../repos/events/repository-events.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepositoryById,
+  suffices,
+} from '../../repos/access/permissions.ts'
+import {
+  changeWatched,
+  type PullEventType,
+  recordPullChange,
+} from '../../repos/events/repository-events.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { oneAtATime } from '../heads/merge-locks.ts'
@@ -33,7 +42,12 @@ import { isWorkInProgress, type PullView } from '../listing/pull-views.ts'
 import { dropAutoMerge } from '../merging/dropped-merges.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import type { Reviewers } from '../review/review-requests.ts'
-import { compareReviewsSoon, isAvailable, mergeBaseOf, recomputeOfficial } from '../review/review-states.ts'
+import {
+  compareReviewsSoon,
+  isAvailable,
+  mergeBaseOf,
+  recomputeOfficial,
+} from '../review/review-states.ts'
 import { pullExists } from './create-pull.ts'
 import { viewWritten } from './pull-records.ts'
 import { isPoster, type OpenPull, openPull } from './pull-requests.ts'
@@ -78,12 +92,13 @@ interface ReadEdit {
 }
 
 /**
- * Changes a pull request, all that is asked for or nothing. Assignees, milestone and labels are for those who may write to pull
- * requests: what others say about them is ignored.
+ * Changes a pull request, all that is asked for or nothing. Assignees, milestone and labels are for
+ * those who may write to pull requests: what others say about them is ignored.
  *
- * @throws what `openPull` throws for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED; INVALID_FIELD; what `findAssignees`
- *   throws; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE;
- *   RETARGET_OF_MERGED, NEW_BASE_NOT_FOUND, RETARGET_OF_CLOSED, PULL_REQUEST_WITHOUT_CHANGES; PULL_REQUEST_EXISTS;
+ * @throws what `openPull` throws for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED;
+ *   INVALID_FIELD; what `findAssignees` throws; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED,
+ *   INVALID_PULL_REQUEST_STATE, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE; RETARGET_OF_MERGED,
+ *   NEW_BASE_NOT_FOUND, RETARGET_OF_CLOSED, PULL_REQUEST_WITHOUT_CHANGES; PULL_REQUEST_EXISTS;
  *   MAINTAINER_EDIT_DENIED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function editPull(
@@ -105,12 +120,18 @@ export async function editPull(
   return viewWritten(app, caller, open, edited)
 }
 
-async function change(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit): Promise<PullRequest> {
+async function change(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  edit: PullEdit,
+): Promise<PullRequest> {
   checkVersion(edit, open.pull)
   const read = await readEdit(app, caller, open, edit)
   const headIsSeen = await seesHead(app, caller, open)
   // What its owner has taken back, others do not open to get at what has come to the branch since.
-  if (read.state === 'OPEN' && open.pull.state === 'CLOSED' && !headIsSeen) throw branchGone(open.pull.head_branch)
+  if (read.state === 'OPEN' && open.pull.state === 'CLOSED' && !headIsSeen)
+    throw branchGone(open.pull.head_branch)
   try {
     return await changeWatched(app, (tx) => apply(app, tx, caller, open, edit, read))
   } catch (error) {
@@ -121,16 +142,29 @@ async function change(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit
 
 /** @throws PULL_REQUEST_CHANGED */
 function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
-  if (contentVersion !== undefined && contentVersion !== content_version) throw new DomainError('PULL_REQUEST_CHANGED')
+  if (contentVersion !== undefined && contentVersion !== content_version)
+    throw new DomainError('PULL_REQUEST_CHANGED')
 }
 
-/** Reads and checks what can be told before the transaction, in the order in which it is applied. */
-async function readEdit(app: App, caller: SignedIn, open: OpenPull, edit: PullEdit): Promise<ReadEdit> {
+/**
+ * Reads and checks what can be told before the transaction, in the order in which it is applied.
+ */
+async function readEdit(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  edit: PullEdit,
+): Promise<ReadEdit> {
   const writes = suffices(open.access, 'write')
-  if (!writes && (await isBlocked(app, [open.owner.id], caller.user.id))) throw new DomainError('USER_BLOCKED')
+  if (!writes && (await isBlocked(app, [open.owner.id], caller.user.id)))
+    throw new DomainError('USER_BLOCKED')
   const title = checkTitle(edit.title)
   checkBody(edit.body)
-  const dueTime = edit.unsetDueDate ? null : edit.dueDate === '' ? undefined : endOfDay(edit.dueDate)
+  const dueTime = edit.unsetDueDate
+    ? null
+    : edit.dueDate === ''
+      ? undefined
+      : endOfDay(edit.dueDate)
   const assigneeIds = writes ? await readAssignees(app, caller, open, edit) : undefined
   const milestoneId = writes ? edit.milestoneId : 0
   if (milestoneId > 0) await requireMilestone(app.db, open, milestoneId)
@@ -148,16 +182,21 @@ async function readEdit(app: App, caller: SignedIn, open: OpenPull, edit: PullEd
   return { title, dueTime, state, assigneeIds, labels, milestoneId, mergeBase, owners }
 }
 
-/** Whose code it is that a pull request changes which is ready from now on: it was work in progress, closed, or of another base. */
+/**
+ * Whose code it is that a pull request changes which is ready from now on: it was work in progress,
+ * closed, or of another base.
+ */
 async function readOwners(
   app: App,
   open: OpenPull,
   after: Pick<PullRequest, 'title' | 'state' | 'base_branch'>,
 ): Promise<Reviewers> {
   const { pull } = open
-  const isReady = ({ title, state }: typeof after) => state === 'OPEN' && !isWorkInProgress(app, title)
+  const isReady = ({ title, state }: typeof after) =>
+    state === 'OPEN' && !isWorkInProgress(app, title)
   const wasReady = isReady(pull) && after.base_branch === pull.base_branch
-  if (wasReady || !isReady(after) || !(await isAvailable(app, pull))) return { users: [], teams: [] }
+  if (wasReady || !isReady(after) || !(await isAvailable(app, pull)))
+    return { users: [], teams: [] }
   const mergeBase = await mergeBaseOf(app, { ...pull, ...after }, pull.head_commit)
   if (mergeBase === undefined) return { users: [], teams: [] }
   const { poster_id: posterId, head_commit: head } = pull
@@ -175,7 +214,11 @@ async function readAssignees(
   return findAssignees(app, caller, open, names)
 }
 
-async function requireMilestone(db: App['db'], { repository }: OpenRepository, id: number): Promise<void> {
+async function requireMilestone(
+  db: App['db'],
+  { repository }: OpenRepository,
+  id: number,
+): Promise<void> {
   if (!(await findMilestone(db, repository.id, id))) throw new DomainError('MILESTONE_NOT_FOUND')
 }
 
@@ -213,7 +256,10 @@ function noBase(branch: string): DomainError {
   return new DomainError('NEW_BASE_NOT_FOUND', { branch: metadataText(branch) })
 }
 
-function isOwnHead({ repository_id, head_repository_id, head_branch }: PullRequest, branch: string): boolean {
+function isOwnHead(
+  { repository_id, head_repository_id, head_branch }: PullRequest,
+  branch: string,
+): boolean {
   return head_repository_id === repository_id && head_branch === branch
 }
 
@@ -264,7 +310,9 @@ async function apply(
     ...(read.milestoneId > 0 && { milestone_id: read.milestoneId }),
     ...(await changesOfState(app, tx, pull, read)),
     ...(await changesOfBase(tx, pull, edit, read)),
-    ...(edit.allowMaintainerEdit !== undefined && { allow_maintainer_edit: Number(edit.allowMaintainerEdit) }),
+    ...(edit.allowMaintainerEdit !== undefined && {
+      allow_maintainer_edit: Number(edit.allowMaintainerEdit),
+    }),
   })
   if (read.assigneeIds) {
     await replacePullAssignees(tx, id, read.assigneeIds)
@@ -284,20 +332,24 @@ async function apply(
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull
-  for (const type of eventsOf(pull, edited)) await recordPullChange(app, tx, caller.user.id, edited, type)
+  for (const type of eventsOf(pull, edited))
+    await recordPullChange(app, tx, caller.user.id, edited, type)
   return edited
 }
 
 /** Changes without those that make of something what it is. */
 function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
   const before = new Map<string, unknown>(Object.entries(pull))
-  return Object.fromEntries(Object.entries(changes).filter(([column, value]) => before.get(column) !== value))
+  return Object.fromEntries(
+    Object.entries(changes).filter(([column, value]) => before.get(column) !== value),
+  )
 }
 
 /** What those who watch are told of: of the course that it takes, or else that it is another. */
 function eventsOf(before: PullRequest, after: PullRequest): PullEventType[] {
   const types: PullEventType[] = []
-  if (before.state !== after.state) types.push(after.state === 'OPEN' ? 'PULL_REQUEST_REOPENED' : 'PULL_REQUEST_CLOSED')
+  if (before.state !== after.state)
+    types.push(after.state === 'OPEN' ? 'PULL_REQUEST_REOPENED' : 'PULL_REQUEST_CLOSED')
   if (before.base_branch !== after.base_branch) types.push('PULL_REQUEST_RETARGETED')
   return types.length > 0 ? types : ['PULL_REQUEST_EDITED']
 }
@@ -310,7 +362,9 @@ function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): Pu
   checkVersion(edit, pull)
   if (edit.body === undefined) return {}
   if (pull.content_version !== seen.content_version) throw new DomainError('PULL_REQUEST_CHANGED')
-  return edit.body === pull.body ? {} : { body: edit.body, content_version: pull.content_version + 1 }
+  return edit.body === pull.body
+    ? {}
+    : { body: edit.body, content_version: pull.content_version + 1 }
 }
 
 /** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
@@ -328,7 +382,8 @@ async function changesOfState(
     return { state, close_time: nowSeconds(app.clock) }
   }
   const { repository_id, base_branch, head_repository_id, head_branch } = pull
-  const head = head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
+  const head =
+    head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
   if (!head) throw branchGone(head_branch)
   // One that is to go elsewhere need not find where it went before.
   if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
@@ -341,7 +396,10 @@ function branchGone(branch: string): DomainError {
   return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
 }
 
-/** @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when that has come to be so meanwhile. */
+/**
+ * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when that has come to be so
+ *   meanwhile.
+ */
 async function changesOfBase(
   tx: Tx,
   pull: PullRequest,
@@ -363,7 +421,12 @@ async function findRival(
   headIsSeen: boolean,
 ): Promise<DomainError | undefined> {
   if (head_repository_id === null) return undefined
-  const coordinates = { repository_id, base_branch: base || base_branch, head_repository_id, head_branch }
+  const coordinates = {
+    repository_id,
+    base_branch: base || base_branch,
+    head_repository_id,
+    head_branch,
+  }
   const rival = await findPullRequestBetween(app.db, coordinates)
   return rival && pullExists(rival, headIsSeen)
 }

@@ -7,8 +7,9 @@ import { type PullView, viewPull } from '../listing/pull-views.ts'
 import { awaitCheck } from '../merging/mergeability.ts'
 
 /**
- * A pull request that somebody has just made or changed, as they see it: with its ref made, and knowing whether it can be merged unless
- * that takes long. Neither is what they asked for, and both are seen to later where they fail now.
+ * A pull request that somebody has just made or changed, as they see it: with its ref made, and
+ * knowing whether it can be merged unless that takes long. Neither is what they asked for, and both
+ * are seen to later where they fail now.
  */
 export async function viewWritten(
   app: App,
@@ -18,7 +19,10 @@ export async function viewWritten(
 ): Promise<PullView> {
   if (pull.state === 'OPEN') {
     await prepareHead(app, pull).catch((err: unknown) => {
-      app.log.error({ err, pullRequest: pull.id }, 'the ref of a pull request could not be brought up to date')
+      app.log.error(
+        { err, pullRequest: pull.id },
+        'the ref of a pull request could not be brought up to date',
+      )
       app.signals.pullHeads.notify()
     })
     await awaitCheck(app, pull)

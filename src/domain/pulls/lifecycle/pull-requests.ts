@@ -23,26 +23,36 @@ import { isKnown, startCheck } from '../merging/mergeability.ts'
 
 export type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 
-/** A pull request that a caller may read. Its repository is that of the base, `access` the level of the pull requests there. */
+/**
+ * A pull request that a caller may read. Its repository is that of the base, `access` the level of
+ * the pull requests there.
+ */
 export interface OpenPull extends OpenRepository {
   readonly pull: PullRequest
 }
 
 /**
- * What a call takes of its caller: to read pull requests; the same where something is said about one, in a repository that is not
- * archived; to have opened it, or to be one who may write to pull requests; to be such a one.
+ * What a call takes of its caller: to read pull requests; the same where something is said about
+ * one, in a repository that is not archived; to have opened it, or to be one who may write to pull
+ * requests; to be such a one.
  */
 export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
 
 /**
  * A repository whose pull requests a caller may read.
  *
- * @throws REPOSITORY_NOT_FOUND when there is none; REPOSITORY_MOVED; REPOSITORY_UNIT_CLOSED when the caller may not read its code,
- *   which pull requests are made of.
+ * @throws REPOSITORY_NOT_FOUND when there is none; REPOSITORY_MOVED; REPOSITORY_UNIT_CLOSED when
+ *   the caller may not read its code, which pull requests are made of.
  */
-export async function openPulls(app: App, caller: Caller, ownerName: string, name: string): Promise<OpenRepository> {
+export async function openPulls(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<OpenRepository> {
   const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
-  if (!suffices(open.units.code, 'read')) throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
+  if (!suffices(open.units.code, 'read'))
+    throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
   // Among what was left may be a merge.
   await healRefs(app, open.repository.id)
   return open
@@ -52,8 +62,9 @@ export async function openPulls(app: App, caller: Caller, ownerName: string, nam
  * The pull request that a caller names. The one way to it.
  *
  * @param number within its repository; any other number is that of none.
- * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or REPOSITORY_ACCESS_DENIED when the caller may read it and
- *   no more; REPOSITORY_ARCHIVED when more than reading is needed.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or
+ *   REPOSITORY_ACCESS_DENIED when the caller may read it and no more; REPOSITORY_ARCHIVED when more
+ *   than reading is needed.
  */
 export async function openPull(
   app: App,
@@ -71,15 +82,26 @@ export async function openPull(
 }
 
 /** The pull request with an id, if a caller may read it. */
-export async function findReadablePull(app: App, caller: Caller, id: number): Promise<OpenPull | undefined> {
+export async function findReadablePull(
+  app: App,
+  caller: Caller,
+  id: number,
+): Promise<OpenPull | undefined> {
   const pull = await findPullRequestById(app.db, id)
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   const [open] = repository ? await openRepositories(app, caller, [repository], 'pulls') : []
   if (!pull || !open) return undefined
-  return suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read') ? { ...open, pull } : undefined
+  return suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read')
+    ? { ...open, pull }
+    : undefined
 }
 
-function checkNeed(caller: Caller, { repository, access }: OpenRepository, pull: PullRequest, needed: PullNeed): void {
+function checkNeed(
+  caller: Caller,
+  { repository, access }: OpenRepository,
+  pull: PullRequest,
+  needed: PullNeed,
+): void {
   if (needed === 'read') return
   const writes = suffices(access, 'write')
   if (needed === 'write' && !writes) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
@@ -118,7 +140,8 @@ export async function getPull(
  *
  * @param base name of a branch of the repository.
  * @param head `branch`, `owner:branch` or `owner/repository:branch`.
- * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also for a head in a repository that the caller may not read.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also for a head in a repository that the caller
+ *   may not read.
  */
 export async function getPullBetween(
   app: App,
@@ -144,7 +167,10 @@ export async function getPullBetween(
   return readPull(app, caller, open, pull, look)
 }
 
-/** A pull request that somebody looks at, who will want to know whether it can be merged, and has seen it from then on. */
+/**
+ * A pull request that somebody looks at, who will want to know whether it can be merged, and has
+ * seen it from then on.
+ */
 async function readPull(
   app: App,
   caller: Caller,
@@ -159,10 +185,12 @@ async function readPull(
 }
 
 /**
- * Notes that a caller has seen what they are shown: a change that comes meanwhile they have not. What works for them with a token that
- * sees public data only is not taken for them.
+ * Notes that a caller has seen what they are shown: a change that comes meanwhile they have not.
+ * What works for them with a token that sees public data only is not taken for them.
  */
 function noteSeen(app: App, caller: Caller, { id, change_count }: PullRequest): void {
   if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return
-  app.background.run('mark a pull request as seen', () => markSeenUpTo(app.db, id, caller.user.id, change_count))
+  app.background.run('mark a pull request as seen', () =>
+    markSeenUpTo(app.db, id, caller.user.id, change_count),
+  )
 }

@@ -14,8 +14,8 @@ const MAX_ASSIGNEES = 100
  *
  * @param names in any case, the same one as often as one likes.
  * @returns their numbers, each once.
- * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when one of them has blocked the caller, or is
- *   blocked by the owner.
+ * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when one of them
+ *   has blocked the caller, or is blocked by the owner.
  */
 export async function findAssignees(
   app: App,
@@ -42,9 +42,13 @@ async function findAssignee(
   const { id } = user
   const { pulls } = await accessOfUser(app, user, repository, owner)
   if (user.state !== 'NORMAL' || !suffices(pulls, 'read')) {
-    throw new DomainError('ASSIGNEE_NOT_ASSIGNABLE', { user_id: String(id), repository: repository.name })
+    throw new DomainError('ASSIGNEE_NOT_ASSIGNABLE', {
+      user_id: String(id),
+      repository: repository.name,
+    })
   }
-  const isUnwelcome = (await isBlocked(app, [id], caller.user.id)) || (await isBlocked(app, [owner.id], id))
+  const isUnwelcome =
+    (await isBlocked(app, [id], caller.user.id)) || (await isBlocked(app, [owner.id], id))
   if (isUnwelcome) throw new DomainError('USER_BLOCKED')
   return id
 }

@@ -29,12 +29,15 @@ export async function listLabelsOfPull(
 ): Promise<LabelledPull> {
   const open = await openPull(app, caller, ownerName, name, number, 'read')
   const labels = await labelsOfPulls(app.db, [open.pull.id])
-  return { open, labels: (labels.get(open.pull.id) ?? []).filter((label) => isLabelHere(label, open)) }
+  return {
+    open,
+    labels: (labels.get(open.pull.id) ?? []).filter((label) => isLabelHere(label, open)),
+  }
 }
 
 /**
- * Gives a pull request labels, beside those that it has or in their place. Those that there are not are ignored, as they are where a
- * pull request is edited.
+ * Gives a pull request labels, beside those that it has or in their place. Those that there are not
+ * are ignored, as they are where a pull request is edited.
  *
  * @throws what `openPull` throws for 'write'; INVALID_FIELD when there are too many.
  */
@@ -50,7 +53,10 @@ export async function labelPull(
   const open = await openPull(app, caller, ownerName, name, number, 'write')
   checkLabelCount(references)
   const given = await idsOf(app, caller, open, references)
-  return changeLabels(app, caller, open, (present) => [...(keeps === 'none' ? [] : present), ...given])
+  return changeLabels(app, caller, open, (present) => [
+    ...(keeps === 'none' ? [] : present),
+    ...given,
+  ])
 }
 
 /**
@@ -68,7 +74,8 @@ export async function unlabelPull(
 ): Promise<void> {
   const open = await openPull(app, caller, ownerName, name, number, 'write')
   const owners = await labelOwnersFor(app, caller, open)
-  if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId)) throw new DomainError('LABEL_NOT_FOUND')
+  if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId))
+    throw new DomainError('LABEL_NOT_FOUND')
   await changeLabels(app, caller, open, (present) => present.filter((id) => id !== labelId))
 }
 
@@ -85,7 +92,11 @@ async function idsOf(
   const numbered = await findLabelsFor(app.db, owners, numbers)
   const named = await findLabelsNamed(app.db, owners, names)
   return references.flatMap((reference) =>
-    typeof reference === 'string' ? (named.get(reference) ?? []) : numbered.has(reference) ? reference : [],
+    typeof reference === 'string'
+      ? (named.get(reference) ?? [])
+      : numbered.has(reference)
+        ? reference
+        : [],
   )
 }
 
@@ -97,7 +108,10 @@ async function changeLabels(
   idsFrom: (present: readonly number[]) => readonly number[],
 ): Promise<LabelledPull> {
   // Those that hide from the caller stay.
-  const owners = { repository_id: repository.id, organization_id: owner.kind === 'ORGANIZATION' ? owner.id : null }
+  const owners = {
+    repository_id: repository.id,
+    organization_id: owner.kind === 'ORGANIZATION' ? owner.id : null,
+  }
   const { id } = open.pull
   const labels = await changeWatched(app, async (tx) => {
     const pull = await reread(tx, open.pull)

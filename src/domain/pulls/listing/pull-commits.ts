@@ -31,8 +31,9 @@ export async function listPullCommits(
 }
 
 /**
- * The pull request whose merge made a commit or, where none did, the first merged one that brought it: as one of its commits, also of
- * those that a squash left out of the base, or as what a rebase made of one.
+ * The pull request whose merge made a commit or, where none did, the first merged one that brought
+ * it: as one of its commits, also of those that a squash left out of the base, or as what a rebase
+ * made of one.
  *
  * @param sha id of the commit, or name of a branch or tag.
  * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT

@@ -1,6 +1,10 @@
 import type { Db, Tx } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/pull-dependencies.ts'
-import { findPullRequest, type PullRequest, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import {
+  findPullRequest,
+  type PullRequest,
+  touchPull,
+} from '../../../storage/pulls/pull-requests.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -11,13 +15,17 @@ import type { PullPage } from './pull-lists.ts'
 import { type PullView, viewPull, viewPulls } from './pull-views.ts'
 
 /**
- * Pull requests that wait for others of the same repository: with one of those open they are neither closed by hand nor merged.
+ * Pull requests that wait for others of the same repository: with one of those open they are
+ * neither closed by hand nor merged.
  */
 
 /** More is a plan, and no order of merging. */
 const MAX_DEPENDENCIES = 100
 
-/** A pull request as clients name one that another is to wait for: without an owner, and without a repository, it is in the same. */
+/**
+ * A pull request as clients name one that another is to wait for: without an owner, and without a
+ * repository, it is in the same.
+ */
 export interface DependencyReference {
   readonly owner: string
   readonly repo: string
@@ -40,14 +48,18 @@ export async function listDependencies(
 ): Promise<PullPage> {
   const { pull, ...open } = await openPull(app, caller, ownerName, name, number, 'read')
   const pulls = await rows.listDependencies(app.db, pull.id, offset, limit)
-  return { pulls: await viewPulls(app, caller, open, pulls), total: await rows.countDependencies(app.db, pull.id) }
+  return {
+    pulls: await viewPulls(app, caller, open, pulls),
+    total: await rows.countDependencies(app.db, pull.id),
+  }
 }
 
 /**
  * Lets a pull request wait for another one; one that does already goes on doing so.
  *
  * @returns the one that waits.
- * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other one; INVALID_DEPENDENCY
+ * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other
+ *   one; INVALID_DEPENDENCY
  */
 export async function addDependency(
   app: App,
@@ -58,9 +70,11 @@ export async function addDependency(
   reference: DependencyReference,
 ): Promise<PullView> {
   return change(app, caller, ownerName, name, number, reference, async (tx, { id }, other) => {
-    if (other.id === id || (await rows.dependsOn(tx, other.id, id))) throw new DomainError('INVALID_DEPENDENCY')
+    if (other.id === id || (await rows.dependsOn(tx, other.id, id)))
+      throw new DomainError('INVALID_DEPENDENCY')
     if (await rows.dependsOn(tx, id, other.id)) return false
-    if ((await rows.countDependencies(tx, id)) >= MAX_DEPENDENCIES) throw new DomainError('INVALID_DEPENDENCY')
+    if ((await rows.countDependencies(tx, id)) >= MAX_DEPENDENCIES)
+      throw new DomainError('INVALID_DEPENDENCY')
     await rows.insertDependency(tx, id, other.id)
     return true
   })
@@ -70,7 +84,8 @@ export async function addDependency(
  * Lets a pull request not wait for another one any more, should it do so.
  *
  * @returns the one that waited.
- * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other one.
+ * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other
+ *   one.
  */
 export async function removeDependency(
   app: App,

@@ -12,7 +12,8 @@ const MAX_BODY_CHARACTERS = 65_536
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
 /**
- * A title as it is stored: on one line, and without null bytes, as it is to be the message of a commit.
+ * A title as it is stored: on one line, and without null bytes, as it is to be the message of a
+ * commit.
  *
  * @throws INVALID_FIELD
  */
@@ -27,8 +28,8 @@ export function checkBody(body: string | undefined): void {
 }
 
 /**
- * The end of the day that a date names in its own time zone, in Unix seconds; null for one that stands for none, as Go's zero time
- * does, and the year 9999.
+ * The end of the day that a date names in its own time zone, in Unix seconds; null for one that
+ * stands for none, as Go's zero time does, and the year 9999.
  *
  * @throws INVALID_FIELD
  */
@@ -38,7 +39,8 @@ export function endOfDay(text: string): number | null {
   const end = new Date(`${day}T23:59:59${zone.toUpperCase()}`)
   const isDate = !Number.isNaN(midnight.getTime()) && !Number.isNaN(end.getTime())
   // A day that a month does not have is taken for one of the next month.
-  if (!isDate || !midnight.toISOString().startsWith(day)) throw new DomainError('INVALID_FIELD', { field: 'due_date' })
+  if (!isDate || !midnight.toISOString().startsWith(day))
+    throw new DomainError('INVALID_FIELD', { field: 'due_date' })
   const seconds = end.getTime() / 1000
   return seconds < 0 || seconds >= NO_DATE_FROM_SECONDS ? null : seconds
 }

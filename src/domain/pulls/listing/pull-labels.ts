@@ -11,8 +11,8 @@ import type { OpenRepository } from '../../repos/access/permissions.ts'
 const MAX_LABELS = 100
 
 /**
- * Whose labels a caller may give to things of a repository: its own, and those of the organisation that owns it unless that hides
- * from the caller.
+ * Whose labels a caller may give to things of a repository: its own, and those of the organisation
+ * that owns it unless that hides from the caller.
  */
 export async function labelOwnersFor(
   app: App,
@@ -29,10 +29,15 @@ export function checkLabelCount(labels: readonly unknown[]): void {
 }
 
 /**
- * Gives a pull request labels in place of those that it has. Those that nobody has are ignored and, of those that go together with
- * none of their scope, all but the last.
+ * Gives a pull request labels in place of those that it has. Those that nobody has are ignored and,
+ * of those that go together with none of their scope, all but the last.
  */
-export async function setPullLabels(tx: Tx, pullId: number, owners: LabelOwner, ids: readonly number[]): Promise<void> {
+export async function setPullLabels(
+  tx: Tx,
+  pullId: number,
+  owners: LabelOwner,
+  ids: readonly number[],
+): Promise<void> {
   const known = await findLabelsFor(tx, owners, ids)
   const labels = ids.flatMap((id) => known.get(id) ?? [])
   await replacePullLabels(tx, pullId, fitting(labels))
@@ -46,7 +51,10 @@ function fitting(labels: readonly Label[]): number[] {
   return [...new Set(fit.values())]
 }
 
-/** What an exclusive label is about, which is all before the last slash of its name; undefined for all others. */
+/**
+ * What an exclusive label is about, which is all before the last slash of its name; undefined for
+ * all others.
+ */
 function scopeOf({ name, exclusive }: Label): string | undefined {
   const slash = name.lastIndexOf('/')
   const isScoped = exclusive === 1 && slash > 0 && slash < name.length - 1

@@ -42,7 +42,8 @@ export interface PullPage {
 /**
  * The pull requests of a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, UNKNOWN_POSTER, INVALID_LABEL_ID, INVALID_FIELD
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, UNKNOWN_POSTER,
+ *   INVALID_LABEL_ID, INVALID_FIELD
  */
 export async function listPulls(
   app: App,
@@ -59,10 +60,13 @@ export async function listPulls(
     baseBranch: query.baseBranch,
     milestoneId: query.milestoneId === 0 ? undefined : query.milestoneId,
     labelIds: readLabelIds(query.labels),
-    posterId: query.poster === '' ? undefined : await findPosterId(app, caller, repository, query.poster),
+    posterId:
+      query.poster === '' ? undefined : await findPosterId(app, caller, repository, query.poster),
   }
   const sort = isPullSort(query.sort) ? query.sort : 'newest'
-  const total = isOnlyByState(filter) ? countOf(repository, filter) : await countPulls(app.db, repository.id, filter)
+  const total = isOnlyByState(filter)
+    ? countOf(repository, filter)
+    : await countPulls(app.db, repository.id, filter)
   const found = await pageOfPulls(app.db, repository.id, filter, sort, page, total)
   return { pulls: await viewPulls(app, caller, open, found), total }
 }
@@ -73,7 +77,10 @@ function readState(text: string): boolean | undefined {
 }
 
 /** What triggers have counted. */
-function countOf({ pulls_count, open_pulls_count }: Repository, { isOpen }: Pick<PullFilter, 'isOpen'>): number {
+function countOf(
+  { pulls_count, open_pulls_count }: Repository,
+  { isOpen }: Pick<PullFilter, 'isOpen'>,
+): number {
   if (isOpen === undefined) return pulls_count
   return isOpen ? open_pulls_count : pulls_count - open_pulls_count
 }
@@ -87,10 +94,17 @@ function readLabelIds(texts: readonly string[]): number[] {
 }
 
 /** Of those who hide, whoever has opened a pull request here is no secret. */
-async function findPosterId(app: App, caller: Caller, repository: Repository, name: string): Promise<number> {
+async function findPosterId(
+  app: App,
+  caller: Caller,
+  repository: Repository,
+  name: string,
+): Promise<number> {
   const user = await findUserByUsername(app.db, name)
   const isKnown =
-    user && ((await maySeeOwner(app, caller, userAsOwner(user))) || (await hasOpened(app, repository, user.id)))
+    user &&
+    ((await maySeeOwner(app, caller, userAsOwner(user))) ||
+      (await hasOpened(app, repository, user.id)))
   if (isKnown) return user.id
   throw new DomainError('UNKNOWN_POSTER', { name: metadataText(name) })
 }

@@ -53,7 +53,10 @@ export interface PullView {
 export interface PullSide {
   /** Undefined when it is gone, and when the caller may not read it. */
   readonly repository: RepositoryView | undefined
-  /** Name of the branch, or in full the ref that stands in for one that is gone or that the caller may not read. */
+  /**
+   * Name of the branch, or in full the ref that stands in for one that is gone or that the caller
+   * may not read.
+   */
   readonly ref: string
   /** The commit that it holds; empty for a base that is gone. */
   readonly commitId: string
@@ -71,8 +74,8 @@ export function isWorkInProgress({ settings }: WorkInProgressRule, title: string
 }
 
 /**
- * What is known about merging a pull request at this moment: the last check tells nothing about other commits than those that it
- * looked at.
+ * What is known about merging a pull request at this moment: the last check tells nothing about
+ * other commits than those that it looked at.
  *
  * @param baseTip the commit that the base branch holds; undefined when it is gone.
  */
@@ -82,7 +85,8 @@ export function mergeabilityOf(pull: PullRequest, baseTip: string | undefined): 
 }
 
 /**
- * Pull requests of a repository that a caller has opened, as the caller sees them, in as many queries as for one.
+ * Pull requests of a repository that a caller has opened, as the caller sees them, in as many
+ * queries as for one.
  *
  * Commits are what the rows about branches say, which whatever moves a branch keeps.
  */
@@ -97,14 +101,22 @@ export async function viewPulls(
   const ids = pulls.map(({ id }) => id)
   const labels = await labelsOfPulls(db, ids)
   const assignees = await assigneesOfPulls(db, ids)
-  const milestones = await findMilestonesByIds(db, present(pulls.map(({ milestone_id }) => milestone_id)))
+  const milestones = await findMilestonesByIds(
+    db,
+    present(pulls.map(({ milestone_id }) => milestone_id)),
+  )
   const autoMerges = await findAutoMerges(db, ids)
-  const people = pulls.flatMap(({ id, poster_id, merger_id }) => [poster_id, merger_id, ...(assignees.get(id) ?? [])])
+  const people = pulls.flatMap(({ id, poster_id, merger_id }) => [
+    poster_id,
+    merger_id,
+    ...(assignees.get(id) ?? []),
+  ])
   const schedulers = [...autoMerges.values()].map(({ scheduler_id }) => scheduler_id)
   const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
   const requests = await viewReviewRequests(app, caller, open, ids)
   const sidesOf = await viewSides(app, caller, open, pulls)
-  const unseen = caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
+  const unseen =
+    caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
   return pulls.map((pull) => {
     const sides = sidesOf(pull)
     const order = autoMerges.get(pull.id)
@@ -127,8 +139,16 @@ export async function viewPulls(
   })
 }
 
-/** One pull request of a repository that a caller has opened, as the caller sees it, with the numbers that lists leave out. */
-export async function viewPull(app: App, caller: Caller, open: OpenRepository, pull: PullRequest): Promise<PullView> {
+/**
+ * One pull request of a repository that a caller has opened, as the caller sees it, with the
+ * numbers that lists leave out.
+ */
+export async function viewPull(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+  pull: PullRequest,
+): Promise<PullView> {
   const counts = await countPull(app, { ...open, pull })
   const [view] = await viewPulls(app, caller, open, [pull])
   if (!view) throw new Error('a pull request has no view')
@@ -151,7 +171,9 @@ async function viewSides(
   pulls: readonly PullRequest[],
 ): Promise<(pull: PullRequest) => Pick<PullView, 'base' | 'head'>> {
   const { id: baseId } = open.repository
-  const otherIds = present(pulls.map(({ head_repository_id }) => head_repository_id)).filter((id) => id !== baseId)
+  const otherIds = present(pulls.map(({ head_repository_id }) => head_repository_id)).filter(
+    (id) => id !== baseId,
+  )
   const others = await findRepositoriesByIds(app.db, otherIds)
   const readable = await openRepositories(app, caller, [...others.values()])
   const known = [open, ...readable.filter(({ access }) => suffices(access, 'read'))]
@@ -166,12 +188,18 @@ async function viewSides(
     return head ? [ofBase, [head.repository.id, pull.head_branch]] : [ofBase]
   })
   const branches = await findBranches(app.db, sides)
-  const tips = new Map(branches.map(({ repository_id, name, commit_id }) => [`${repository_id}:${name}`, commit_id]))
+  const tips = new Map(
+    branches.map(({ repository_id, name, commit_id }) => [`${repository_id}:${name}`, commit_id]),
+  )
   return (pull) => {
     const repository = repositories.get(pull.head_repository_id ?? 0)
     const tip = repository && tips.get(`${repository.repository.id}:${pull.head_branch}`)
     return {
-      base: { repository: base, ref: pull.base_branch, commitId: tips.get(`${baseId}:${pull.base_branch}`) ?? '' },
+      base: {
+        repository: base,
+        ref: pull.base_branch,
+        commitId: tips.get(`${baseId}:${pull.base_branch}`) ?? '',
+      },
       head:
         tip === undefined
           ? { repository, ref: headRefOf(pull), commitId: pull.head_commit }

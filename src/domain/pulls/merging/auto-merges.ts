@@ -9,7 +9,12 @@ import { findOrderer } from '../../accounts/credentials/orderers.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import { onBehalfOf, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { type DueWork, type DueWorker, finishDueWork, startDueWork } from '../../core/scheduled-work.ts'
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../../core/scheduled-work.ts'
 import { Scopes } from '../../core/scopes.ts'
 import { accessOfUser } from '../../repos/access/permissions.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
@@ -21,25 +26,33 @@ import { type MergeOrder, mergePull } from './merge-pull.ts'
 import { isPassing } from './passing-refusals.ts'
 
 /**
- * Merges that somebody has ordered for when everything is ready for them. They happen by the rights that who ordered them has at that
- * time, as far as the token that they used goes, and by the rules of that time, as if they had asked for them again: what is ordered
- * may have lost its approval since.
+ * Merges that somebody has ordered for when everything is ready for them. They happen by the rights
+ * that who ordered them has at that time, as far as the token that they used goes, and by the rules
+ * of that time, as if they had asked for them again: what is ordered may have lost its approval
+ * since.
  */
 
-/** Merges under way at once, of which for one account: a merge takes processes and, with hooks, its time. */
+/**
+ * Merges under way at once, of which for one account: a merge takes processes and, with hooks, its
+ * time.
+ */
 const MAX_UNDER_WAY = 2
 const MAX_UNDER_WAY_PER_OWNER = 1
 
 /** After something that will pass by itself, or a fault of our own. */
 const RETRY_MS = 15_000
 
-/** After anything else: most of what a merge may wait for makes it due, but not a key that was added, a team or a hook that changed. */
+/**
+ * After anything else: most of what a merge may wait for makes it due, but not a key that was
+ * added, a team or a hook that changed.
+ */
 const REST_MS = 60 * 60 * 1000
 
 /**
  * Orders a merge for when it can happen.
  *
- * @param order of which the expected head and the force are none of it: what is merged is what is ready then.
+ * @param order of which the expected head and the force are none of it: what is merged is what is
+ *   ready then.
  * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND when it is not open any more.
  */
 export async function scheduleAutoMerge(
@@ -52,7 +65,8 @@ export async function scheduleAutoMerge(
   await changeWatched(app, async (tx) => {
     const present = await findPullRequestById(tx, pull.id)
     if (present?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
-    if (await rows.findAutoMerge(tx, pull.id)) throw new DomainError('AUTO_MERGE_SCHEDULED', { id: String(pull.id) })
+    if (await rows.findAutoMerge(tx, pull.id))
+      throw new DomainError('AUTO_MERGE_SCHEDULED', { id: String(pull.id) })
     await rows.insertAutoMerge(tx, {
       pull_request_id: pull.id,
       repository_id: pull.repository_id,
@@ -75,8 +89,8 @@ export async function scheduleAutoMerge(
 /**
  * Takes an order for a merge back.
  *
- * @throws as `openPull`; REPOSITORY_ARCHIVED; AUTO_MERGE_NOT_SCHEDULED; AUTO_MERGE_CANCEL_DENIED for who neither ordered it nor may
- *   merge; SERVER_BUSY
+ * @throws as `openPull`; REPOSITORY_ARCHIVED; AUTO_MERGE_NOT_SCHEDULED; AUTO_MERGE_CANCEL_DENIED
+ *   for who neither ordered it nor may merge; SERVER_BUSY
  */
 export async function cancelAutoMerge(
   app: App,
@@ -86,7 +100,8 @@ export async function cancelAutoMerge(
   number: number,
 ): Promise<void> {
   const open = await openPull(app, caller, ownerName, name, number, 'take part')
-  // What is under way comes to its end before: nobody is told of a merge taken back that happens all the same.
+  // What is under way comes to its end before: nobody is told of a merge taken back that happens
+  // all the same.
   await oneAtATime(app, open.pull.id, () => cancelAlone(app, caller, open))
 }
 
@@ -96,16 +111,18 @@ async function cancelAlone(app: App, caller: SignedIn, open: OpenPull): Promise<
   const merge = await rows.findAutoMerge(app.db, pull.id)
   if (!merge) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
   const isOwn = merge.scheduler_id === caller.user.id
-  if (!isOwn && !(await mayMergePull(app, caller, open))) throw new DomainError('AUTO_MERGE_CANCEL_DENIED')
+  if (!isOwn && !(await mayMergePull(app, caller, open)))
+    throw new DomainError('AUTO_MERGE_CANCEL_DENIED')
   await changeWatched(app, async (tx) => {
-    if (!(await dropAutoMerge(app, tx, caller.user.id, pull.id))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+    if (!(await dropAutoMerge(app, tx, caller.user.id, pull.id)))
+      throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
   })
 }
 
 /**
- * Merges what was ordered as it becomes ready, until it is stopped. Everything is looked at once in the beginning: nobody knows what
- * happened while the server was down.
+ * Merges what was ordered as it becomes ready, until it is stopped. Everything is looked at once in
+ * the beginning: nobody knows what happened while the server was down.
  */
 export async function startAutoMerges(app: App): Promise<DueWorker> {
   await transaction(app.db, (tx) => rows.wakeAllAutoMerges(tx, app.clock.now()))
@@ -128,7 +145,10 @@ function autoMerges(app: App): DueWork {
   }
 }
 
-/** Merges a pull request if it is ready, lets the order rest if it is not, and drops one that nobody stands behind any more. */
+/**
+ * Merges a pull request if it is ready, lets the order rest if it is not, and drops one that nobody
+ * stands behind any more.
+ */
 async function tryMerge(app: App, pullId: number): Promise<void> {
   const order = await rows.findAutoMerge(app.db, pullId)
   const pull = order && (await findPullRequestById(app.db, pullId))
@@ -146,14 +166,21 @@ async function tryMerge(app: App, pullId: number): Promise<void> {
     })
   } catch (error) {
     const isRefused = error instanceof DomainError
-    if (isRefused && (await hasLostRight(app, scheduler, repository, owner, error))) return drop(app, order)
+    if (isRefused && (await hasLostRight(app, scheduler, repository, owner, error)))
+      return drop(app, order)
     await rest(app, order, isRefused && !isPassing(error) ? REST_MS : RETRY_MS)
     if (!isRefused) throw error
-    app.log.debug({ pullRequest: pullId, reason: error.reason }, 'a merge that was ordered has to wait')
+    app.log.debug(
+      { pullRequest: pullId, reason: error.reason },
+      'a merge that was ordered has to wait',
+    )
   }
 }
 
-/** Whether a merge is refused because who ordered it may not do that any more, whatever their token sees and the repository hides. */
+/**
+ * Whether a merge is refused because who ordered it may not do that any more, whatever their token
+ * sees and the repository hides.
+ */
 async function hasLostRight(
   app: App,
   scheduler: User,
@@ -162,32 +189,47 @@ async function hasLostRight(
   { reason }: DomainError,
 ): Promise<boolean> {
   if (reason === 'MERGE_DENIED') return true
-  return reason === 'REPOSITORY_NOT_FOUND' && (await accessOfUser(app, scheduler, repository, owner)).code === 'none'
+  return (
+    reason === 'REPOSITORY_NOT_FOUND' &&
+    (await accessOfUser(app, scheduler, repository, owner)).code === 'none'
+  )
 }
 
 /** Lets an order wait for something to happen, or for its token to expire. */
 async function rest(app: App, order: rows.AutoMerge, restMs: number): Promise<void> {
-  const expiry = order.token_uuid === null ? undefined : await findTokenExpiry(app.db, order.token_uuid)
+  const expiry =
+    order.token_uuid === null ? undefined : await findTokenExpiry(app.db, order.token_uuid)
   const dueTime = Math.min(app.clock.now() + restMs, expiry ?? Number.POSITIVE_INFINITY)
   await transaction(app.db, (tx) => rows.restAutoMerge(tx, order, dueTime))
 }
 
 /** Takes an order back, unless it is another one by now. */
-async function drop(app: App, { pull_request_id: pullId, scheduler_id, create_time }: rows.AutoMerge): Promise<void> {
+async function drop(
+  app: App,
+  { pull_request_id: pullId, scheduler_id, create_time }: rows.AutoMerge,
+): Promise<void> {
   await changeWatched(app, async (tx) => {
     const present = await rows.findAutoMerge(tx, pullId)
     if (present?.scheduler_id !== scheduler_id || present.create_time !== create_time) return
     await dropAutoMerge(app, tx, undefined, pullId)
     await touchPull(tx, pullId, nowSeconds(app.clock))
   })
-  app.log.info({ pullRequest: pullId }, 'a merge that was ordered is dropped: who ordered it may not merge any more')
+  app.log.info(
+    { pullRequest: pullId },
+    'a merge that was ordered is dropped: who ordered it may not merge any more',
+  )
 }
 
 function scopesIn({ scopes }: rows.AutoMerge): Scopes | undefined {
   return scopes === null ? undefined : Scopes.fromText(scopes)
 }
 
-function orderOf({ style, title, message, delete_branch }: rows.AutoMerge): Omit<MergeOrder, 'headCommitId'> {
+function orderOf({
+  style,
+  title,
+  message,
+  delete_branch,
+}: rows.AutoMerge): Omit<MergeOrder, 'headCommitId'> {
   return {
     style,
     title,

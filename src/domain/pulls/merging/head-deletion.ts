@@ -13,13 +13,18 @@ import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { isPassing } from './passing-refusals.ts'
 
 /**
- * Deletes the branch of a merged pull request, where that is wanted and does no harm, as a push of who wanted that, by the rights of
- * this moment. What was to go to the branch goes to the base that it was merged to; `pull-branches.ts` sees to that. Only what was
- * merged is deleted: a branch that has moved since stays, and one that is gone is no failure, so it may be tried again at any time.
+ * Deletes the branch of a merged pull request, where that is wanted and does no harm, as a push of
+ * who wanted that, by the rights of this moment. What was to go to the branch goes to the base that
+ * it was merged to; `pull-branches.ts` sees to that. Only what was merged is deleted: a branch that
+ * has moved since stays, and one that is gone is no failure, so it may be tried again at any time.
  *
  * @throws what will pass by itself, and what is a fault of our own.
  */
-export async function deleteMergedHead(app: App, wanted: MergeFollowUp, pull: PullRequest): Promise<void> {
+export async function deleteMergedHead(
+  app: App,
+  wanted: MergeFollowUp,
+  pull: PullRequest,
+): Promise<void> {
   const { head_repository_id: id, head_branch } = pull
   if (wanted.deleter_id === null || id === null) return
   const deleter = await findOrderer(app, wanted.deleter_id, wanted.token_uuid)
@@ -29,15 +34,24 @@ export async function deleteMergedHead(app: App, wanted: MergeFollowUp, pull: Pu
   const update = { name: `refs/heads/${head_branch}`, from: pull.head_commit, to: undefined }
   try {
     if (!(await isDispensable(app, caller, id, head_branch))) return
-    if ((await readRef(app.git, id, update.name)) === update.from) await pushUpdates(app, caller, id, [update])
+    if ((await readRef(app.git, id, update.name)) === update.from)
+      await pushUpdates(app, caller, id, [update])
   } catch (error) {
     if (!(error instanceof DomainError) || isPassing(error)) throw error
-    app.log.info({ err: error, pullRequest: pull.id }, 'the branch of a merged pull request was not deleted')
+    app.log.info(
+      { err: error, pullRequest: pull.id },
+      'the branch of a merged pull request was not deleted',
+    )
   }
 }
 
 /** Whether nothing else is about a branch. */
-async function isDispensable(app: App, caller: SignedIn, id: number, branch: string): Promise<boolean> {
+async function isDispensable(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  branch: string,
+): Promise<boolean> {
   if ((await openHeadBranches(app.db, id, [branch])).length > 0) return false
   const { repository, units } = await openRepositoryById(app, caller, id, 'write')
   if ([repository.default_branch, repository.default_target_branch].includes(branch)) return false

@@ -14,11 +14,13 @@ import { checkSame, type HeadDeletion, recordMerge } from './merge-attempts.ts'
 import { checkManualMerges } from './merge-checks.ts'
 
 /**
- * Marks a pull request as merged, as somebody says it is, by a commit that its base branch leads to. Nothing moves.
+ * Marks a pull request as merged, as somebody says it is, by a commit that its base branch leads
+ * to. Nothing moves.
  *
  * @param commitId in full.
  * @param deletion what becomes of the head branch.
- * @throws MERGE_STYLE_NOT_ALLOWED, WRONG_MERGE_COMMIT; what `checkSame` throws; SERVER_BUSY, GIT_TIMEOUT
+ * @throws MERGE_STYLE_NOT_ALLOWED, WRONG_MERGE_COMMIT; what `checkSame` throws; SERVER_BUSY,
+ *   GIT_TIMEOUT
  */
 export async function mergeManually(
   app: App,
@@ -34,7 +36,13 @@ export async function mergeManually(
     throw new DomainError('WRONG_MERGE_COMMIT')
   }
   const head_commit = await prepareHead(app, pull)
-  const merge_base = await baseBefore(app, repository.id, pull.merge_base, head_commit, merge_commit)
+  const merge_base = await baseBefore(
+    app,
+    repository.id,
+    pull.merge_base,
+    head_commit,
+    merge_commit,
+  )
   const [merger_id, time] = [caller.user.id, nowSeconds(app.clock)]
   await changeWatched(app, async (tx) => {
     await checkSame(tx, pull)
@@ -43,7 +51,11 @@ export async function mergeManually(
   })
 }
 
-async function isOnBase(app: App, { repository, pull }: OpenPull, commitId: string): Promise<boolean> {
+async function isOnBase(
+  app: App,
+  { repository, pull }: OpenPull,
+  commitId: string,
+): Promise<boolean> {
   const { id } = repository
   const tip = await readRef(app.git, id, `refs/heads/${pull.base_branch}`)
   if (tip === undefined || !(await readCommit(app.git, id, commitId))) return false
@@ -51,7 +63,10 @@ async function isOnBase(app: App, { repository, pull }: OpenPull, commitId: stri
   return !(await reading(independentCommits(app.git, id, [tip, commitId]))).has(commitId)
 }
 
-/** Where the head left the base before it was merged: what is known of that, unless it was found out afterwards. */
+/**
+ * Where the head left the base before it was merged: what is known of that, unless it was found out
+ * afterwards.
+ */
 async function baseBefore(
   app: App,
   repositoryId: number,

@@ -24,9 +24,10 @@ import { recordPullChange } from '../../repos/events/repository-events.ts'
 import { noteFollowUp } from './merge-follow-ups.ts'
 
 /**
- * Merges between Git and rows. That a pull request is about to be merged is noted before Git is asked to move its base branch; once
- * that has moved, the pull request is merged in the transaction that records so. Git is the truth about whether it has happened: the
- * base leads to the commit of the merge, or does not. A crash in between leaves a note, and whoever reads it finds out.
+ * Merges between Git and rows. That a pull request is about to be merged is noted before Git is
+ * asked to move its base branch; once that has moved, the pull request is merged in the transaction
+ * that records so. Git is the truth about whether it has happened: the base leads to the commit of
+ * the merge, or does not. A crash in between leaves a note, and whoever reads it finds out.
  */
 
 /** A merge that nobody works on any more. */
@@ -49,7 +50,8 @@ export type HeadDeletion = Pick<PullMergeAttempt, 'delete_head' | 'scopes' | 'to
 export const NO_DELETION: HeadDeletion = { delete_head: 0, scopes: null, token_uuid: null }
 
 /**
- * Notes that a pull request is about to be merged, in the transaction of the note about its base branch.
+ * Notes that a pull request is about to be merged, in the transaction of the note about its base
+ * branch.
  *
  * @param pull as it was when it was decided to merge it: nothing of that may have changed.
  * @throws PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS, MERGE_OUT_OF_DATE
@@ -67,9 +69,13 @@ export async function noteMerge(
 /**
  * Makes sure that a pull request is as it was when it was decided to merge it.
  *
- * @throws PULL_REQUEST_NOT_FOUND, PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS, MERGE_OUT_OF_DATE
+ * @throws PULL_REQUEST_NOT_FOUND, PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS,
+ *   MERGE_OUT_OF_DATE
  */
-export async function checkSame(tx: Tx, { id, base_branch, head_commit }: PullRequest): Promise<void> {
+export async function checkSame(
+  tx: Tx,
+  { id, base_branch, head_commit }: PullRequest,
+): Promise<void> {
   const present = await findPullRequestById(tx, id)
   if (!present) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkOpen(present)
@@ -84,14 +90,25 @@ export function checkOpen({ state }: Pick<PullRequest, 'state'>): void {
 }
 
 /** The merges that belong to notes whose work has ended, of a repository. */
-export async function endedMerges(app: App, repositoryId: number, notes: readonly number[]): Promise<EndedMerge[]> {
+export async function endedMerges(
+  app: App,
+  repositoryId: number,
+  notes: readonly number[],
+): Promise<EndedMerge[]> {
   const attempts = await listMergeAttempts(app.db, notes)
   return Promise.all(
-    attempts.map(async (attempt) => ({ attempt, hasHappened: await hasHappened(app, repositoryId, attempt) })),
+    attempts.map(async (attempt) => ({
+      attempt,
+      hasHappened: await hasHappened(app, repositoryId, attempt),
+    })),
   )
 }
 
-async function hasHappened(app: App, id: number, { base_branch, merge_commit }: MergeIntoBranch): Promise<boolean> {
+async function hasHappened(
+  app: App,
+  id: number,
+  { base_branch, merge_commit }: MergeIntoBranch,
+): Promise<boolean> {
   const tip = await readRef(app.git, id, `refs/heads/${base_branch}`)
   if (tip === undefined || tip === merge_commit) return tip !== undefined
   // A crash of the machine takes what nothing leads to.
@@ -116,15 +133,29 @@ export async function settleMerges(
   }
 }
 
-/** Marks a pull request as merged, whatever it was besides: Git is the truth about that. Whoever merged it has seen it. */
-export async function recordMerge(app: App, tx: Tx, pullId: number, result: MergeResult): Promise<void> {
+/**
+ * Marks a pull request as merged, whatever it was besides: Git is the truth about that. Whoever
+ * merged it has seen it.
+ */
+export async function recordMerge(
+  app: App,
+  tx: Tx,
+  pullId: number,
+  result: MergeResult,
+): Promise<void> {
   const pull = await findPullRequestById(tx, pullId)
   if (!pull || pull.state === 'MERGED') return
   const { merge_base, merge_commit, head_commit, time } = result
   // Whose account may have gone meanwhile.
-  const merger_id = (result.merger_id !== null && (await findUserById(tx, result.merger_id))?.id) || null
+  const merger_id =
+    (result.merger_id !== null && (await findUserById(tx, result.merger_id))?.id) || null
   const facts = { merger_id, merge_base, merge_commit, head_commit }
-  const merged = await updatePullRequest(tx, pullId, { ...facts, state: 'MERGED', merge_time: time, close_time: time })
+  const merged = await updatePullRequest(tx, pullId, {
+    ...facts,
+    state: 'MERGED',
+    merge_time: time,
+    close_time: time,
+  })
   await touchPull(tx, pullId, nowSeconds(app.clock), merger_id ?? undefined)
   if (merger_id !== null) await markSeen(tx, pullId, merger_id)
   await deleteAutoMerge(tx, pullId)

@@ -6,7 +6,12 @@ import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
-import { type BranchRule, mayBypass, mayMerge, type RuleInForce } from '../../repos/protection/protection-rules.ts'
+import {
+  type BranchRule,
+  mayBypass,
+  mayMerge,
+  type RuleInForce,
+} from '../../repos/protection/protection-rules.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { MERGE_STYLES } from '../../repos/writing/merge-styles.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
@@ -15,8 +20,8 @@ import { isWorkInProgress } from '../listing/pull-views.ts'
 import { type MergeTips, mergeProblem, unverifiedCommit } from './readiness.ts'
 
 /**
- * What is looked at before a pull request is merged, in the order of compatible systems. Each function refuses what is not as it has
- * to be.
+ * What is looked at before a pull request is merged, in the order of compatible systems. Each
+ * function refuses what is not as it has to be.
  */
 
 /** A style that says that Git has merged it already. */
@@ -36,28 +41,40 @@ export async function ruleForBase(
   return rules.inForceFor(pull.base_branch)
 }
 
-/** Whether a caller may merge a pull request: by the list of the rule, if it has one; else who may write code. */
+/**
+ * Whether a caller may merge a pull request: by the list of the rule, if it has one; else who may
+ * write code.
+ */
 export async function mayMergePull(app: App, caller: SignedIn, open: OpenPull): Promise<boolean> {
   return isAllowedToMerge(open, await ruleForBase(app, caller, open))
 }
 
 /** The same for who knows the rule. */
-export function isAllowedToMerge({ units }: Pick<OpenPull, 'units'>, inForce: RuleInForce | undefined): boolean {
+export function isAllowedToMerge(
+  { units }: Pick<OpenPull, 'units'>,
+  inForce: RuleInForce | undefined,
+): boolean {
   return inForce ? mayMerge(inForce.rule, inForce.pusher) : suffices(units.code, 'write')
 }
 
 /** Whether a caller who may merge a pull request may do so although it is not ready. */
-export function isAllowedToForce({ units }: Pick<OpenPull, 'units'>, inForce: RuleInForce | undefined): boolean {
+export function isAllowedToForce(
+  { units }: Pick<OpenPull, 'units'>,
+  inForce: RuleInForce | undefined,
+): boolean {
   return inForce ? mayBypass(inForce.rule, inForce.pusher) : suffices(units.code, 'admin')
 }
 
 /**
- * What is to be merged with what, at this moment. Its objects are in the repository of the base from then on.
+ * What is to be merged with what, at this moment. Its objects are in the repository of the base
+ * from then on.
  *
- * Whether the two go together is for the merge to find out, whatever the last check has found: who asks gets the same answer before
- * that check and after it, with what is in conflict. Only what brings nothing is told apart here.
+ * Whether the two go together is for the merge to find out, whatever the last check has found: who
+ * asks gets the same answer before that check and after it, with what is in conflict. Only what
+ * brings nothing is told apart here.
  *
- * @throws PULL_REQUEST_WORK_IN_PROGRESS, PULL_REQUEST_NOT_MERGEABLE, HEAD_COMMIT_DIFFERS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws PULL_REQUEST_WORK_IN_PROGRESS, PULL_REQUEST_NOT_MERGEABLE, HEAD_COMMIT_DIFFERS,
+ *   REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findMergeTips(app: App, { repository, pull }: OpenPull): Promise<MergeTips> {
   if (isWorkInProgress(app, pull.title)) throw new DomainError('PULL_REQUEST_WORK_IN_PROGRESS')
@@ -77,8 +94,8 @@ function notMergeable(mergeability: string): DomainError {
 /**
  * Refuses what is not ready by a rule.
  *
- * @throws STATUS_CHECKS_MISSING, APPROVALS_MISSING, CHANGES_REQUESTED, REVIEWS_MISSING, HEAD_BEHIND_BASE, PROTECTED_FILES_CHANGED,
- *   SERVER_BUSY, GIT_TIMEOUT
+ * @throws STATUS_CHECKS_MISSING, APPROVALS_MISSING, CHANGES_REQUESTED, REVIEWS_MISSING,
+ *   HEAD_BEHIND_BASE, PROTECTED_FILES_CHANGED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function checkReady(app: App, tips: MergeTips, rule: BranchRule): Promise<void> {
   const problem = await mergeProblem(app, tips, rule)
@@ -90,9 +107,15 @@ export async function checkReady(app: App, tips: MergeTips, rule: BranchRule): P
  *
  * @throws MERGE_UNSIGNED, HEAD_COMMITS_UNVERIFIED, SERVER_BUSY, GIT_TIMEOUT
  */
-export async function checkSignatures(app: App, tips: MergeTips, rule: BranchRule, style: string): Promise<void> {
+export async function checkSignatures(
+  app: App,
+  tips: MergeTips,
+  rule: BranchRule,
+  style: string,
+): Promise<void> {
   if (!rule.require_signed_commits) return
-  if (style !== 'fast-forward-only' && !app.settings.signing) throw new DomainError('MERGE_UNSIGNED')
+  if (style !== 'fast-forward-only' && !app.settings.signing)
+    throw new DomainError('MERGE_UNSIGNED')
   // The other styles bring none of them, but others in their places.
   if (style !== 'fast-forward-only' && style !== 'merge') return
   const sha = await unverifiedCommit(app, tips, rule)

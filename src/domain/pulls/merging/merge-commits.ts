@@ -14,8 +14,10 @@ import type { MergeTips } from './readiness.ts'
  * Makes the commits that a merge takes, and stores them. No ref leads to them.
  *
  * @param caller who is to have committed them.
- * @returns the id of the commit that the base branch is to hold: what it holds already, where a rebase leaves nothing.
- * @throws MERGE_CONFLICT, FAST_FORWARD_IMPOSSIBLE, REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
+ * @returns the id of the commit that the base branch is to hold: what it holds already, where a
+ *   rebase leaves nothing.
+ * @throws MERGE_CONFLICT, FAST_FORWARD_IMPOSSIBLE, REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE,
+ *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function makeMerge(
   app: App,
@@ -28,7 +30,11 @@ export async function makeMerge(
   const { base, head, mergeBase } = tips
   const { id } = open.repository
   if (mergeBase === '') {
-    throw new DomainError('MERGE_CONFLICT', { style, paths: '[]', text: 'refusing to merge unrelated histories' })
+    throw new DomainError('MERGE_CONFLICT', {
+      style,
+      paths: '[]',
+      text: 'refusing to merge unrelated histories',
+    })
   }
   if (style === 'fast-forward-only') {
     if (mergeBase !== base) throw new DomainError('MERGE_FAST_FORWARD_IMPOSSIBLE', { style })
@@ -46,9 +52,16 @@ export async function makeMerge(
     return tip === base ? base : joinTree(app, id, { base, tip, committer, message })
   }
   // What goes on from the base needs no merge.
-  const treeId = mergeBase === base ? await treeOf(app, id, head) : await mergeTrees(app, id, base, head, style)
+  const treeId =
+    mergeBase === base ? await treeOf(app, id, head) : await mergeTrees(app, id, base, head, style)
   if (style === 'merge') {
-    return storeOwnCommit(app, id, { treeId, parentIds: [base, head], author: committer, committer, message })
+    return storeOwnCommit(app, id, {
+      treeId,
+      parentIds: [base, head],
+      author: committer,
+      committer,
+      message,
+    })
   }
   const text = await giveCredit(app, caller, open, committer, tips, message)
   return storeOwnCommit(app, id, { treeId, parentIds: [base], committer, ...text })
@@ -58,11 +71,22 @@ export async function makeMerge(
 async function joinTree(
   app: App,
   repositoryId: number,
-  join: { readonly base: string; readonly tip: string; readonly committer: Signer; readonly message: string },
+  join: {
+    readonly base: string
+    readonly tip: string
+    readonly committer: Signer
+    readonly message: string
+  },
 ): Promise<string> {
   const { base, tip, committer, message } = join
   const treeId = await treeOf(app, repositoryId, tip)
-  return storeOwnCommit(app, repositoryId, { treeId, parentIds: [base, tip], author: committer, committer, message })
+  return storeOwnCommit(app, repositoryId, {
+    treeId,
+    parentIds: [base, tip],
+    author: committer,
+    committer,
+    message,
+  })
 }
 
 async function treeOf(app: App, repositoryId: number, commitId: string): Promise<string> {

@@ -10,19 +10,26 @@ import { deleteMergedHead } from './head-deletion.ts'
 import type { MergeResult } from './merge-attempts.ts'
 
 /**
- * What follows from a merge: its head branch goes, if that is wanted, and the commits that it brought are listed, so that the pull
- * request is found by each of them. Both take Git, so they are noted in the transaction that records the merge, and done after it: by
- * the merge, or by a worker, whichever comes first. Each can be done twice, so a crash between any two steps loses nothing.
+ * What follows from a merge: its head branch goes, if that is wanted, and the commits that it
+ * brought are listed, so that the pull request is found by each of them. Both take Git, so they are
+ * noted in the transaction that records the merge, and done after it: by the merge, or by a worker,
+ * whichever comes first. Each can be done twice, so a crash between any two steps loses nothing.
  */
 
 /** Merges seen to at once, of which for one repository. */
 const MAX_UNDER_WAY = 2
 const MAX_UNDER_WAY_PER_REPOSITORY = 1
 
-/** Commits by which one merged pull request is found, the newest: each takes some 40 bytes of the database. */
+/**
+ * Commits by which one merged pull request is found, the newest: each takes some 40 bytes of the
+ * database.
+ */
 export const MAX_LISTED_COMMITS = 10_000
 
-/** Merged pull requests whose commits are listed before somebody is told that none has brought a commit. */
+/**
+ * Merged pull requests whose commits are listed before somebody is told that none has brought a
+ * commit.
+ */
 const MAX_LISTED_ON_DEMAND = 20
 
 /** After a failure, twice as long after each. */
@@ -36,7 +43,12 @@ const MAX_TRIES = 10
  *
  * @param result of which `merger_id` is that of an account that is there.
  */
-export async function noteFollowUp(app: App, tx: Tx, pull: PullRequest, result: MergeResult): Promise<void> {
+export async function noteFollowUp(
+  app: App,
+  tx: Tx,
+  pull: PullRequest,
+  result: MergeResult,
+): Promise<void> {
   const { base_commit, delete_head, merger_id, scopes, token_uuid } = result
   const isDeleted = delete_head === 1
   await rows.insertFollowUp(tx, {
@@ -50,7 +62,10 @@ export async function noteFollowUp(app: App, tx: Tx, pull: PullRequest, result: 
   })
 }
 
-/** Deletes the branch of a pull request that has just been merged, if that is wanted. It never fails: what was merged is merged. */
+/**
+ * Deletes the branch of a pull request that has just been merged, if that is wanted. It never
+ * fails: what was merged is merged.
+ */
 export async function deleteWantedHead(app: App, pullId: number): Promise<void> {
   try {
     const followUp = await rows.findFollowUp(app.db, pullId)
@@ -90,22 +105,32 @@ async function seeTo(app: App, pullId: number): Promise<void> {
     } catch (err) {
       app.log.warn({ err, pullRequest: pullId, tries: followUp.tries + 1 }, FAILURE)
       const dueTime = app.clock.now() + RETRY_MS * 2 ** followUp.tries
-      if (followUp.tries + 1 < MAX_TRIES) return transaction(app.db, (tx) => rows.restFollowUp(tx, pullId, dueTime))
+      if (followUp.tries + 1 < MAX_TRIES)
+        return transaction(app.db, (tx) => rows.restFollowUp(tx, pullId, dueTime))
     }
     await transaction(app.db, (tx) => rows.deleteFollowUp(tx, pullId))
   })
 }
 
-async function listCommits(app: App, followUp: rows.MergeFollowUp, pull: PullRequest): Promise<void> {
+async function listCommits(
+  app: App,
+  followUp: rows.MergeFollowUp,
+  pull: PullRequest,
+): Promise<void> {
   const { base_commit, is_listed, repository_id } = followUp
   const { head_commit, merge_base, merge_commit } = pull
   if (is_listed === 1 || merge_commit === null) return
-  // Where it is not known what the base had, others may have come between the head and the commit by which the base has it.
+  // Where it is not known what the base had, others may have come between the head and the commit
+  // by which the base has it.
   const [tips, without] =
     base_commit === null ? [[head_commit], merge_base] : [[head_commit, merge_commit], base_commit]
   const brought =
-    without === '' ? [] : await reading(listBrought(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
-  await transaction(app.db, (tx) => rows.listMergedCommits(tx, followUp, [merge_commit, ...brought]))
+    without === ''
+      ? []
+      : await reading(listBrought(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
+  await transaction(app.db, (tx) =>
+    rows.listMergedCommits(tx, followUp, [merge_commit, ...brought]),
+  )
 }
 
 /**
@@ -113,7 +138,11 @@ async function listCommits(app: App, followUp: rows.MergeFollowUp, pull: PullReq
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function findBringer(app: App, repositoryId: number, commitId: string): Promise<PullRequest | undefined> {
+export async function findBringer(
+  app: App,
+  repositoryId: number,
+  commitId: string,
+): Promise<PullRequest | undefined> {
   let id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
   if (id === undefined) {
     for (const pullId of await rows.unlistedMerges(app.db, repositoryId, MAX_LISTED_ON_DEMAND))

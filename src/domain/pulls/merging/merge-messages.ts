@@ -22,7 +22,10 @@ export interface WantedMessage {
   readonly message: string
 }
 
-/** Where repositories keep what merges say by default, on their default branch; in the words of compatible systems. */
+/**
+ * Where repositories keep what merges say by default, on their default branch; in the words of
+ * compatible systems.
+ */
 const TEMPLATES: Readonly<Partial<Record<MergeStyle, string>>> = {
   merge: '.gitea/default_merge_message/MERGE_TEMPLATE.md',
   rebase: '.gitea/default_merge_message/REBASE_TEMPLATE.md',
@@ -45,7 +48,8 @@ const CO_AUTHORED = 'Co-authored-by: '
 const TRAILERS = /\n\n(?:[A-Za-z0-9-]+: [^\n]*(?:\n|$))+$/
 
 /**
- * The message of the commit that a merge makes, or by which a rebase ends; undefined where that keeps its own.
+ * The message of the commit that a merge makes, or by which a rebase ends; undefined where that
+ * keeps its own.
  *
  * @param head id of the commit that is merged.
  * @throws SERVER_BUSY, GIT_TIMEOUT
@@ -59,10 +63,14 @@ export async function mergeMessage(
 ): Promise<string | undefined> {
   const { title, message } = clean(wanted)
   const template = title === '' ? await readTemplate(app, open.repository, style) : undefined
-  const given = template === undefined ? { title, message: '' } : await filledIn(app, open, template)
+  const given =
+    template === undefined ? { title, message: '' } : await filledIn(app, open, template)
   const body = message || given.message
-  const ownTitle = given.title || (await defaultTitle(app, open, style, body === '' ? undefined : head))
-  return ownTitle === undefined ? undefined : `${[ownTitle, ...(body === '' ? [] : [body])].join('\n\n')}\n`
+  const ownTitle =
+    given.title || (await defaultTitle(app, open, style, body === '' ? undefined : head))
+  return ownTitle === undefined
+    ? undefined
+    : `${[ownTitle, ...(body === '' ? [] : [body])].join('\n\n')}\n`
 }
 
 /** Git ends a message where a null byte is, and ends lines in one way. */
@@ -103,7 +111,8 @@ async function readTemplate(
   style: MergeStyle,
 ): Promise<string | undefined> {
   const path = TEMPLATES[style]
-  const tip = path === undefined ? undefined : await readRef(app.git, id, `refs/heads/${default_branch}`)
+  const tip =
+    path === undefined ? undefined : await readRef(app.git, id, `refs/heads/${default_branch}`)
   const commit = tip === undefined ? undefined : await readCommit(app.git, id, tip)
   if (path === undefined || !commit) return undefined
   const entry = await findEntry(app.git, id, commit.treeId, path)
@@ -133,8 +142,9 @@ export interface SquashedText {
 }
 
 /**
- * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who have written commits of it beside,
- * and to those whom these credit by `Co-authored-by` trailers; each once.
+ * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who
+ * have written commits of it beside, and to those whom these credit by `Co-authored-by` trailers;
+ * each once.
  *
  * @param committer how Git is to name the caller.
  * @param range ids of commits: what is merged, and where it left the base.
@@ -149,7 +159,9 @@ export async function giveCredit(
   message: string,
 ): Promise<SquashedText> {
   const { head, mergeBase } = range
-  const { authors, coAuthors } = await reading(listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS))
+  const { authors, coAuthors } = await reading(
+    listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS),
+  )
   const written = new Set(authors.map(({ email }) => email.toLowerCase()))
   const people = [...authors, ...coAuthors.filter(({ email }) => !written.has(email.toLowerCase()))]
   const accounts = await findAccounts(
@@ -158,12 +170,17 @@ export async function giveCredit(
   )
   const isPoster = ({ email }: Author) => accounts.get(email)?.id === pull.poster_id
   const author =
-    callerId === pull.poster_id ? committer : await posterIdentity(app, pull, authors.find(isPoster)?.email)
+    callerId === pull.poster_id
+      ? committer
+      : await posterIdentity(app, pull, authors.find(isPoster)?.email)
   const own = author.email.toLowerCase()
   const said = message.toLowerCase()
   const trailers = people.slice(0, MAX_CO_AUTHORS).flatMap((credited) => {
     const account = accounts.get(credited.email)
-    const person = account?.keep_email_private === 1 ? { ...credited, email: commitEmail(app, account) } : credited
+    const person =
+      account?.keep_email_private === 1
+        ? { ...credited, email: commitEmail(app, account) }
+        : credited
     if (person.email.toLowerCase() === own || isPoster(credited)) return []
     if (said.includes(`<${person.email.toLowerCase()}>`)) return []
     const { name, email } = cleanSigner({ ...author, ...person })
@@ -173,10 +190,21 @@ export async function giveCredit(
   return { author, message: `${message}${TRAILERS.test(message) ? '' : '\n'}${trailers.join('')}` }
 }
 
-/** @param address by which the poster has written a commit of the pull request; undefined for none. */
-async function posterIdentity(app: App, { poster_id }: PullRequest, address: string | undefined): Promise<Signer> {
+/**
+ * @param address by which the poster has written a commit of the pull request; undefined for none.
+ */
+async function posterIdentity(
+  app: App,
+  { poster_id }: PullRequest,
+  address: string | undefined,
+): Promise<Signer> {
   const user = poster_id === null ? undefined : await findUserById(app.db, poster_id)
   const isShown = address !== undefined && user?.keep_email_private === 0
   if (user) return { ...publicIdentity(app, user), ...(isShown && { email: address }) }
-  return { name: GHOST.name, email: noReplyAddress(app, GHOST), time: nowSeconds(app.clock), offsetMinutes: 0 }
+  return {
+    name: GHOST.name,
+    email: noReplyAddress(app, GHOST),
+    time: nowSeconds(app.clock),
+    offsetMinutes: 0,
+  }
 }

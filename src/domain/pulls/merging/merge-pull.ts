@@ -15,7 +15,13 @@ import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { checkMergeNotBlocked } from '../listing/pull-dependencies.ts'
 import { scheduleAutoMerge } from './auto-merges.ts'
 import { mergeManually } from './manual-merge.ts'
-import { checkOpen, checkSame, type HeadDeletion, noteMerge, recordMerge } from './merge-attempts.ts'
+import {
+  checkOpen,
+  checkSame,
+  type HeadDeletion,
+  noteMerge,
+  recordMerge,
+} from './merge-attempts.ts'
 import {
   checkReady,
   checkSignatures,
@@ -56,13 +62,14 @@ export type MergeOutcome = 'merged' | 'scheduled'
 const DEFAULT_STYLE = 'merge'
 
 /**
- * Merges a pull request, or lets it be merged once it is ready. Its head branch may be deleted by that; that this fails changes
- * nothing.
+ * Merges a pull request, or lets it be merged once it is ready. Its head branch may be deleted by
+ * that; that this fails changes nothing.
  *
- * @throws as `openPull`; REPOSITORY_IS_MIRROR; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, MERGE_DENIED, MERGE_BLOCKED;
- *   AUTO_MERGE_NOT_SCHEDULED for one that was, and is not any more; what `findMergeTips`, `checkReady`, `checkSignatures`, `checkStyle`, `makeMerge` and
- *   `mergeManually` throw; HEAD_COMMIT_DIFFERS; MERGE_PUSH_REFUSED, TOO_MANY_GIT_HOOKS, MERGE_OUT_OF_DATE; AUTO_MERGE_SCHEDULED;
- *   SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; REPOSITORY_IS_MIRROR; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED,
+ *   MERGE_DENIED, MERGE_BLOCKED; AUTO_MERGE_NOT_SCHEDULED for one that was, and is not any more;
+ *   what `findMergeTips`, `checkReady`, `checkSignatures`, `checkStyle`, `makeMerge` and
+ *   `mergeManually` throw; HEAD_COMMIT_DIFFERS; MERGE_PUSH_REFUSED, TOO_MANY_GIT_HOOKS,
+ *   MERGE_OUT_OF_DATE; AUTO_MERGE_SCHEDULED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergePull(
   app: App,
@@ -76,14 +83,17 @@ export async function mergePull(
   const { repository, pull } = await open()
   checkWritable(repository)
   if (!isScheduled(caller)) await see(app, caller, pull)
-  const outcome = await oneAtATime(app, pull.id, async () => mergeAlone(app, caller, await open(), order))
+  const outcome = await oneAtATime(app, pull.id, async () =>
+    mergeAlone(app, caller, await open(), order),
+  )
   if (outcome === 'merged') await deleteWantedHead(app, pull.id)
   return outcome
 }
 
 /** Whoever merges a pull request has looked at it. */
 async function see({ db }: App, { user }: SignedIn, { id }: PullRequest): Promise<void> {
-  if ((await unseenPulls(db, [id], user.id)).size > 0) await transaction(db, (tx) => markSeen(tx, id, user.id))
+  if ((await unseenPulls(db, [id], user.id)).size > 0)
+    await transaction(db, (tx) => markSeen(tx, id, user.id))
 }
 
 /** Whether nobody asks for the merge now. */
@@ -93,14 +103,23 @@ function isScheduled({ credential }: SignedIn): boolean {
 
 async function isStillOrdered(app: App, { id }: PullRequest): Promise<boolean> {
   const order = await findAutoMerge(app.db, id)
-  return order !== undefined && (await findOrderer(app, order.scheduler_id, order.token_uuid)) !== undefined
+  return (
+    order !== undefined &&
+    (await findOrderer(app, order.scheduler_id, order.token_uuid)) !== undefined
+  )
 }
 
 /** For who has the turn of the pull request. */
-async function mergeAlone(app: App, caller: SignedIn, open: OpenPull, order: MergeOrder): Promise<MergeOutcome> {
+async function mergeAlone(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  order: MergeOrder,
+): Promise<MergeOutcome> {
   checkOpen(open.pull)
   // Whoever had the turn before may have taken it back.
-  if (isScheduled(caller) && !(await isStillOrdered(app, open.pull))) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
+  if (isScheduled(caller) && !(await isStillOrdered(app, open.pull)))
+    throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
   const inForce = await ruleForBase(app, caller, open)
   if (!isAllowedToMerge(open, inForce)) throw new DomainError('MERGE_DENIED')
   await checkMergeNotBlocked(app.db, open.pull)
@@ -109,7 +128,9 @@ async function mergeAlone(app: App, caller: SignedIn, open: OpenPull, order: Mer
     return 'merged'
   }
   const { repository_id, base_branch } = open.pull
-  return oneMergeAtATime(app, repository_id, base_branch, () => mergeToBase(app, caller, open, inForce, order))
+  return oneMergeAtATime(app, repository_id, base_branch, () =>
+    mergeToBase(app, caller, open, inForce, order),
+  )
 }
 
 /** For who has the turn of the base branch, too. */
@@ -129,7 +150,12 @@ async function mergeToBase(
   if (order.headCommitId !== '' && order.headCommitId.toLowerCase() !== tips.head) {
     throw new DomainError('HEAD_COMMIT_DIFFERS')
   }
-  if (order.whenChecksSucceed && inForce && !isForced && (await mergeProblem(app, tips, inForce.rule))) {
+  if (
+    order.whenChecksSucceed &&
+    inForce &&
+    !isForced &&
+    (await mergeProblem(app, tips, inForce.rule))
+  ) {
     await scheduleAutoMerge(app, caller, open, { ...order, style })
     return 'scheduled'
   }
@@ -139,15 +165,25 @@ async function mergeToBase(
 }
 
 /** Whether the head branch goes after the merge, and by which credential. */
-function deletionBy(caller: SignedIn, { repository }: OpenPull, { deleteBranch }: MergeOrder): HeadDeletion {
+function deletionBy(
+  caller: SignedIn,
+  { repository }: OpenPull,
+  { deleteBranch }: MergeOrder,
+): HeadDeletion {
   return {
-    delete_head: deleteBranch === undefined ? repository.default_delete_branch_after_merge : Number(deleteBranch),
+    delete_head:
+      deleteBranch === undefined
+        ? repository.default_delete_branch_after_merge
+        : Number(deleteBranch),
     scopes: scopesOf(caller)?.text ?? null,
     token_uuid: tokenUuidOf(caller) ?? null,
   }
 }
 
-/** Lets the base branch hold what has come of a merge, and marks the pull request as merged: both, or neither. */
+/**
+ * Lets the base branch hold what has come of a merge, and marks the pull request as merged: both,
+ * or neither.
+ */
 async function moveBase(
   app: App,
   caller: SignedIn,

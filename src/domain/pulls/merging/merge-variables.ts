@@ -11,7 +11,10 @@ import { countApprovals } from '../review/approvals.ts'
 
 /** Where the commits of a pull request come from, as far as everybody may know. */
 export interface HeadName {
-  /** Undefined for a branch of the base, for one that is gone, and for one of which not everybody may know. */
+  /**
+   * Undefined for a branch of the base, for one that is gone, and for one of which not everybody
+   * may know.
+   */
   readonly repository: Repository | undefined
   readonly owner: Owner | undefined
   readonly text: string
@@ -21,7 +24,10 @@ export interface HeadName {
 const MAX_APPROVERS = 10
 
 /** What the head of a pull request is called where everybody reads it. */
-export async function headNameOf(app: App, { repository: base, pull }: OpenPull): Promise<HeadName> {
+export async function headNameOf(
+  app: App,
+  { repository: base, pull }: OpenPull,
+): Promise<HeadName> {
   const { head_repository_id: id, head_branch: branch } = pull
   const nameless = { repository: undefined, owner: undefined }
   if (id === base.id) return { ...nameless, text: branch }
@@ -29,12 +35,14 @@ export async function headNameOf(app: App, { repository: base, pull }: OpenPull)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!repository || !owner) return { ...nameless, text: `<deleted>:${branch}` }
   // What not everybody may read has a name for those alone who may.
-  if (repository.private === 1 || owner.visibility !== 'public') return { ...nameless, text: branch }
+  if (repository.private === 1 || owner.visibility !== 'public')
+    return { ...nameless, text: branch }
   return { repository, owner, text: `${owner.name}/${repository.name}:${branch}` }
 }
 
 /**
- * What templates have places for, by name, in the words of compatible systems. Each is found out when it is asked for.
+ * What templates have places for, by name, in the words of compatible systems. Each is found out
+ * when it is asked for.
  *
  * What closes issues is nothing: there are none.
  */
@@ -57,7 +65,10 @@ export async function templateVariables(
     ['PullRequestPosterName', () => posterName(app, open)],
     ['PullRequestIndex', () => String(pull.number)],
     ['PullRequestReference', () => `#${pull.number}`],
-    ['ReviewedOn', () => `Reviewed-on: ${app.publicUrl()}/${owner.name}/${repository.name}/pulls/${pull.number}`],
+    [
+      'ReviewedOn',
+      () => `Reviewed-on: ${app.publicUrl()}/${owner.name}/${repository.name}/pulls/${pull.number}`,
+    ],
     ['ReviewedBy', () => reviewedBy(app, open)],
     ['ClosingIssues', () => ''],
   ])
@@ -72,7 +83,12 @@ async function posterName({ db }: App, { pull }: OpenPull): Promise<string> {
 async function reviewedBy(app: App, open: OpenPull): Promise<string> {
   const { repository, pull } = open
   const rules = await readBranchRules(app, repository.id, undefined, open.units)
-  const { approverIds } = await countApprovals(app, open, pull, rules.inForceFor(pull.base_branch)?.rule)
+  const { approverIds } = await countApprovals(
+    app,
+    open,
+    pull,
+    rules.inForceFor(pull.base_branch)?.rule,
+  )
   const users = await findUsersByIds(app.db, approverIds.slice(0, MAX_APPROVERS))
   const lines = approverIds.flatMap((id) => {
     const user = users.get(id)

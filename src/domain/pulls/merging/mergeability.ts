@@ -7,7 +7,11 @@ import { Gate } from '../../../git/processes/process-limits.ts'
 import { type Db, transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { type PullCheck, recordMergeability } from '../../../storage/pulls/pull-checks.ts'
-import { findPullRequestById, type Mergeability, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import {
+  findPullRequestById,
+  type Mergeability,
+  type PullRequest,
+} from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -20,8 +24,8 @@ import { mergeabilityOf } from '../listing/pull-views.ts'
 /**
  * Whether pull requests can be merged, by Git's verdict about the commits that their branches hold.
  *
- * A verdict is kept with the commits that it is about, so that one about other commits is known for what it is: a branch that moves
- * writes nothing, whatever goes to it.
+ * A verdict is kept with the commits that it is about, so that one about other commits is known for
+ * what it is: a branch that moves writes nothing, whatever goes to it.
  */
 
 /** Checks under way at once. Each takes up to three processes, one after the other. */
@@ -31,8 +35,8 @@ const MAX_UNDER_WAY = 2
 const MAX_WAITING = 500
 
 /**
- * How long a check that failed is not made anew: it would take as much from those who wait, for as little. Whoever pushes gets another
- * one.
+ * How long a check that failed is not made anew: it would take as much from those who wait, for as
+ * little. Whoever pushes gets another one.
  */
 const FAILURE_REST_MS = 5 * 60_000
 
@@ -77,22 +81,33 @@ export function startCheck(app: App, { id, state }: PullRequest): Promise<void> 
   return check.catch(() => {})
 }
 
-/** Has a pull request checked that was just made or changed, and waits a moment for what comes of it. */
+/**
+ * Has a pull request checked that was just made or changed, and waits a moment for what comes of
+ * it.
+ */
 export async function awaitCheck(app: App, pull: PullRequest): Promise<void> {
   const patience = new AbortController()
   const check = startCheck(app, pull).finally(() => patience.abort())
-  await Promise.race([check, pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})])
+  await Promise.race([
+    check,
+    pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {}),
+  ])
 }
 
 /**
- * Checks a pull request, unless what is known about it holds, or was not to be found out a moment ago.
+ * Checks a pull request, unless what is known about it holds, or was not to be found out a moment
+ * ago.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND when its head is lost.
  */
 export async function checkMergeability(app: App, pullId: number): Promise<void> {
   let checks = checksOf.get(app.db)
   if (!checks) {
-    checks = { gate: new Gate(MAX_UNDER_WAY, MAX_WAITING), underWay: new Map(), failures: new Map() }
+    checks = {
+      gate: new Gate(MAX_UNDER_WAY, MAX_WAITING),
+      underWay: new Map(),
+      failures: new Map(),
+    }
     checksOf.set(app.db, checks)
   }
   const { underWay } = checks
@@ -131,7 +146,8 @@ async function checkNow(app: App, failures: Checks['failures'], pullId: number):
     await record(app, pullId, { base, head, ...verdict })
     if (verdict.mergeability === 'ERROR') noteFailure(app, failures, subject)
   } catch (error) {
-    if (!(error instanceof DomainError && error.reason === 'SERVER_BUSY')) noteFailure(app, failures, subject)
+    if (!(error instanceof DomainError && error.reason === 'SERVER_BUSY'))
+      noteFailure(app, failures, subject)
     throw error
   }
 }
@@ -163,7 +179,12 @@ async function record(app: App, pullId: number, check: PullCheck): Promise<void>
  * @param base, head ids of commits of the repository.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function judgeMerge(app: App, repositoryId: number, base: string, head: string): Promise<Verdict> {
+export async function judgeMerge(
+  app: App,
+  repositoryId: number,
+  base: string,
+  head: string,
+): Promise<Verdict> {
   const mergeBase = await reading(findMergeBase(app.git, repositoryId, base, head))
   if (mergeBase === undefined) return { mergeability: 'CONFLICT', mergeBase: '' }
   if (mergeBase === head) return { mergeability: 'ANCESTOR', mergeBase }
@@ -173,8 +194,12 @@ export async function judgeMerge(app: App, repositoryId: number, base: string, h
     const isEmpty = merged === (await treeOf(app, repositoryId, base))
     return { mergeability: isEmpty ? 'EMPTY' : 'MERGEABLE', mergeBase }
   } catch (error) {
-    if (error instanceof GitError && PASSING.includes(error.kind)) return reading(Promise.reject(error))
-    app.log.error({ err: error, repository: repositoryId, base, head }, 'a merge could not be judged')
+    if (error instanceof GitError && PASSING.includes(error.kind))
+      return reading(Promise.reject(error))
+    app.log.error(
+      { err: error, repository: repositoryId, base, head },
+      'a merge could not be judged',
+    )
     return { mergeability: 'ERROR', mergeBase }
   }
 }
@@ -193,6 +218,10 @@ async function mergedTree(
   return merge.outcome === 'clean' ? merge.treeId : undefined
 }
 
-async function treeOf(app: App, repositoryId: number, commitId: string): Promise<string | undefined> {
+async function treeOf(
+  app: App,
+  repositoryId: number,
+  commitId: string,
+): Promise<string | undefined> {
   return (await readCommit(app.git, repositoryId, commitId))?.treeId
 }

@@ -1,6 +1,8 @@
 import type { DomainError, Reason } from '../../core/errors.ts'
 
-/** What keeps a merge, or what follows from one, from happening at one moment and not at the next. */
+/**
+ * What keeps a merge, or what follows from one, from happening at one moment and not at the next.
+ */
 const PASSING: readonly Reason[] = [
   'GIT_TIMEOUT',
   'HEAD_COMMIT_DIFFERS',

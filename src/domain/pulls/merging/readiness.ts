@@ -13,7 +13,9 @@ import { judgeStatuses } from './required-statuses.ts'
 /** What is to be merged with what. All of it is in the repository of the base. */
 export interface MergeTips {
   readonly pull: PullRequest
-  /** Ids of commits: what the base branch holds, what is to be merged to it, and where that left it. */
+  /**
+   * Ids of commits: what the base branch holds, what is to be merged to it, and where that left it.
+   */
   readonly base: string
   readonly head: string
   readonly mergeBase: string
@@ -39,11 +41,16 @@ export interface MergeProblem {
 const MAX_EXAMINATION_MS = 20_000
 
 /**
- * The first thing that keeps a pull request from being merged by a rule for its base; undefined when it is ready.
+ * The first thing that keeps a pull request from being merged by a rule for its base; undefined
+ * when it is ready.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function mergeProblem(app: App, tips: MergeTips, rule: BranchRule): Promise<MergeProblem | undefined> {
+export async function mergeProblem(
+  app: App,
+  tips: MergeTips,
+  rule: BranchRule,
+): Promise<MergeProblem | undefined> {
   const unmet = (await statusProblem(app, tips, rule)) ?? (await reviewProblem(app, tips, rule))
   if (unmet) return unmet
   if (rule.block_on_outdated_branch && tips.mergeBase !== tips.base) {
@@ -54,22 +61,39 @@ export async function mergeProblem(app: App, tips: MergeTips, rule: BranchRule):
   return { reason: 'PROTECTED_FILES_CHANGED', text: 'Changed protected files', metadata: { path } }
 }
 
-async function statusProblem(app: App, { pull, head }: MergeTips, rule: BranchRule): Promise<MergeProblem | undefined> {
+async function statusProblem(
+  app: App,
+  { pull, head }: MergeTips,
+  rule: BranchRule,
+): Promise<MergeProblem | undefined> {
   if (!rule.enable_status_check) return undefined
-  const latest = await listContextStates(app.db, { repository_id: pull.repository_id, commit_id: head })
+  const latest = await listContextStates(app.db, {
+    repository_id: pull.repository_id,
+    commit_id: head,
+  })
   if (judgeStatuses(rule, latest) === 'success') return undefined
   return { reason: 'STATUS_CHECKS_MISSING', text: 'Not all required status checks successful' }
 }
 
-async function reviewProblem(app: App, { pull, head }: MergeTips, rule: BranchRule): Promise<MergeProblem | undefined> {
+async function reviewProblem(
+  app: App,
+  { pull, head }: MergeTips,
+  rule: BranchRule,
+): Promise<MergeProblem | undefined> {
   const { required_approvals, block_on_rejected_reviews, block_on_official_review_requests } = rule
-  if (required_approvals === 0 && !block_on_rejected_reviews && !block_on_official_review_requests) return undefined
+  if (required_approvals === 0 && !block_on_rejected_reviews && !block_on_official_review_requests)
+    return undefined
   const repository = await findRepositoryById(app.db, pull.repository_id)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!owner) throw new DomainError('REPOSITORY_NOT_FOUND')
   // What they say of another head than the one that is to be merged would be beside the point.
   const reviewed = { ...pull, head_commit: head }
-  const { approvals, rejections, officialRequests } = await countApprovals(app, { repository, owner }, reviewed, rule)
+  const { approvals, rejections, officialRequests } = await countApprovals(
+    app,
+    { repository, owner },
+    reviewed,
+    rule,
+  )
   if (approvals < required_approvals) {
     return { reason: 'APPROVALS_MISSING', text: 'Does not have enough approvals' }
   }
@@ -90,12 +114,18 @@ async function protectedPath(
 ): Promise<string | undefined> {
   if (rule.protected_file_patterns === '') return undefined
   const needed = { ancestry: false, signatures: false, files: true }
-  const { files } = await gatherFacts(sourceFor(app, pull), rule, { from: mergeBase, to: head }, needed)
+  const { files } = await gatherFacts(
+    sourceFor(app, pull),
+    rule,
+    { from: mergeBase, to: head },
+    needed,
+  )
   return files.protectedPath
 }
 
 /**
- * The first commit that a merge would bring to the base and whose signature is missing or not known to be somebody's.
+ * The first commit that a merge would bring to the base and whose signature is missing or not known
+ * to be somebody's.
  *
  * @returns its id; undefined when there is none.
  * @throws SERVER_BUSY, GIT_TIMEOUT
@@ -106,7 +136,8 @@ export async function unverifiedCommit(
   rule: BranchRule,
 ): Promise<string | undefined> {
   const needed = { ancestry: false, signatures: true, files: false }
-  return (await gatherFacts(sourceFor(app, pull), rule, { from: base, to: head }, needed)).unverifiedCommit
+  return (await gatherFacts(sourceFor(app, pull), rule, { from: base, to: head }, needed))
+    .unverifiedCommit
 }
 
 function sourceFor(app: App, { repository_id: repositoryId }: PullRequest): FactSource {

@@ -12,8 +12,9 @@ export type StatusVerdict = 'success' | 'pending' | 'failure'
 /**
  * Judges the statuses of a commit by a rule that wants some of them.
  *
- * Each pattern has to find a context, and whatever it finds has to be a success or skipped. A pattern that cannot be used is left out;
- * without patterns all statuses of the commit together have to be a success, and there has to be one.
+ * Each pattern has to find a context, and whatever it finds has to be a success or skipped. A
+ * pattern that cannot be used is left out; without patterns all statuses of the commit together
+ * have to be a success, and there has to be one.
  *
  * @param latest the latest status of each context.
  */
@@ -24,7 +25,9 @@ export function judgeStatuses(
   const matchers = status_check_contexts.flatMap((pattern) => compileGlob(pattern, '') ?? [])
   if (matchers.length === 0) return combineStatuses(new Set(latest.map(({ state }) => state)))
   const verdicts = matchers.map((matches) =>
-    combineStatuses(new Set(latest.flatMap(({ context, state }) => (matches(context) ? state : [])))),
+    combineStatuses(
+      new Set(latest.flatMap(({ context, state }) => (matches(context) ? state : []))),
+    ),
   )
   if (verdicts.includes('failure')) return 'failure'
   return verdicts.includes('pending') ? 'pending' : 'success'

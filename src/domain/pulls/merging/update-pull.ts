@@ -5,7 +5,12 @@ import type { UpdateStyle } from '../../../storage/repos/repositories.ts'
 import type { App } from '../../app.ts'
 import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { checkWritable, type OpenRepository, openRepositoryById, suffices } from '../../repos/access/permissions.ts'
+import {
+  checkWritable,
+  type OpenRepository,
+  openRepositoryById,
+  suffices,
+} from '../../repos/access/permissions.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { mayForcePush, mayPush } from '../../repos/protection/protection-rules.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'
@@ -22,9 +27,9 @@ import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
  *
  * @param word `rebase`, or anything else for a merge.
  * @returns whether there was anything new.
- * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, PULL_REQUEST_UPDATE_DENIED; REPOSITORY_ARCHIVED and
- *   REPOSITORY_IS_MIRROR of the head; MERGE_CONFLICT, REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE; what `pushUpdates` throws;
- *   SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, PULL_REQUEST_UPDATE_DENIED;
+ *   REPOSITORY_ARCHIVED and REPOSITORY_IS_MIRROR of the head; MERGE_CONFLICT, REBASE_CONFLICT,
+ *   TOO_MANY_COMMITS_TO_REBASE; what `pushUpdates` throws; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function updatePullHead(
   app: App,
@@ -40,7 +45,12 @@ export async function updatePullHead(
   return oneAtATime(app, pull.id, async () => updateAlone(app, caller, await open(), style))
 }
 
-async function updateAlone(app: App, caller: SignedIn, open: OpenPull, style: UpdateStyle): Promise<boolean> {
+async function updateAlone(
+  app: App,
+  caller: SignedIn,
+  open: OpenPull,
+  style: UpdateStyle,
+): Promise<boolean> {
   const { repository: base, pull } = open
   if (pull.state === 'MERGED') throw new DomainError('UPDATE_OF_MERGED')
   if (pull.state === 'CLOSED') throw new DomainError('UPDATE_OF_CLOSED')
@@ -67,7 +77,11 @@ async function updateAlone(app: App, caller: SignedIn, open: OpenPull, style: Up
 }
 
 /** The repository of the head, as far as the caller may know of it. */
-async function openHeadOf(app: App, caller: SignedIn, { repository, pull }: OpenPull): Promise<OpenRepository> {
+async function openHeadOf(
+  app: App,
+  caller: SignedIn,
+  { repository, pull }: OpenPull,
+): Promise<OpenRepository> {
   const { head_repository_id: id } = pull
   if (id === null) throw denied()
   try {
@@ -91,9 +105,12 @@ async function mayUpdate(
   style: UpdateStyle,
 ): Promise<boolean> {
   const mayWrite = suffices(head.units.code, 'write')
-  if (!mayWrite && !(await maintainedBranches(app, caller, head, [branch])).has(branch)) return false
+  if (!mayWrite && !(await maintainedBranches(app, caller, head, [branch])).has(branch))
+    return false
   const units = mayWrite ? head.units : { code: 'write' as const }
-  const inForce = (await readBranchRules(app, head.repository.id, caller.user.id, units)).inForceFor(branch)
+  const inForce = (
+    await readBranchRules(app, head.repository.id, caller.user.id, units)
+  ).inForceFor(branch)
   if (!inForce) return true
   return (style === 'merge' ? mayPush : mayForcePush)(inForce.rule, inForce.pusher)
 }
@@ -105,7 +122,10 @@ interface Update {
   readonly theirs: string
 }
 
-/** Makes the commits that an update takes, in the repository of the head. @returns the id of what the head is to hold. */
+/**
+ * Makes the commits that an update takes, in the repository of the head. @returns the id of what
+ * the head is to hold.
+ */
 async function makeUpdate(
   app: App,
   caller: SignedIn,
@@ -115,7 +135,8 @@ async function makeUpdate(
 ): Promise<string> {
   const self = gitIdentity(app, caller)
   try {
-    if (style === 'rebase') return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
+    if (style === 'rebase')
+      return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
     const treeId = await mergeTrees(app, headId, ours, theirs, style)
     const message = `Merge branch '${pull.base_branch}' into ${pull.head_branch}\n`
     return await storeOwnCommit(app, headId, {
@@ -133,5 +154,7 @@ async function makeUpdate(
 function conflictOf(error: unknown): unknown {
   if (!(error instanceof DomainError)) return error
   if (error.reason === 'MERGE_CONFLICT') return new DomainError('UPDATE_CONFLICT', error.metadata)
-  return error.reason === 'REBASE_CONFLICT' ? new DomainError('UPDATE_REBASE_CONFLICT', error.metadata) : error
+  return error.reason === 'REBASE_CONFLICT'
+    ? new DomainError('UPDATE_REBASE_CONFLICT', error.metadata)
+    : error
 }

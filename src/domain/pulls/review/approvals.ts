@@ -11,8 +11,8 @@ export type { Approvals } from './review-rules.ts'
 /**
  * What the reviews of a pull request come down to at this moment, for a rule.
  *
- * A review counts while whoever made it has the right, and as long as it is known to be about what `pull.head_commit` proposes, where
- * the rule wants that.
+ * A review counts while whoever made it has the right, and as long as it is known to be about what
+ * `pull.head_commit` proposes, where the rule wants that.
  *
  * @param pull as it was read. What is true of its head says nothing of a later one.
  * @param rule for its base; undefined without one.

@@ -1,10 +1,15 @@
 import { takeTurns } from '../../core/yielding.ts'
-import { compileExpression, MAX_PATTERN_CHARACTERS, type Matcher } from '../../repos/protection/globs.ts'
+import {
+  compileExpression,
+  MAX_PATTERN_CHARACTERS,
+  type Matcher,
+} from '../../repos/protection/globs.ts'
 
 /**
- * What a file CODEOWNERS says, in the form that compatible systems have: a line for each rule, with a regular expression of RE2 for whole
- * paths and names of users and teams, between spaces. A `!` in front turns the expression round; a backslash takes its meaning from the
- * next character, so that one for the expression is written twice; what follows a `#` is a remark.
+ * What a file CODEOWNERS says, in the form that compatible systems have: a line for each rule, with
+ * a regular expression of RE2 for whole paths and names of users and teams, between spaces. A `!`
+ * in front turns the expression round; a backslash takes its meaning from the next character, so
+ * that one for the expression is written twice; what follows a `#` is a remark.
  */
 
 /** More rules than people keep in order. Those behind are not looked at. */
@@ -60,8 +65,8 @@ function tokensOf(line: string): string[] {
 }
 
 /**
- * The names of those who are to look at some files, each once. Where it takes too long to find out whether a rule is about one of them,
- * it is.
+ * The names of those who are to look at some files, each once. Where it takes too long to find out
+ * whether a rule is about one of them, it is.
  *
  * @param maxMs of the process's own time.
  */

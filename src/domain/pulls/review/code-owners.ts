@@ -25,7 +25,10 @@ const PATHS = ['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS']
 /** Read of the file. */
 const MAX_FILE_BYTES = 64 * 1024
 
-/** Files of a pull request whose owners are looked for: who changes more changes something of everybody's. */
+/**
+ * Files of a pull request whose owners are looked for: who changes more changes something of
+ * everybody's.
+ */
 const MAX_PATHS = 3_000
 
 /** Names looked up: several times those whom a pull request may wait for. */
@@ -42,13 +45,17 @@ export interface Proposed {
 }
 
 /**
- * Those who are to look at what a pull request changes, as its base branch says. Names of nobody who could, and of the poster, say
- * nothing.
+ * Those who are to look at what a pull request changes, as its base branch says. Names of nobody
+ * who could, and of the poster, say nothing.
  *
  * @param open the repository of the base.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function findCodeOwners(app: App, open: OpenRepository, proposed: Proposed): Promise<Reviewers> {
+export async function findCodeOwners(
+  app: App,
+  open: OpenRepository,
+  proposed: Proposed,
+): Promise<Reviewers> {
   const { id } = open.repository
   const rules = parseCodeOwners(await readFile(app, open, proposed.baseBranch))
   if (rules.length === 0) return { users: [], teams: [] }
@@ -66,21 +73,30 @@ export async function findCodeOwners(app: App, open: OpenRepository, proposed: P
       if (team && (await teamReads(app.db, team, open.repository))) teams.set(team.id, team)
     } else {
       const user = await findUserByUsername(app.db, name)
-      if (user && user.id !== proposed.posterId && (await mayReview(app, user, open))) users.set(user.id, user)
+      if (user && user.id !== proposed.posterId && (await mayReview(app, user, open)))
+        users.set(user.id, user)
     }
   }
   return { users: [...users.values()], teams: [...teams.values()] }
 }
 
 /** @param name `organisation/team`. */
-async function findTeam(app: App, { owner }: OpenRepository, name: string): Promise<Team | undefined> {
+async function findTeam(
+  app: App,
+  { owner }: OpenRepository,
+  name: string,
+): Promise<Team | undefined> {
   const [organization = '', team = ''] = name.split('/')
   const isOwner = owner.kind === 'ORGANIZATION' && nameKey(organization) === nameKey(owner.name)
   return isOwner ? findTeamByName(app.db, owner.id, teamNameKey(team)) : undefined
 }
 
 /** What the file says; nothing when there is none. */
-async function readFile(app: App, { repository }: OpenRepository, branchName: string): Promise<string> {
+async function readFile(
+  app: App,
+  { repository }: OpenRepository,
+  branchName: string,
+): Promise<string> {
   const branch = await readBranch(app, repository, branchName)
   const commit = branch && (await readCommit(app.git, repository.id, branch.commit_id))
   if (!commit) return ''
@@ -94,8 +110,9 @@ async function readFile(app: App, { repository }: OpenRepository, branchName: st
 }
 
 /**
- * Asks those who are to look at what a pull request changes for reviews, in the transaction of something that has it touched: as many
- * of them as it may wait for. Who has reviewed it already, or for which team somebody else than the poster has, need not do so again.
+ * Asks those who are to look at what a pull request changes for reviews, in the transaction of
+ * something that has it touched: as many of them as it may wait for. Who has reviewed it already,
+ * or for which team somebody else than the poster has, need not do so again.
  */
 export async function requestCodeOwners(
   app: App,
@@ -111,6 +128,9 @@ export async function requestCodeOwners(
     if ((await findMembersOf(tx, [team.id], reviewerIds)).size === 0) waiting.push(team)
   }
   const places = MAX_REVIEWERS - (await listReviewRequests(tx, [pull.id])).length
-  const asked = { users: others.slice(0, places), teams: waiting.slice(0, Math.max(places - others.length, 0)) }
+  const asked = {
+    users: others.slice(0, places),
+    teams: waiting.slice(0, Math.max(places - others.length, 0)),
+  }
   return requestReviews(app, tx, pull, asked)
 }

@@ -24,7 +24,10 @@ const MAX_COMMENTS_AT_A_TIME = 100
 /** What all of these looks may take. */
 const MAX_PLACING_MS = 30_000
 
-/** In larger files lines that are in no hunk are not looked for: counting takes a while, and people read shorter ones. */
+/**
+ * In larger files lines that are in no hunk are not looked for: counting takes a while, and people
+ * read shorter ones.
+ */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 /** What somebody wants to say about a line. */
@@ -44,8 +47,8 @@ export type PlacedComment = Pick<
 >
 
 /**
- * Finds the lines that comments on a commit of a pull request are about. As in compatible systems that may be any line of any file;
- * one that is in no hunk of the difference is shown without one.
+ * Finds the lines that comments on a commit of a pull request are about. As in compatible systems
+ * that may be any line of any file; one that is in no hunk of the difference is shown without one.
  *
  * @param drafts without a line they are about the whole file.
  * @throws INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
@@ -95,7 +98,14 @@ async function placeComment(
   })
   const path = treePath(draft.path)
   if (!path || !Number.isSafeInteger(line) || line < 0) throw unfit
-  const placed = { path, side, line, commit_id: id, original_commit_id: id, body: draft.body } as const
+  const placed = {
+    path,
+    side,
+    line,
+    commit_id: id,
+    original_commit_id: id,
+    body: draft.body,
+  } as const
   const hunk = line > 0 ? await hunks?.find(path, { side, line }) : undefined
   if (hunk !== undefined) return { ...placed, diff_hunk: hunk }
   const entry = await fileAt(app, repositoryId, side === 'new' ? id : mergeBase, path)
@@ -119,7 +129,12 @@ async function fileAt(
   return entry?.kind === 'dir' ? undefined : entry
 }
 
-async function hasLine(app: App, repositoryId: number, { id, kind }: TreeEntry, line: number): Promise<boolean> {
+async function hasLine(
+  app: App,
+  repositoryId: number,
+  { id, kind }: TreeEntry,
+  line: number,
+): Promise<boolean> {
   if (kind === 'submodule') return line === 1
   const file = await reading(readObject(app.git, repositoryId, id, MAX_FILE_BYTES))
   return file !== undefined && file.bytes <= MAX_FILE_BYTES && line <= countLines(file.content)

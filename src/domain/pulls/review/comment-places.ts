@@ -12,7 +12,10 @@ import { isAvailable } from './review-states.ts'
 /** Files looked into at a time; comments on more stay where they were. */
 const MAX_FILES = 100
 
-/** Commits whose difference from the head is looked into for where their files have moved; each may take a look into files. */
+/**
+ * Commits whose difference from the head is looked into for where their files have moved; each may
+ * take a look into files.
+ */
 const MAX_RENAME_LOOKS = 5
 
 /** Files of such a difference that are looked at. */
@@ -32,9 +35,10 @@ interface CommentedFile {
 }
 
 /**
- * Comments with the lines that they are on in the head of the pull request, as long as that is open, and notes where those are. A file
- * that has moved takes its comments along. A comment on a line that was changed stays where that was found last, as does one on the
- * base, or on a file as a whole.
+ * Comments with the lines that they are on in the head of the pull request, as long as that is
+ * open, and notes where those are. A file that has moved takes its comments along. A comment on a
+ * line that was changed stays where that was found last, as does one on the base, or on a file as a
+ * whole.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
@@ -55,7 +59,8 @@ export async function followComments(
   })
   if (moved.length === 0) return [...comments]
   await transaction(app.db, async (tx) => {
-    for (const { id, path, line } of moved) await moveReviewComment(tx, id, { path, line, commit_id: head })
+    for (const { id, path, line } of moved)
+      await moveReviewComment(tx, id, { path, line, commit_id: head })
   })
   const byId = new Map(moved.map((comment) => [comment.id, comment]))
   return comments.map((comment) => byId.get(comment.id) ?? comment)
@@ -73,7 +78,9 @@ function byFile(comments: readonly ReviewComment[]): CommentedFile[] {
   return [...files.values()]
 }
 
-/** Where comments are now, by the ids of the comments; those that are on none any more are left out. */
+/**
+ * Where comments are now, by the ids of the comments; those that are on none any more are left out.
+ */
 async function findPlaces(
   app: App,
   repositoryId: number,
@@ -108,7 +115,10 @@ async function findPlaces(
   return places
 }
 
-/** Where files are in the head that are not there under their names any more: for each commit the new paths by the old ones. */
+/**
+ * Where files are in the head that are not there under their names any more: for each commit the
+ * new paths by the old ones.
+ */
 async function findMoves(
   app: App,
   repositoryId: number,
@@ -121,13 +131,17 @@ async function findMoves(
     head,
     files.map(({ path }) => path),
   )
-  const commits = new Set(files.flatMap(({ commitId, path }) => (present.has(path) ? [] : commitId)))
+  const commits = new Set(
+    files.flatMap(({ commitId, path }) => (present.has(path) ? [] : commitId)),
+  )
   const moves = new Map<string, ReadonlyMap<string, string>>()
   for (const commitId of [...commits].slice(0, MAX_RENAME_LOOKS)) {
     // It may have been collected, if the head was moved away from it.
     if (!(await readCommit(app.git, repositoryId, commitId))) continue
     const window = { offset: 0, limit: MAX_RENAMED }
-    const diff = await reading(diffTrees(app.git, repositoryId, commitId, head, { lines: false, window }))
+    const diff = await reading(
+      diffTrees(app.git, repositoryId, commitId, head, { lines: false, window }),
+    )
     const renamed = diff.files.flatMap(({ kind, path, oldPath }): [string, string][] =>
       kind === 'renamed' && oldPath !== undefined ? [[oldPath, path]] : [],
     )

@@ -19,8 +19,9 @@ import type { Officials } from './review-rules.ts'
 export type Home = Pick<OpenRepository, 'repository' | 'owner'>
 
 /**
- * Of some users and teams those whose word about a pull request counts at this moment: who is on the list of the rule for its base or,
- * without one, may write the code. Whoever may not read pull requests any more has no say.
+ * Of some users and teams those whose word about a pull request counts at this moment: who is on
+ * the list of the rule for its base or, without one, may write the code. Whoever may not read pull
+ * requests any more has no say.
  *
  * @param rule for the base of the pull request; undefined without one.
  */
@@ -31,7 +32,9 @@ export async function findOfficials(
   userIds: readonly number[],
   teamIds: readonly number[],
 ): Promise<Officials> {
-  const users = [...(await findUsersByIds(db, userIds)).values()].filter(({ state }) => state === 'NORMAL')
+  const users = [...(await findUsersByIds(db, userIds)).values()].filter(
+    ({ state }) => state === 'NORMAL',
+  )
   const access = await accessOfUsers(db, users, repository, owner)
   const teams = await findTeamsAt(db, repository, teamIds)
   if (!rule?.enable_approvals_whitelist) {

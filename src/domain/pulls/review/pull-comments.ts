@@ -78,14 +78,19 @@ export async function createPullComment(
   const open = await openPull(app, caller, ownerName, name, number, 'take part')
   await checkNotBlocked(app, caller, open)
   checkText('body', body)
-  const comment = await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', (tx, { id }, now) =>
-    rows.insertPullComment(tx, {
-      pull_request_id: id,
-      poster_id: caller.user.id,
-      create_time: now,
-      update_time: now,
-      body,
-    }),
+  const comment = await changeReviews(
+    app,
+    caller,
+    open,
+    'PULL_REQUEST_COMMENTED',
+    (tx, { id }, now) =>
+      rows.insertPullComment(tx, {
+        pull_request_id: id,
+        poster_id: caller.user.id,
+        create_time: now,
+        update_time: now,
+        body,
+      }),
   )
   return viewComment(app, open, comment)
 }
@@ -93,7 +98,8 @@ export async function createPullComment(
 /**
  * Changes what a comment says, on behalf of who wrote it or may write to pull requests.
  *
- * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED, USER_BLOCKED, INVALID_FIELD
+ * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED,
+ *   ISSUE_COMMENT_DENIED, USER_BLOCKED, INVALID_FIELD
  */
 export async function editPullComment(
   app: App,
@@ -108,18 +114,25 @@ export async function editPullComment(
   await checkNotBlocked(app, caller, open)
   checkText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
-  const edited = await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', async (tx, _, now) => {
-    const changed = await rows.updatePullComment(tx, id, { body, update_time: now })
-    if (!changed) throw missing()
-    return changed
-  })
+  const edited = await changeReviews(
+    app,
+    caller,
+    open,
+    'PULL_REQUEST_COMMENTED',
+    async (tx, _, now) => {
+      const changed = await rows.updatePullComment(tx, id, { body, update_time: now })
+      if (!changed) throw missing()
+      return changed
+    },
+  )
   return viewComment(app, open, edited)
 }
 
 /**
  * Deletes a comment, on behalf of who wrote it or may write to pull requests.
  *
- * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED
+ * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED,
+ *   ISSUE_COMMENT_DENIED
  */
 export async function deletePullComment(
   app: App,
@@ -152,8 +165,13 @@ async function openComment(
 }
 
 /** @throws ISSUE_COMMENT_DENIED */
-function checkMayChange({ user }: SignedIn, { access }: OpenPull, { poster_id }: rows.PullComment): void {
-  if (poster_id !== user.id && !suffices(access, 'write')) throw new DomainError('ISSUE_COMMENT_DENIED')
+function checkMayChange(
+  { user }: SignedIn,
+  { access }: OpenPull,
+  { poster_id }: rows.PullComment,
+): void {
+  if (poster_id !== user.id && !suffices(access, 'write'))
+    throw new DomainError('ISSUE_COMMENT_DENIED')
 }
 
 function missing(): DomainError {
@@ -167,10 +185,18 @@ async function viewComments(
 ): Promise<PullCommentView[]> {
   const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
   const posters = await findOwnersByIds(app.db, [...ids])
-  return comments.map((comment) => ({ open, comment, poster: posters.get(comment.poster_id ?? 0) ?? GHOST }))
+  return comments.map((comment) => ({
+    open,
+    comment,
+    poster: posters.get(comment.poster_id ?? 0) ?? GHOST,
+  }))
 }
 
-async function viewComment(app: App, open: OpenPull, comment: rows.PullComment): Promise<PullCommentView> {
+async function viewComment(
+  app: App,
+  open: OpenPull,
+  comment: rows.PullComment,
+): Promise<PullCommentView> {
   const [view] = await viewComments(app, open, [comment])
   if (!view) throw new Error('a comment has no view')
   return view

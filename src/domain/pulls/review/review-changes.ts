@@ -1,7 +1,11 @@
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import type { Tx } from '../../../storage/database/database.ts'
 import { insertActor } from '../../../storage/pulls/pull-participants.ts'
-import { findPullRequestById, type PullRequest, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import {
+  findPullRequestById,
+  type PullRequest,
+  touchPull,
+} from '../../../storage/pulls/pull-requests.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -10,10 +14,14 @@ import { changeWatched, recordPullChange } from '../../repos/events/repository-e
 import type { OpenPull } from '../lifecycle/pull-requests.ts'
 
 /** What watchers of the repository are told of a change. */
-export type ReviewEventType = 'PULL_REQUEST_REVIEWED' | 'PULL_REQUEST_REVIEW_REQUESTED' | 'PULL_REQUEST_COMMENTED'
+export type ReviewEventType =
+  | 'PULL_REQUEST_REVIEWED'
+  | 'PULL_REQUEST_REVIEW_REQUESTED'
+  | 'PULL_REQUEST_COMMENTED'
 
 /**
- * Makes a change of what is said of a pull request, which its participants would want to see. Whoever makes it is one from then on.
+ * Makes a change of what is said of a pull request, which its participants would want to see.
+ * Whoever makes it is one from then on.
  *
  * @param work is given the pull request as it is in the transaction.
  * @throws PULL_REQUEST_NOT_FOUND when it is gone.
@@ -48,12 +56,16 @@ export async function reread(tx: Tx, { id }: Pick<PullRequest, 'id'>): Promise<P
 }
 
 /**
- * Lets nobody say anything to whom they are blocked by: the owner of the repository, and whoever opened the pull request. Those who
- * administer the repository have to be able to.
+ * Lets nobody say anything to whom they are blocked by: the owner of the repository, and whoever
+ * opened the pull request. Those who administer the repository have to be able to.
  *
  * @throws USER_BLOCKED
  */
-export async function checkNotBlocked(app: App, caller: SignedIn, { owner, pull, units }: OpenPull): Promise<void> {
+export async function checkNotBlocked(
+  app: App,
+  caller: SignedIn,
+  { owner, pull, units }: OpenPull,
+): Promise<void> {
   if (suffices(units.code, 'admin')) return
   const blockers = pull.poster_id === null ? [owner.id] : [owner.id, pull.poster_id]
   if (await blockExists(app.db, blockers, caller.user.id)) throw new DomainError('USER_BLOCKED')

@@ -8,8 +8,20 @@ import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
-import { isPoster, type OpenPull, openPull, openPulls, type PullRequest } from '../lifecycle/pull-requests.ts'
-import { type CommentDraft, checkText, insertComments, type PlacedComment, placeComments } from './comment-lines.ts'
+import {
+  isPoster,
+  type OpenPull,
+  openPull,
+  openPulls,
+  type PullRequest,
+} from '../lifecycle/pull-requests.ts'
+import {
+  type CommentDraft,
+  checkText,
+  insertComments,
+  type PlacedComment,
+  placeComments,
+} from './comment-lines.ts'
 import { followComments } from './comment-places.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { reviewViewer } from './review-views.ts'
@@ -50,14 +62,19 @@ export async function listReviewComments(
   limit: number,
 ): Promise<ReviewCommentPage> {
   const open = await openReview(app, caller, ownerName, name, number, id, 'read')
-  const comments = await followComments(app, open, await rows.listReviewComments(app.db, id, offset, limit))
+  const comments = await followComments(
+    app,
+    open,
+    await rows.listReviewComments(app.db, id, offset, limit),
+  )
   return { comments: await viewComments(app, open, comments), total: open.review.comments_count }
 }
 
 /**
  * One comment of a review.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, SERVER_BUSY,
+ *   GIT_TIMEOUT
  */
 export async function getReviewComment(
   app: App,
@@ -77,8 +94,9 @@ export async function getReviewComment(
 /**
  * Adds a comment to a review, on behalf of its reviewer.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD, INVALID_REVIEW_LINE,
- *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED,
+ *   INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY,
+ *   GIT_TIMEOUT
  */
 export async function createReviewComment(
   app: App,
@@ -101,7 +119,8 @@ export async function createReviewComment(
 /**
  * Answers a comment, in the review that it belongs to.
  *
- * @throws what `openPull` throws; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, INVALID_FIELD, TOO_MANY_REVIEW_COMMENTS
+ * @throws what `openPull` throws; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, INVALID_FIELD,
+ *   TOO_MANY_REVIEW_COMMENTS
  */
 export async function replyToReviewComment(
   app: App,
@@ -144,10 +163,11 @@ export async function deleteReviewComment(
 }
 
 /**
- * Says whether a comment of a review has been dealt with, on behalf of who wrote it, opened the pull request, or may write to pull
- * requests. Who was the first to say so stays it.
+ * Says whether a comment of a review has been dealt with, on behalf of who wrote it, opened the
+ * pull request, or may write to pull requests. Who was the first to say so stays it.
  *
- * @throws what `openPulls` throws; REPOSITORY_ARCHIVED, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
+ * @throws what `openPulls` throws; REPOSITORY_ARCHIVED, REVIEW_COMMENT_NOT_FOUND,
+ *   REVIEW_COMMENT_DENIED
  */
 export async function setResolved(
   app: App,
@@ -162,12 +182,19 @@ export async function setResolved(
   if (number === undefined) throw missing()
   const open = await openPull(app, caller, ownerName, name, number, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
-  const may = comment.poster_id === caller.user.id || isPoster(caller, open.pull) || suffices(open.access, 'write')
+  const may =
+    comment.poster_id === caller.user.id ||
+    isPoster(caller, open.pull) ||
+    suffices(open.access, 'write')
   if (!may) throw denied()
   await changeComments(app, caller, { ...open, review }, async (tx) => {
     const present = await rows.findReviewComment(tx, commentId)
     if (!present) throw missing()
-    await rows.setResolver(tx, commentId, isResolved ? (present.resolver_id ?? caller.user.id) : null)
+    await rows.setResolver(
+      tx,
+      commentId,
+      isResolved ? (present.resolver_id ?? caller.user.id) : null,
+    )
   })
 }
 
@@ -225,7 +252,9 @@ async function viewComments(
   open: OpenPull,
   comments: readonly ReviewComment[],
 ): Promise<ReviewCommentView[]> {
-  const ids = comments.flatMap(({ poster_id, resolver_id }) => [poster_id ?? [], resolver_id ?? []].flat())
+  const ids = comments.flatMap(({ poster_id, resolver_id }) =>
+    [poster_id ?? [], resolver_id ?? []].flat(),
+  )
   const people = await findOwnersByIds(app.db, [...new Set(ids)])
   return comments.map((comment) => ({
     open,
@@ -235,7 +264,11 @@ async function viewComments(
   }))
 }
 
-async function viewComment(app: App, open: OpenPull, comment: ReviewComment): Promise<ReviewCommentView> {
+async function viewComment(
+  app: App,
+  open: OpenPull,
+  comment: ReviewComment,
+): Promise<ReviewCommentView> {
   const [view] = await viewComments(app, open, [comment])
   if (!view) throw new Error('a comment has no view')
   return view

@@ -19,9 +19,11 @@ export interface Dismissal {
 }
 
 /**
- * Declares that an approval or a rejection does not count, on behalf of who administers the repository.
+ * Declares that an approval or a rejection does not count, on behalf of who administers the
+ * repository.
  *
- * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
+ * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND,
+ *   REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
  */
 export async function dismissReview(
   app: App,
@@ -34,20 +36,28 @@ export async function dismissReview(
 ): Promise<ReviewView> {
   const open = await openDismissible(app, caller, ownerName, name, number, id)
   checkLength('message', message, MAX_TEXT_CHARACTERS)
-  const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
-    checkOpen(pull)
-    const changes = { dismissal_message: message, update_time: now }
-    const { reviewer_id } = open.review
-    if (priors && reviewer_id !== null) await rows.dismissVotes(tx, pull.id, reviewer_id, open.review, changes)
-    return present(await rows.updateReview(tx, id, { ...changes, dismissed: 1 }))
-  })
+  const review = await changeReviews(
+    app,
+    caller,
+    open,
+    'PULL_REQUEST_REVIEWED',
+    async (tx, pull, now) => {
+      checkOpen(pull)
+      const changes = { dismissal_message: message, update_time: now }
+      const { reviewer_id } = open.review
+      if (priors && reviewer_id !== null)
+        await rows.dismissVotes(tx, pull.id, reviewer_id, open.review, changes)
+      return present(await rows.updateReview(tx, id, { ...changes, dismissed: 1 }))
+    },
+  )
   return viewReview(app, caller, open, review)
 }
 
 /**
  * Takes a dismissal back.
  *
- * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED
+ * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND,
+ *   REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED
  */
 export async function undismissReview(
   app: App,
@@ -58,10 +68,18 @@ export async function undismissReview(
   id: number,
 ): Promise<ReviewView> {
   const open = await openDismissible(app, caller, ownerName, name, number, id)
-  const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
-    checkOpen(pull)
-    return present(await rows.updateReview(tx, id, { dismissed: 0, dismissal_message: '', update_time: now }))
-  })
+  const review = await changeReviews(
+    app,
+    caller,
+    open,
+    'PULL_REQUEST_REVIEWED',
+    async (tx, pull, now) => {
+      checkOpen(pull)
+      return present(
+        await rows.updateReview(tx, id, { dismissed: 0, dismissal_message: '', update_time: now }),
+      )
+    },
+  )
   return viewReview(app, caller, open, review)
 }
 

@@ -16,7 +16,10 @@ import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
 
-/** Whom a pull request waits for at most, and whom one request may name: more would all wait for each other. */
+/**
+ * Whom a pull request waits for at most, and whom one request may name: more would all wait for
+ * each other.
+ */
 export const MAX_REVIEWERS = 100
 
 /** Who is to review. */
@@ -33,10 +36,11 @@ export interface ReviewerNames {
 }
 
 /**
- * Asks people and teams to review a pull request, on behalf of who opened it, or may write to pull requests.
+ * Asks people and teams to review a pull request, on behalf of who opened it, or may write to pull
+ * requests.
  *
- * @throws what `openPull` throws; USER_BLOCKED, REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND, INVALID_REVIEWER,
- *   TOO_MANY_REVIEWERS
+ * @throws what `openPull` throws; USER_BLOCKED, REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED,
+ *   REVIEWER_NOT_FOUND, INVALID_REVIEWER, TOO_MANY_REVIEWERS
  */
 export async function requestReviewers(
   app: App,
@@ -52,18 +56,25 @@ export async function requestReviewers(
   checkOpen(open.pull)
   const reviewers = await findReviewers(app, caller, open, open.pull.poster_id, names)
   if (reviewers.users.length + reviewers.teams.length === 0) return []
-  const requests = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEW_REQUESTED', async (tx, pull) => {
-    checkOpen(pull)
-    return requestReviews(app, tx, pull, reviewers)
-  })
+  const requests = await changeReviews(
+    app,
+    caller,
+    open,
+    'PULL_REQUEST_REVIEW_REQUESTED',
+    async (tx, pull) => {
+      checkOpen(pull)
+      return requestReviews(app, tx, pull, reviewers)
+    },
+  )
   return viewReviews(app, caller, open, requests)
 }
 
 /**
- * Takes back that people and teams are asked for reviews, on behalf of who may ask, or of the only one who is to be asked no more.
- * What they said before counts again.
+ * Takes back that people and teams are asked for reviews, on behalf of who may ask, or of the only
+ * one who is to be asked no more. What they said before counts again.
  *
- * @throws what `openPull` throws; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND, TOO_MANY_REVIEWERS
+ * @throws what `openPull` throws; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND,
+ *   TOO_MANY_REVIEWERS
  */
 export async function withdrawReviewRequests(
   app: App,
@@ -75,11 +86,14 @@ export async function withdrawReviewRequests(
 ): Promise<void> {
   const open = await openPull(app, caller, ownerName, name, number, 'take part')
   const named = await findNamed(app, caller, open, names)
-  const areOnlyOwn = named.teams.length === 0 && named.users.every(({ id }) => id === caller.user.id)
+  const areOnlyOwn =
+    named.teams.length === 0 && named.users.every(({ id }) => id === caller.user.id)
   if (!areOnlyOwn && !maySelect(caller, open)) throw new DomainError('REVIEW_REQUEST_DENIED')
   checkOpen(open.pull)
   const requests = await rows.listReviewRequests(app.db, [open.pull.id])
-  const users = named.users.filter(({ id }) => requests.some(({ reviewer_id }) => reviewer_id === id))
+  const users = named.users.filter(({ id }) =>
+    requests.some(({ reviewer_id }) => reviewer_id === id),
+  )
   const teams = named.teams.filter(({ id }) => requests.some(({ team_id }) => team_id === id))
   if (users.length + teams.length === 0) return
   await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEW_REQUESTED', async (tx, pull) => {
@@ -107,8 +121,8 @@ function checkOpen({ state }: PullRequest): void {
  *
  * @param open the repository of its base.
  * @param posterId who opened it; null when the account is gone.
- * @throws REVIEWER_NOT_FOUND for whom, or which team, the caller may not know of; INVALID_REVIEWER for who may not read pull requests,
- *   and for who opened this one; TOO_MANY_REVIEWERS
+ * @throws REVIEWER_NOT_FOUND for whom, or which team, the caller may not know of; INVALID_REVIEWER
+ *   for who may not read pull requests, and for who opened this one; TOO_MANY_REVIEWERS
  */
 export async function findReviewers(
   app: App,
@@ -131,12 +145,21 @@ export async function findReviewers(
 }
 
 /** Whether somebody can be asked for a review. */
-export async function mayReview(app: App, user: User, { repository, owner }: OpenRepository): Promise<boolean> {
+export async function mayReview(
+  app: App,
+  user: User,
+  { repository, owner }: OpenRepository,
+): Promise<boolean> {
   const { code, pulls } = await accessOfUser(app, user, repository, owner)
   return user.state === 'NORMAL' && suffices(pulls, 'read') && suffices(code, 'read')
 }
 
-async function findNamed(app: App, caller: SignedIn, open: OpenRepository, names: ReviewerNames): Promise<Reviewers> {
+async function findNamed(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  names: ReviewerNames,
+): Promise<Reviewers> {
   if (names.users.length + names.teams.length > MAX_REVIEWERS) throw tooMany()
   const users = new Map<number, User>()
   for (const name of names.users) {
@@ -147,7 +170,9 @@ async function findNamed(app: App, caller: SignedIn, open: OpenRepository, names
   const teams = new Map<number, Team>()
   const seen = names.teams.length === 0 ? undefined : await seenTeams(app, caller, open)
   for (const name of names.teams) {
-    const [team] = seen ? await listTeams(app.db, { ...seen.filter, nameKey: teamNameKey(name) }, 0, 1) : []
+    const [team] = seen
+      ? await listTeams(app.db, { ...seen.filter, nameKey: teamNameKey(name) }, 0, 1)
+      : []
     if (!team) throw notFound('team', name)
     teams.set(team.id, team)
   }
@@ -155,7 +180,12 @@ async function findNamed(app: App, caller: SignedIn, open: OpenRepository, names
 }
 
 /** Whether a caller may know of a user: of one who hides too, where that one takes part. */
-async function isKnown(app: App, caller: SignedIn, open: OpenRepository, user: User): Promise<boolean> {
+async function isKnown(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  user: User,
+): Promise<boolean> {
   return (await maySeeOwner(app, caller, userAsOwner(user))) || mayReview(app, user, open)
 }
 
@@ -168,8 +198,8 @@ function tooMany(): DomainError {
 }
 
 /**
- * Lets a pull request wait for reviews, in the transaction of something that has it touched. What people said before counts no more
- * once they are asked again. Who is asked already is asked once.
+ * Lets a pull request wait for reviews, in the transaction of something that has it touched. What
+ * people said before counts no more once they are asked again. Who is asked already is asked once.
  *
  * @returns what they are asked for.
  * @throws TOO_MANY_REVIEWERS
@@ -185,17 +215,32 @@ export async function requestReviews(
   const present = await rows.listReviewRequests(tx, [pull.id])
   const userIds = users.map(({ id }) => id)
   const teamIds = teams.map(({ id }) => id)
-  const officials = await findOfficials(tx, await homeOf(tx, pull), await findRule(tx, pull), userIds, teamIds)
+  const officials = await findOfficials(
+    tx,
+    await homeOf(tx, pull),
+    await findRule(tx, pull),
+    userIds,
+    teamIds,
+  )
   const now = nowSeconds(app.clock)
-  const request = { pull_request_id: pull.id, state: 'REQUEST_REVIEW', commit_id: pull.head_commit, body: '' } as const
+  const request = {
+    pull_request_id: pull.id,
+    state: 'REQUEST_REVIEW',
+    commit_id: pull.head_commit,
+    body: '',
+  } as const
   const times = { compared_head: '', create_time: now, update_time: now }
   const asked: rows.Review[] = []
   const ask = async (whom: Pick<rows.Review, 'reviewer_id' | 'team_id'>, isOfficial: boolean) => {
     const official = Number(isOfficial)
-    const known = present.find((r) => r.reviewer_id === whom.reviewer_id && r.team_id === whom.team_id)
+    const known = present.find(
+      (r) => r.reviewer_id === whom.reviewer_id && r.team_id === whom.team_id,
+    )
     if (known) await rows.setOfficialRequest(tx, known.id, isOfficial)
     asked.push(
-      known ? { ...known, official } : await rows.insertReview(tx, { ...request, ...times, ...whom, official }),
+      known
+        ? { ...known, official }
+        : await rows.insertReview(tx, { ...request, ...times, ...whom, official }),
     )
   }
   for (const id of userIds) {

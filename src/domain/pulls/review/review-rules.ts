@@ -4,8 +4,9 @@ import { DomainError } from '../../core/errors.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 
 /**
- * What reviews are, and what they count for. Everything in here is a pure function of its arguments; who has a right to say something
- * is found out in `official-reviewers.ts`, and whether something else is proposed since in `review-states.ts`.
+ * What reviews are, and what they count for. Everything in here is a pure function of its
+ * arguments; who has a right to say something is found out in `official-reviewers.ts`, and whether
+ * something else is proposed since in `review-states.ts`.
  */
 
 /** What becomes of a review. */
@@ -13,7 +14,9 @@ export type ReviewEvent = 'APPROVED' | 'REQUEST_CHANGES' | 'COMMENT' | 'PENDING'
 
 const EVENTS: readonly ReviewEvent[] = ['APPROVED', 'REQUEST_CHANGES', 'COMMENT']
 
-/** Reads what a client asks for. Any other word leaves a review pending, as in compatible systems. */
+/**
+ * Reads what a client asks for. Any other word leaves a review pending, as in compatible systems.
+ */
 export function readEvent(text: string): ReviewEvent {
   return EVENTS.find((event) => event === text) ?? 'PENDING'
 }
@@ -34,7 +37,8 @@ export interface ReviewOutline {
 }
 
 /**
- * Lets nobody judge what is their own or what is decided already, and nobody say nothing, save for an approval.
+ * Lets nobody judge what is their own or what is decided already, and nobody say nothing, save for
+ * an approval.
  *
  * @throws OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
  */
@@ -47,7 +51,10 @@ export function checkReview({ event, body, hasComments, isOwn, state }: ReviewOu
 }
 
 /** Whether a review still says something of what a head proposes, as far as that is known. */
-export function isFresh({ stale, compared_head }: Pick<Vote, 'stale' | 'compared_head'>, head: string): boolean {
+export function isFresh(
+  { stale, compared_head }: Pick<Vote, 'stale' | 'compared_head'>,
+  head: string,
+): boolean {
   return compared_head === head && stale === 0
 }
 
@@ -63,7 +70,10 @@ export interface Approvals {
   readonly rejections: number
   /** Reviews that somebody is asked for whose word would count. */
   readonly officialRequests: number
-  /** Approvals by whose word something else was approved than what is proposed now, whether or not they count. */
+  /**
+   * Approvals by whose word something else was approved than what is proposed now, whether or not
+   * they count.
+   */
   readonly staleApprovals: number
   /** Whose approvals count, in the order in which they gave them. */
   readonly approverIds: readonly number[]
@@ -72,8 +82,8 @@ export interface Approvals {
 /**
  * Counts reviews for a rule.
  *
- * An approval of which it is not known what it says of the head never counts where that matters: where the rule leaves stale ones out,
- * or dismisses them, which happens when they are compared.
+ * An approval of which it is not known what it says of the head never counts where that matters:
+ * where the rule leaves stale ones out, or dismisses them, which happens when they are compared.
  *
  * @param reviews that were official when they were made, in the order in which they were submitted.
  * @param head of the pull request.
@@ -90,7 +100,8 @@ export function evaluateApprovals(
     ({ official, dismissed, reviewer_id, team_id }) =>
       official === 1 &&
       dismissed === 0 &&
-      ((reviewer_id !== null && userIds.has(reviewer_id)) || (team_id !== null && teamIds.has(team_id))),
+      ((reviewer_id !== null && userIds.has(reviewer_id)) ||
+        (team_id !== null && teamIds.has(team_id))),
   )
   const approvals = counting.filter(({ state }) => state === 'APPROVED')
   const standing = approvals.filter((review) => {
@@ -120,7 +131,8 @@ export function officialVotes(
 ): ReadonlySet<number> {
   const latest = new Map<number, number>()
   for (const { id, reviewer_id } of votes) {
-    if (reviewer_id !== null && userIds.has(reviewer_id) && !askedAgain.has(reviewer_id)) latest.set(reviewer_id, id)
+    if (reviewer_id !== null && userIds.has(reviewer_id) && !askedAgain.has(reviewer_id))
+      latest.set(reviewer_id, id)
   }
   return new Set(latest.values())
 }

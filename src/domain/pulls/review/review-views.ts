@@ -1,7 +1,14 @@
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import { findOrganizationById, type Organization } from '../../../storage/organizations/organizations.ts'
+import {
+  findOrganizationById,
+  type Organization,
+} from '../../../storage/organizations/organizations.ts'
 import { findVisibleTeams } from '../../../storage/organizations/teams.ts'
-import { listReviewRequests, type Review, type ReviewViewer } from '../../../storage/pulls/reviews.ts'
+import {
+  listReviewRequests,
+  type Review,
+  type ReviewViewer,
+} from '../../../storage/pulls/reviews.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
@@ -29,14 +36,20 @@ export interface RequestedReviewers {
   readonly teams: readonly TeamView[]
 }
 
-/** The teams of an organisation that a caller may know of, in connection with a repository of it. */
+/**
+ * The teams of an organisation that a caller may know of, in connection with a repository of it.
+ */
 export interface SeenTeams {
   readonly organization: Organization
   readonly filter: NonNullable<ReviewViewer['teams']>
 }
 
 /** Which teams of the owner of a repository a caller may know of; undefined when a user owns it. */
-export async function seenTeams(app: App, caller: Caller, open: OpenRepository): Promise<SeenTeams | undefined> {
+export async function seenTeams(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+): Promise<SeenTeams | undefined> {
   if (open.owner.kind !== 'ORGANIZATION') return undefined
   const organization = await findOrganizationById(app.db, open.owner.id)
   if (!organization) return undefined
@@ -45,7 +58,11 @@ export async function seenTeams(app: App, caller: Caller, open: OpenRepository):
 }
 
 /** Whose eyes a list of reviews for a caller is for. */
-export async function reviewViewer(app: App, caller: Caller, open: OpenRepository): Promise<ReviewViewer> {
+export async function reviewViewer(
+  app: App,
+  caller: Caller,
+  open: OpenRepository,
+): Promise<ReviewViewer> {
   const teams = (await seenTeams(app, caller, open))?.filter
   return { userId: caller.kind === 'user' ? caller.user.id : undefined, teams }
 }
@@ -62,26 +79,37 @@ export async function viewReviews(
   return reviews.map((review) => ({
     open,
     review,
-    reviewer: review.team_id === null ? (reviewers.get(review.reviewer_id ?? 0) ?? GHOST) : undefined,
+    reviewer:
+      review.team_id === null ? (reviewers.get(review.reviewer_id ?? 0) ?? GHOST) : undefined,
     team: teams.get(review.team_id ?? 0),
     isStale: isStale(review, open.pull),
   }))
 }
 
 /** One review of a pull request that a caller may see, as the caller sees it. */
-export async function viewReview(app: App, caller: Caller, open: OpenPull, review: Review): Promise<ReviewView> {
+export async function viewReview(
+  app: App,
+  caller: Caller,
+  open: OpenPull,
+  review: Review,
+): Promise<ReviewView> {
   const [view] = await viewReviews(app, caller, open, [review])
   if (!view) throw new Error('a review has no view')
   return view
 }
 
-/** Whether something else is proposed than what was reviewed. Of what is decided, it is what was known then. */
+/**
+ * Whether something else is proposed than what was reviewed. Of what is decided, it is what was
+ * known then.
+ */
 function isStale(review: Review, { state, head_commit }: PullRequest): boolean {
   if (review.state === 'PENDING' || review.state === 'REQUEST_REVIEW') return false
   return state === 'OPEN' ? !isFresh(review, head_commit) : review.stale === 1
 }
 
-/** Whom pull requests of a repository wait for, by their ids, as far as a caller may know of them. */
+/**
+ * Whom pull requests of a repository wait for, by their ids, as far as a caller may know of them.
+ */
 export async function viewReviewRequests(
   app: App,
   caller: Caller,
@@ -91,7 +119,9 @@ export async function viewReviewRequests(
   const requests = await listReviewRequests(app.db, pullIds)
   const users = await findOwnersByIds(app.db, reviewerIdsOf(requests))
   const teams = await viewTeams(app, caller, open, requests)
-  const requested = new Map(pullIds.map((id) => [id, { users: [] as Owner[], teams: [] as TeamView[] }]))
+  const requested = new Map(
+    pullIds.map((id) => [id, { users: [] as Owner[], teams: [] as TeamView[] }]),
+  )
   for (const { pull_request_id, reviewer_id, team_id } of requests) {
     const [user, team] = [users.get(reviewer_id ?? 0), teams.get(team_id ?? 0)]
     if (user) requested.get(pull_request_id)?.users.push(user)

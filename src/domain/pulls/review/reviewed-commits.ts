@@ -15,18 +15,24 @@ export interface ReviewedCommit {
 }
 
 /**
- * The commit of a pull request that a reviewer names: its head, or another one that would come with it.
+ * The commit of a pull request that a reviewer names: its head, or another one that would come with
+ * it.
  *
  * @param text an id in full; the head when empty.
- * @throws REVIEW_COMMIT_UNKNOWN when it is not one of them, or not any more; REF_NOT_FOUND when the head is nowhere; SERVER_BUSY,
- *   GIT_TIMEOUT
+ * @throws REVIEW_COMMIT_UNKNOWN when it is not one of them, or not any more; REF_NOT_FOUND when the
+ *   head is nowhere; SERVER_BUSY, GIT_TIMEOUT
  */
-export async function reviewedCommit(app: App, pull: PullRequest, text: string): Promise<ReviewedCommit> {
+export async function reviewedCommit(
+  app: App,
+  pull: PullRequest,
+  text: string,
+): Promise<ReviewedCommit> {
   const head = await prepareHead(app, pull)
   const id = text === '' ? head : text.toLowerCase()
   if (id !== head && !(await isCommitBehind(app, pull, id, head))) throw unknownCommit(text)
   const mergeBase = pull.state === 'MERGED' ? pull.merge_base : await mergeBaseOf(app, pull, id)
-  const isOfBase = mergeBase !== undefined && (id === mergeBase || (await leadsTo(app, pull, id, mergeBase)))
+  const isOfBase =
+    mergeBase !== undefined && (id === mergeBase || (await leadsTo(app, pull, id, mergeBase)))
   if (id !== head && isOfBase) throw unknownCommit(text)
   return { id, mergeBase }
 }
@@ -35,12 +41,24 @@ function unknownCommit(text: string): DomainError {
   return new DomainError('REVIEW_COMMIT_UNKNOWN', { sha: metadataText(text) })
 }
 
-async function isCommitBehind(app: App, pull: PullRequest, id: string, head: string): Promise<boolean> {
-  const found = isObjectId(id) ? await reading(inspectObject(app.git, pull.repository_id, id)) : undefined
+async function isCommitBehind(
+  app: App,
+  pull: PullRequest,
+  id: string,
+  head: string,
+): Promise<boolean> {
+  const found = isObjectId(id)
+    ? await reading(inspectObject(app.git, pull.repository_id, id))
+    : undefined
   return found?.type === 'commit' && (await leadsTo(app, pull, id, head))
 }
 
 /** Whether another commit has all of a commit. */
-async function leadsTo(app: App, { repository_id }: PullRequest, from: string, to: string): Promise<boolean> {
+async function leadsTo(
+  app: App,
+  { repository_id }: PullRequest,
+  from: string,
+  to: string,
+): Promise<boolean> {
   return !(await reading(independentCommits(app.git, repository_id, [from, to]))).has(from)
 }

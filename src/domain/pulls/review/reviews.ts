@@ -5,7 +5,12 @@ import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { isPoster, type OpenPull, openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
-import { type CommentDraft, insertComments, MAX_TEXT_CHARACTERS, placeComments } from './comment-lines.ts'
+import {
+  type CommentDraft,
+  insertComments,
+  MAX_TEXT_CHARACTERS,
+  placeComments,
+} from './comment-lines.ts'
 import { findOfficials } from './official-reviewers.ts'
 import { changeReviews, checkNotBlocked, reread } from './review-changes.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
@@ -35,7 +40,8 @@ export interface ReviewPage {
 }
 
 /**
- * The reviews of a pull request that a caller may see, and those that somebody is asked for, oldest first.
+ * The reviews of a pull request that a caller may see, and those that somebody is asked for, oldest
+ * first.
  *
  * @throws what `openPull` throws; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -95,18 +101,29 @@ export async function openReview(
 }
 
 /** @throws REVIEW_NOT_FOUND when there is none that the caller may see. */
-export async function findReview(app: App, caller: Caller, open: OpenPull, id: number): Promise<rows.Review> {
-  const review = await rows.findReview(app.db, open.pull.id, await reviewViewer(app, caller, open), id)
+export async function findReview(
+  app: App,
+  caller: Caller,
+  open: OpenPull,
+  id: number,
+): Promise<rows.Review> {
+  const review = await rows.findReview(
+    app.db,
+    open.pull.id,
+    await reviewViewer(app, caller, open),
+    id,
+  )
   if (!review) throw new DomainError('REVIEW_NOT_FOUND')
   return review
 }
 
 /**
- * Reviews a pull request, on behalf of whoever may read it. What the caller has begun to say of it before is a part of it.
+ * Reviews a pull request, on behalf of whoever may read it. What the caller has begun to say of it
+ * before is a part of it.
  *
- * @throws what `openPull` throws; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
- *   REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY,
- *   GIT_TIMEOUT
+ * @throws what `openPull` throws; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED,
+ *   OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN,
+ *   INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReview(
   app: App,
@@ -127,7 +144,14 @@ export async function createReview(
   const comments = await placeComments(app, open.repository.id, commit, draft.comments)
 
   const write = async (tx: Tx, pull: PullRequest, now: number) => {
-    const { id } = await putPending(tx, caller, pull, aboutCommit(open.pull, pull, commit), body, now)
+    const { id } = await putPending(
+      tx,
+      caller,
+      pull,
+      aboutCommit(open.pull, pull, commit),
+      body,
+      now,
+    )
     await insertComments(tx, caller, id, comments, now)
     const pending = present(await rows.findReviewById(tx, id))
     check(caller, pull, event, body, pending.comments_count)
@@ -141,11 +165,13 @@ export async function createReview(
 }
 
 /**
- * Submits a review that is pending, as one of the commit that it was begun for: what came since, nobody says to have seen.
+ * Submits a review that is pending, as one of the commit that it was begun for: what came since,
+ * nobody says to have seen.
  *
  * @param body empty for the one that it has.
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING, INVALID_FIELD,
- *   OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
+ * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_NOT_PENDING,
+ *   REVIEW_STAYS_PENDING, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
+ *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
  */
 export async function submitReview(
   app: App,
@@ -161,20 +187,26 @@ export async function submitReview(
   checkPending(open.review)
   checkLength('body', body, MAX_TEXT_CHARACTERS)
   const event = readEvent(text)
-  const review = await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', async (tx, pull, now) => {
-    const pending = present(await rows.findReviewById(tx, id))
-    checkPending(pending)
-    const said = body.trim() === '' ? pending.body : body
-    check(caller, pull, event, said, pending.comments_count)
-    if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
-    return submit(tx, caller, pull, pending, event, said, now)
-  })
+  const review = await changeReviews(
+    app,
+    caller,
+    open,
+    'PULL_REQUEST_REVIEWED',
+    async (tx, pull, now) => {
+      const pending = present(await rows.findReviewById(tx, id))
+      checkPending(pending)
+      const said = body.trim() === '' ? pending.body : body
+      check(caller, pull, event, said, pending.comments_count)
+      if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
+      return submit(tx, caller, pull, pending, event, said, now)
+    },
+  )
   return viewReview(app, caller, open, review)
 }
 
 /**
- * Deletes a review with its comments, on behalf of its reviewer, or of an administrator of the site. What the reviewer said before it
- * counts no more than it did.
+ * Deletes a review with its comments, on behalf of its reviewer, or of an administrator of the
+ * site. What the reviewer said before it counts no more than it did.
  *
  * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
  */
@@ -188,14 +220,16 @@ export async function deleteReview(
 ): Promise<void> {
   const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
   const isOwn = open.review.reviewer_id === caller.user.id
-  if (!isOwn && !actsAsAdministrator(caller, 'write')) throw new DomainError('REVIEW_DELETION_DENIED')
+  if (!isOwn && !actsAsAdministrator(caller, 'write'))
+    throw new DomainError('REVIEW_DELETION_DENIED')
   const remove = async (tx: Tx, pull: PullRequest, now: number) => {
     const { state, reviewer_id, ...review } = present(await rows.findReviewById(tx, id))
     await rows.deleteReview(tx, id)
     if (reviewer_id === null) return
     if (state === 'REQUEST_REVIEW') await restoreVotes(tx, pull, [reviewer_id])
     // Nor does it when the pull request goes to another base.
-    if (isVote({ state })) await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
+    if (isVote({ state }))
+      await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
   }
   if (open.review.state === 'PENDING') await keepBack(app, open, remove)
   else await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', remove)
@@ -210,8 +244,20 @@ export function keepBack<T>(
   return transaction(app.db, async (tx) => work(tx, await reread(tx, pull), nowSeconds(app.clock)))
 }
 
-function check(caller: SignedIn, pull: PullRequest, event: ReviewEvent, body: string, comments: number): void {
-  checkReview({ event, body, hasComments: comments > 0, isOwn: isPoster(caller, pull), state: pull.state })
+function check(
+  caller: SignedIn,
+  pull: PullRequest,
+  event: ReviewEvent,
+  body: string,
+  comments: number,
+): void {
+  checkReview({
+    event,
+    body,
+    hasComments: comments > 0,
+    isOwn: isPoster(caller, pull),
+    state: pull.state,
+  })
 }
 
 function checkPending({ state }: rows.Review): void {
@@ -223,7 +269,11 @@ function checkPending({ state }: rows.Review): void {
  *
  * @param before the pull request as it was when the commit was looked up.
  */
-function aboutCommit(before: PullRequest, { base_branch, head_commit }: PullRequest, commit: ReviewedCommit) {
+function aboutCommit(
+  before: PullRequest,
+  { base_branch, head_commit }: PullRequest,
+  commit: ReviewedCommit,
+) {
   const isOfHead = commit.id === head_commit && before.base_branch === base_branch
   return {
     commit_id: commit.id,
@@ -246,11 +296,20 @@ async function putPending(
   const changes = { ...about, body, create_time: now, update_time: now }
   const begun = await rows.findPendingReview(tx, id, user.id)
   if (begun) return present(await rows.updateReview(tx, begun.id, changes))
-  const key = { pull_request_id: id, reviewer_id: user.id, team_id: null, state: 'PENDING', official: 0 } as const
+  const key = {
+    pull_request_id: id,
+    reviewer_id: user.id,
+    team_id: null,
+    state: 'PENDING',
+    official: 0,
+  } as const
   return rows.insertReview(tx, { ...key, ...changes })
 }
 
-/** Makes a review that is pending one for everybody: the latest word of its reviewer, and an answer to whoever asked for it. */
+/**
+ * Makes a review that is pending one for everybody: the latest word of its reviewer, and an answer
+ * to whoever asked for it.
+ */
 async function submit(
   tx: Tx,
   { user }: SignedIn,
@@ -263,7 +322,13 @@ async function submit(
   let official = 0
   if (isVote({ state: event })) {
     await rows.clearOfficialVotes(tx, pull.id, user.id)
-    const officials = await findOfficials(tx, await homeOf(tx, pull), await findRule(tx, pull), [user.id], [])
+    const officials = await findOfficials(
+      tx,
+      await homeOf(tx, pull),
+      await findRule(tx, pull),
+      [user.id],
+      [],
+    )
     official = Number(officials.userIds.has(user.id))
   }
   // Nobody answers for a team what they have asked it themselves.

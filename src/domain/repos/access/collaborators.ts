@@ -7,7 +7,13 @@ import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/
 import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { accessOfUser, checkNotArchived, openRepository, type RepositoryAccess, suffices } from './permissions.ts'
+import {
+  accessOfUser,
+  checkNotArchived,
+  openRepository,
+  type RepositoryAccess,
+  suffices,
+} from './permissions.ts'
 
 const LEVELS = ['read', 'write', 'admin'] as const
 
@@ -31,7 +37,10 @@ export async function listCollaborators(
   }
 }
 
-/** @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user was given nothing by name. */
+/**
+ * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user was
+ *   given nothing by name.
+ */
 export async function checkCollaborator(
   app: App,
   caller: Caller,
@@ -49,7 +58,8 @@ export async function checkCollaborator(
  * Gives a user access to a repository, in place of what the user was given before.
  *
  * @param permission `read`, `write` or `admin`; empty for `write`.
- * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR, USER_BLOCKED
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR,
+ *   USER_BLOCKED
  */
 export async function addCollaborator(
   app: App,
@@ -64,9 +74,11 @@ export async function addCollaborator(
   const level = LEVELS.find((known) => known === (permission || 'write'))
   if (!level) throw new DomainError('INVALID_COLLABORATOR', { permission: permission.slice(0, 64) })
   const user = await requireUser(app, username)
-  if (user.id === owner.id) throw new DomainError('INVALID_COLLABORATOR', { username: user.username })
+  if (user.id === owner.id)
+    throw new DomainError('INVALID_COLLABORATOR', { username: user.username })
   await transaction(app.db, async (tx) => {
-    const isBlocked = (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
+    const isBlocked =
+      (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
     if (isBlocked) throw new DomainError('USER_BLOCKED')
     await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })
     // They may be who ordered a merge, or whose approval it waits for.
@@ -116,7 +128,8 @@ export async function getPermission(
   const { repository, owner, access } = await openRepository(app, caller, ownerName, name, 'none')
   const user = await findUserByUsername(app.db, username)
   const isOwn = user?.id === caller.user.id
-  if (!isOwn && !suffices(access, 'admin')) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed: 'admin' })
+  if (!isOwn && !suffices(access, 'admin'))
+    throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed: 'admin' })
   if (!user) throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, 64) })
   const { code } = await accessOfUser(app, user, repository, owner)
   return { user, access: code }

@@ -1,4 +1,8 @@
-import { findKeyByFingerprint, insertPublicKey, type KeyPage } from '../../../storage/accounts/public-keys.ts'
+import {
+  findKeyByFingerprint,
+  insertPublicKey,
+  type KeyPage,
+} from '../../../storage/accounts/public-keys.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
@@ -37,7 +41,10 @@ export async function listDeployKeys(
   limit: number,
 ): Promise<DeployKeyPage> {
   const open = await openRepository(app, caller, ownerName, name, 'admin')
-  return { ...open, ...(await rows.listDeployKeys(app.db, open.repository.id, filter, offset, limit)) }
+  return {
+    ...open,
+    ...(await rows.listDeployKeys(app.db, open.repository.id, filter, offset, limit)),
+  }
 }
 
 /**
@@ -61,8 +68,9 @@ export async function getDeployKey(
 /**
  * Adds an SSH key to a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_SSH_KEY,
- *   INVALID_FIELD, SSH_KEY_IN_USE, DEPLOY_KEY_EXISTS, DEPLOY_KEY_TITLE_TAKEN, TOO_MANY_KEYS
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, DEPLOY_KEY_EXISTS, DEPLOY_KEY_TITLE_TAKEN,
+ *   TOO_MANY_KEYS
  */
 export async function addDeployKey(
   app: App,
@@ -78,18 +86,35 @@ export async function addDeployKey(
   const repository_id = open.repository.id
   const create_time = nowSeconds(app.clock)
   const key = await transaction(app.db, async (tx) => {
-    if (!(await findRepositoryById(tx, repository_id))) throw new DomainError('REPOSITORY_NOT_FOUND')
+    if (!(await findRepositoryById(tx, repository_id)))
+      throw new DomainError('REPOSITORY_NOT_FOUND')
     const known = await findKeyByFingerprint(tx, fingerprint)
     if (known && known.user_id !== null) throw new DomainError('SSH_KEY_IN_USE')
-    if (known && (await rows.hasDeployKey(tx, repository_id, known.id))) throw new DomainError('DEPLOY_KEY_EXISTS')
-    if (await rows.hasDeployKeyTitle(tx, repository_id, title)) throw new DomainError('DEPLOY_KEY_TITLE_TAKEN')
+    if (known && (await rows.hasDeployKey(tx, repository_id, known.id)))
+      throw new DomainError('DEPLOY_KEY_EXISTS')
+    if (await rows.hasDeployKeyTitle(tx, repository_id, title))
+      throw new DomainError('DEPLOY_KEY_TITLE_TAKEN')
     if ((await rows.countDeployKeys(tx, repository_id)) >= MAX_KEYS) {
       throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
     }
     // Other repositories may share it, and what this one says about it is not for them.
-    const shared = { user_id: null, fingerprint, title: '', line: lineWithoutComment, read_only: 0, create_time }
+    const shared = {
+      user_id: null,
+      fingerprint,
+      title: '',
+      line: lineWithoutComment,
+      read_only: 0,
+      create_time,
+    }
     const { id: key_id } = known ?? (await insertPublicKey(tx, shared))
-    const added = { repository_id, key_id, title, line, read_only: draft.readOnly ? 1 : 0, create_time }
+    const added = {
+      repository_id,
+      key_id,
+      title,
+      line,
+      read_only: draft.readOnly ? 1 : 0,
+      create_time,
+    }
     return { ...added, id: await rows.insertDeployKey(tx, added), fingerprint }
   })
   return { ...open, key }
@@ -98,7 +123,8 @@ export async function addDeployKey(
 /**
  * Takes an SSH key from a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, KEY_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   KEY_NOT_FOUND
  */
 export async function deleteDeployKey(
   app: App,
@@ -109,5 +135,6 @@ export async function deleteDeployKey(
 ): Promise<void> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
-  if (!(await rows.deleteDeployKey(app.db, repository.id, Number(id)))) throw new DomainError('KEY_NOT_FOUND')
+  if (!(await rows.deleteDeployKey(app.db, repository.id, Number(id))))
+    throw new DomainError('KEY_NOT_FOUND')
 }

@@ -4,7 +4,13 @@ import { findUserByUsername } from '../../accounts/users/owners.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
-import { accessOfUser, accessOfUsers, openRepository, suffices, type UnitAccess } from './permissions.ts'
+import {
+  accessOfUser,
+  accessOfUsers,
+  openRepository,
+  suffices,
+  type UnitAccess,
+} from './permissions.ts'
 
 /** Users in one list: clients show them in a menu. */
 const MAX_LISTED = 1000
@@ -14,7 +20,12 @@ const MAX_LISTED = 1000
  *
  * @throws what `openRepository` throws
  */
-export function listAssignees(app: App, caller: Caller, ownerName: string, name: string): Promise<User[]> {
+export function listAssignees(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<User[]> {
   return participantsWith(app, caller, ownerName, name, ({ pulls }) => suffices(pulls, 'write'))
 }
 
@@ -23,8 +34,14 @@ export function listAssignees(app: App, caller: Caller, ownerName: string, name:
  *
  * @throws what `openRepository` throws
  */
-export function listReviewers(app: App, caller: Caller, ownerName: string, name: string): Promise<User[]> {
-  const mayReview = ({ code, pulls }: UnitAccess) => suffices(code, 'read') && suffices(pulls, 'read')
+export function listReviewers(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<User[]> {
+  const mayReview = ({ code, pulls }: UnitAccess) =>
+    suffices(code, 'read') && suffices(pulls, 'read')
   return participantsWith(app, caller, ownerName, name, mayReview)
 }
 
@@ -47,7 +64,8 @@ async function participantsWith(
 /**
  * Checks that a user can be assigned to pull requests.
  *
- * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user cannot be assigned
+ * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user cannot
+ *   be assigned
  */
 export async function checkAssignee(
   app: App,

@@ -56,7 +56,10 @@ function readsAny(units: UnitAccess): boolean {
   return UNITS.some((unit) => units[unit] !== 'none')
 }
 
-/** What a caller brings to the question which repositories they may read; lists take it as a condition of their query. */
+/**
+ * What a caller brings to the question which repositories they may read; lists take it as a
+ * condition of their query.
+ */
 export function repositoryReader(app: App, caller: Caller): RepositoryReader {
   if (caller.kind === 'anonymous') return { ...STRANGER, shutOut: app.settings.privateInstance }
   const levels = ['write', 'read'] as const
@@ -78,8 +81,8 @@ const STRANGER: RepositoryReader = {
 }
 
 /**
- * What somebody may do to a repository. The one rule: whatever serves repositories, over the API or by Git, goes by it, and
- * `readableBy` in storage says the same of the rows of a list.
+ * What somebody may do to a repository. The one rule: whatever serves repositories, over the API or
+ * by Git, goes by it, and `readableBy` in storage says the same of the rows of a list.
  *
  * It does not depend on what the repository is: archived, a mirror, or without one of its parts.
  *
@@ -98,17 +101,30 @@ export function decideAccess(
   const isMember = grants.some(({ kind }) => kind === 'team')
   const isOpen = isPublic && !reader.restricted && sees(reader, owner, isMember)
   const atLeast = isOpen || reader.administrator === 'read' ? 'read' : 'none'
-  const levelOf = (unit: Unit) => highest([atLeast, ...grants.map((grant) => grantedLevel(grant, unit))])
-  return { code: levelOf('code'), issues: levelOf('issues'), pulls: levelOf('pulls'), releases: levelOf('releases') }
+  const levelOf = (unit: Unit) =>
+    highest([atLeast, ...grants.map((grant) => grantedLevel(grant, unit))])
+  return {
+    code: levelOf('code'),
+    issues: levelOf('issues'),
+    pulls: levelOf('pulls'),
+    releases: levelOf('releases'),
+  }
 }
 
 /** Whom nobody needs to have given anything. */
-function isAlmighty({ userId, administrator }: RepositoryReader, { owner_id }: Pick<Repository, 'owner_id'>): boolean {
+function isAlmighty(
+  { userId, administrator }: RepositoryReader,
+  { owner_id }: Pick<Repository, 'owner_id'>,
+): boolean {
   return userId === owner_id || administrator === 'write'
 }
 
 /** Whether somebody may know of an owner who hides from some. */
-function sees({ userId }: RepositoryReader, { visibility }: Pick<Owner, 'visibility'>, isMember: boolean): boolean {
+function sees(
+  { userId }: RepositoryReader,
+  { visibility }: Pick<Owner, 'visibility'>,
+  isMember: boolean,
+): boolean {
   if (visibility === 'public' || isMember) return true
   return visibility === 'limited' && userId !== undefined
 }
@@ -131,7 +147,12 @@ function everywhere(level: RepositoryAccess): UnitAccess {
 }
 
 /** What a user may do to a repository, whatever credential the user comes with. */
-export async function accessOfUser(app: App, user: User, repository: Repository, owner: Owner): Promise<UnitAccess> {
+export async function accessOfUser(
+  app: App,
+  user: User,
+  repository: Repository,
+  owner: Owner,
+): Promise<UnitAccess> {
   return inUse(repository, await rightsOf(app, readerOf(user), repository, owner))
 }
 
@@ -144,7 +165,8 @@ export async function accessOfUsers(
 ): Promise<ReadonlyMap<number, UnitAccess>> {
   const ids = users.map(({ id }) => id)
   const grants = await findGrantsTo(db, ids, repository.id)
-  const accessOf = (user: User) => decideAccess(readerOf(user), repository, owner, grants.get(user.id) ?? [])
+  const accessOf = (user: User) =>
+    decideAccess(readerOf(user), repository, owner, grants.get(user.id) ?? [])
   return new Map(users.map((user) => [user.id, inUse(repository, accessOf(user))]))
 }
 
@@ -154,7 +176,10 @@ function readerOf({ id: userId, restricted, role }: User): RepositoryReader {
 }
 
 /** Rights without those to parts that are switched off. */
-function inUse({ has_issues, has_pull_requests, has_releases }: Repository, rights: UnitAccess): UnitAccess {
+function inUse(
+  { has_issues, has_pull_requests, has_releases }: Repository,
+  rights: UnitAccess,
+): UnitAccess {
   return {
     code: rights.code,
     issues: has_issues === 1 ? rights.issues : 'none',
@@ -163,7 +188,12 @@ function inUse({ has_issues, has_pull_requests, has_releases }: Repository, righ
   }
 }
 
-async function rightsOf(app: App, reader: RepositoryReader, repository: Repository, owner: Owner): Promise<UnitAccess> {
+async function rightsOf(
+  app: App,
+  reader: RepositoryReader,
+  repository: Repository,
+  owner: Owner,
+): Promise<UnitAccess> {
   // The owner's own calls, and those of strangers, need no look at what was given to whom.
   const needsGrants = reader.userId !== undefined && !isAlmighty(reader, repository)
   const grants = needsGrants ? await findGrants(app.db, reader.userId, repository.id) : []
@@ -175,10 +205,11 @@ async function rightsOf(app: App, reader: RepositoryReader, repository: Reposito
  *
  * @param ownerName, name in any case.
  * @param needed `none` for whoever may read any part.
- * @throws REPOSITORY_NOT_FOUND when there is none, or none that the caller may know of; REPOSITORY_MOVED and
- *   REPOSITORY_OWNER_RENAMED under the same condition; REPOSITORY_ACCESS_DENIED when the caller may read it and no more;
- *   REPOSITORY_UNIT_CLOSED when the part is switched off, or the caller may read others only. That there are pull requests is not
- *   even told.
+ * @throws REPOSITORY_NOT_FOUND when there is none, or none that the caller may know of;
+ *   REPOSITORY_MOVED and REPOSITORY_OWNER_RENAMED under the same condition;
+ *   REPOSITORY_ACCESS_DENIED when the caller may read it and no more; REPOSITORY_UNIT_CLOSED when
+ *   the part is switched off, or the caller may read others only. That there are pull requests is
+ *   not even told.
  */
 export async function openRepository(
   app: App,
@@ -216,7 +247,8 @@ export async function openRepositoryById(
 /**
  * Of the repositories of a list those that a caller may read a part of, in the same order.
  *
- * For lists whose query has left out what `readableBy` leaves out, and for what is embedded elsewhere.
+ * For lists whose query has left out what `readableBy` leaves out, and for what is embedded
+ * elsewhere.
  */
 export async function openRepositories(
   app: App,
@@ -225,9 +257,14 @@ export async function openRepositories(
   unit: Unit = 'code',
 ): Promise<OpenRepository[]> {
   const reader = repositoryReader(app, caller)
-  const owners = await findOwnersByIds(app.db, [...new Set(repositories.map(({ owner_id }) => owner_id))])
-  const others = repositories.filter((repository) => !isAlmighty(reader, repository)).map(({ id }) => id)
-  const grants = reader.userId === undefined ? undefined : await findGrantsOn(app.db, reader.userId, others)
+  const owners = await findOwnersByIds(app.db, [
+    ...new Set(repositories.map(({ owner_id }) => owner_id)),
+  ])
+  const others = repositories
+    .filter((repository) => !isAlmighty(reader, repository))
+    .map(({ id }) => id)
+  const grants =
+    reader.userId === undefined ? undefined : await findGrantsOn(app.db, reader.userId, others)
   return repositories.flatMap((repository) => {
     const owner = owners.get(repository.owner_id)
     if (!owner) return []
@@ -285,7 +322,8 @@ export function checkNotArchived({ archive_time }: Repository): void {
 }
 
 /**
- * Lets nothing write to the branches, tags and files of a repository that is kept as it is here, or elsewhere.
+ * Lets nothing write to the branches, tags and files of a repository that is kept as it is here, or
+ * elsewhere.
  *
  * @throws REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */

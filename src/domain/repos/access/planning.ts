@@ -10,8 +10,8 @@ import {
 } from './permissions.ts'
 
 /**
- * The repository that a caller names, for what its issues and its pull requests share: to read or write one of them is enough. With
- * both of them switched off it has none of that.
+ * The repository that a caller names, for what its issues and its pull requests share: to read or
+ * write one of them is enough. With both of them switched off it has none of that.
  *
  * @param needed `write` asks that the repository is not archived, too.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
@@ -29,8 +29,10 @@ export async function openForPlanning(
     repository.has_issues === 1 ? units.issues : 'none',
     repository.has_pull_requests === 1 ? units.pulls : 'none',
   ]
-  if (!levels.some((level) => suffices(level, 'read'))) throw new DomainError('REPOSITORY_NOT_FOUND')
-  if (!levels.some((level) => suffices(level, needed))) throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
+  if (!levels.some((level) => suffices(level, 'read')))
+    throw new DomainError('REPOSITORY_NOT_FOUND')
+  if (!levels.some((level) => suffices(level, needed)))
+    throw new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
   if (needed === 'write') checkNotArchived(repository)
   return open
 }

@@ -6,13 +6,18 @@ import { checkNotArchived, type OpenRepository, openRepository, suffices } from 
 
 /** Whether a caller may know of the drafts of a repository. */
 export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'units'>): boolean {
-  return caller.kind === 'user' && holdsScope(caller, 'write:repository') && suffices(units.releases, 'write')
+  return (
+    caller.kind === 'user' &&
+    holdsScope(caller, 'write:repository') &&
+    suffices(units.releases, 'write')
+  )
 }
 
 /**
  * The repository whose releases somebody writes.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED
  */
 export async function openForWriting(
   app: App,
@@ -35,7 +40,10 @@ export function visibleRelease(
   open: Pick<OpenRepository, 'units'>,
   release: Release | undefined,
 ): Release {
-  const isHidden = release === undefined || release.tag_only === 1 || (release.draft === 1 && !seesDrafts(caller, open))
+  const isHidden =
+    release === undefined ||
+    release.tag_only === 1 ||
+    (release.draft === 1 && !seesDrafts(caller, open))
   if (isHidden) throw new DomainError('RELEASE_NOT_FOUND')
   return release
 }

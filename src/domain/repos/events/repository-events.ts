@@ -15,15 +15,19 @@ import {
   pageOfEvents,
   startOfEvents,
 } from '../../core/event-logs.ts'
-import { type PullMessageType, queuePullDeliveries, type ToldPull } from '../../pulls/heads/pull-deliveries.ts'
+import {
+  type PullMessageType,
+  queuePullDeliveries,
+  type ToldPull,
+} from '../../pulls/heads/pull-deliveries.ts'
 import { type OpenRepository, suffices } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
 
 export type { RepositoryEvent } from '../../../storage/repos/repository-events.ts'
 
 /**
- * Events of repositories, for those who watch: rows that are written in the transaction of the change that they tell of. What a
- * watcher may know of is decided when it is read.
+ * Events of repositories, for those who watch: rows that are written in the transaction of the
+ * change that they tell of. What a watcher may know of is decided when it is read.
  */
 
 /** Kinds of events of a repository. */
@@ -35,7 +39,10 @@ export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}
 /** Events kept for a repository, save for those that a forgetting still to come will take. */
 export const MAX_EVENTS = 5_000
 
-/** What the refs listed in one event take. All events of a repository together take 40 MiB then, if somebody tries. */
+/**
+ * What the refs listed in one event take. All events of a repository together take 40 MiB then, if
+ * somebody tries.
+ */
 const MAX_REFS_BYTES = 8 * 1024
 
 const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>> = {
@@ -68,7 +75,10 @@ export interface MovedRefs {
   readonly count: number
 }
 
-/** Wakes those who wait for what a commit left behind: those who watch, webhooks, merges that are to be, and what follows from them. */
+/**
+ * Wakes those who wait for what a commit left behind: those who watch, webhooks, merges that are to
+ * be, and what follows from them.
+ */
 export function wakeWatchers({ signals }: App): void {
   signals.repositoryEvents.notify()
   signals.deliveries.notify()
@@ -76,7 +86,9 @@ export function wakeWatchers({ signals }: App): void {
   signals.mergeFollowUps.notify()
 }
 
-/** Makes a change together with its events, and wakes those who wait for such once it is committed. */
+/**
+ * Makes a change together with its events, and wakes those who wait for such once it is committed.
+ */
 export async function changeWatched<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, work)
   wakeWatchers(app)
@@ -87,7 +99,8 @@ type NewEvent = Pick<RepositoryEvent, 'repository_id' | 'type' | 'audience'> &
   Partial<Pick<RepositoryEvent, 'actor_id' | 'subject_id' | 'subject'>>
 
 /**
- * Records an event in the transaction of the change that it tells of. Those who watch are woken by `changeWatched`.
+ * Records an event in the transaction of the change that it tells of. Those who watch are woken by
+ * `changeWatched`.
  *
  * @throws REPOSITORY_NOT_FOUND when it was deleted meanwhile.
  */
@@ -99,7 +112,10 @@ async function record(app: App, tx: Tx, event: NewEvent): Promise<void> {
   forgetSometimes(app, ROWS, event.repository_id, stored)
 }
 
-/** Records that refs moved: one event for each of those who moved them, which lists no more of them than is reasonable. */
+/**
+ * Records that refs moved: one event for each of those who moved them, which lists no more of them
+ * than is reasonable.
+ */
 export async function recordMovedRefs(
   app: App,
   tx: Tx,
@@ -115,7 +131,13 @@ export async function recordMovedRefs(
   for (const [pusherId, refs] of pushers) {
     const subject = JSON.stringify({ count: refs.length, refs: listed(refs) })
     const type = 'REFS_UPDATED'
-    await record(app, tx, { repository_id: repositoryId, type, audience: 'code', actor_id: pusherId ?? null, subject })
+    await record(app, tx, {
+      repository_id: repositoryId,
+      type,
+      audience: 'code',
+      actor_id: pusherId ?? null,
+      subject,
+    })
   }
 }
 
@@ -137,7 +159,11 @@ export function movedRefsOf({ subject }: Pick<RepositoryEvent, 'subject'>): Move
   const { count, refs } = JSON.parse(subject) as { count: number; refs: ListedRef[] }
   return {
     count,
-    refs: refs.map(([ref, oldId, newId]) => ({ ref, oldId: oldId || undefined, newId: newId || undefined })),
+    refs: refs.map(([ref, oldId, newId]) => ({
+      ref,
+      oldId: oldId || undefined,
+      newId: newId || undefined,
+    })),
   }
 }
 
@@ -169,7 +195,10 @@ export async function recordReleaseChange(
   })
 }
 
-function releaseEventType(before: Release | undefined, after: Release | undefined): RepositoryEventType {
+function releaseEventType(
+  before: Release | undefined,
+  after: Release | undefined,
+): RepositoryEventType {
   if (!after) return 'RELEASE_DELETED'
   if (after.draft === 0 && before?.draft !== 0) return 'RELEASE_PUBLISHED'
   return before ? 'RELEASE_EDITED' : 'RELEASE_DRAFTED'
@@ -201,9 +230,19 @@ export async function recordProtectionChange(
 }
 
 /** Records that rules about branches were put into another order. */
-export async function recordProtectionOrder(app: App, tx: Tx, caller: Caller, repositoryId: number): Promise<void> {
+export async function recordProtectionOrder(
+  app: App,
+  tx: Tx,
+  caller: Caller,
+  repositoryId: number,
+): Promise<void> {
   const type = 'BRANCH_PROTECTIONS_REORDERED'
-  await record(app, tx, { repository_id: repositoryId, type, audience: 'administration', actor_id: idOf(caller) })
+  await record(app, tx, {
+    repository_id: repositoryId,
+    type,
+    audience: 'administration',
+    actor_id: idOf(caller),
+  })
 }
 
 /**
@@ -218,7 +257,12 @@ export async function recordRepositoryChange(
   repositoryId: number,
   type: Extract<RepositoryEventType, `REPOSITORY_${string}`>,
 ): Promise<void> {
-  await record(app, tx, { repository_id: repositoryId, type, audience: 'any', actor_id: idOf(caller) })
+  await record(app, tx, {
+    repository_id: repositoryId,
+    type,
+    audience: 'any',
+    actor_id: idOf(caller),
+  })
   await wakeAutoMerges(tx, app.clock.now(), repositoryId)
 }
 
@@ -239,7 +283,8 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
 }
 
 /**
- * Records what became of a pull request, for those who watch its repository and for the webhooks of those whom it concerns.
+ * Records what became of a pull request, for those who watch its repository and for the webhooks of
+ * those whom it concerns.
  *
  * @param actorId undefined for the server.
  * @param pull as it is from then on.
@@ -260,7 +305,12 @@ export async function recordPullChange(
     subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
   })
   const timeMs = app.clock.now()
-  await queuePullDeliveries(tx, { type: MESSAGE_TYPES[type], actorId: actorId ?? null, pull, timeMs })
+  await queuePullDeliveries(tx, {
+    type: MESSAGE_TYPES[type],
+    actorId: actorId ?? null,
+    pull,
+    timeMs,
+  })
 }
 
 /** What an event says of its pull request. */
@@ -278,7 +328,8 @@ function idOf(caller: Caller | undefined): number | null {
 }
 
 /**
- * Where a stream of the events of a repository begins: behind the events up to a position, the id of an event.
+ * Where a stream of the events of a repository begins: behind the events up to a position, the id
+ * of an event.
  *
  * @param position where the last stream ended; undefined for what happens from now on.
  * @throws CURSOR_EXPIRED
@@ -306,9 +357,18 @@ export async function readRepositoryEvents(
   types: readonly RepositoryEventType[] | undefined,
 ): Promise<EventPage<WatchedEvent>> {
   const filter = { types, audiences: audiencesOf(caller, open) }
-  const { log, events } = await rows.listRepositoryEvents(app.db, open.repository.id, position, filter, PAGE_SIZE)
-  const actors = await findOwnersByIds(app.db, [...new Set(events.flatMap(({ actor_id }) => actor_id ?? []))])
-  const actorOf = ({ actor_id }: RepositoryEvent) => (actor_id === null ? undefined : actors.get(actor_id))
+  const { log, events } = await rows.listRepositoryEvents(
+    app.db,
+    open.repository.id,
+    position,
+    filter,
+    PAGE_SIZE,
+  )
+  const actors = await findOwnersByIds(app.db, [
+    ...new Set(events.flatMap(({ actor_id }) => actor_id ?? [])),
+  ])
+  const actorOf = ({ actor_id }: RepositoryEvent) =>
+    actor_id === null ? undefined : actors.get(actor_id)
   return pageOfEvents(
     position,
     log,
@@ -321,7 +381,8 @@ function audiencesOf(caller: Caller, open: OpenRepository): RepositoryEvent['aud
   if (suffices(open.units.code, 'read')) audiences.push('code')
   if (suffices(open.units.releases, 'read')) audiences.push('releases')
   if (seesDrafts(caller, open)) audiences.push('drafts')
-  if (suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read')) audiences.push('pulls')
+  if (suffices(open.units.pulls, 'read') && suffices(open.units.code, 'read'))
+    audiences.push('pulls')
   if (suffices(open.units.code, 'admin')) audiences.push('administration')
   return audiences
 }

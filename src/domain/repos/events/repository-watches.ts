@@ -1,12 +1,23 @@
-import { findNewestRepositoryEventId, findRepositoriesWithEvents } from '../../../storage/repos/repository-events.ts'
+import {
+  findNewestRepositoryEventId,
+  findRepositoriesWithEvents,
+} from '../../../storage/repos/repository-events.ts'
 import { networkOf } from '../../accounts/credentials/guess-limits.ts'
 import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
-import { createEventWatches, type EventWatch, type StartTimer, type StreamHolder } from '../../core/event-watches.ts'
+import {
+  createEventWatches,
+  type EventWatch,
+  type StartTimer,
+  type StreamHolder,
+} from '../../core/event-watches.ts'
 import { type OpenRepository, openRepositoryById } from '../access/permissions.ts'
 
-/** Streams of repositories that an account may have open: all that somebody works on, in some programs. */
+/**
+ * Streams of repositories that an account may have open: all that somebody works on, in some
+ * programs.
+ */
 export const MAX_STREAMS_PER_ACCOUNT = 64
 
 /** The same of a peer without an account. Behind a proxy that is everybody without one. */
@@ -37,7 +48,9 @@ export function createRepositoryWatches(app: App, startTimer?: StartTimer): Repo
     },
     startTimer,
   )
-  return { open: (caller, repositoryId, until) => watches.open(repositoryId, holderOf(caller), until) }
+  return {
+    open: (caller, repositoryId, until) => watches.open(repositoryId, holderOf(caller), until),
+  }
 }
 
 function holderOf(caller: Caller): StreamHolder {

@@ -1,4 +1,8 @@
-import { discardDraft, publishDraft, repositoryExists } from '../../../git/repositories/repositories.ts'
+import {
+  discardDraft,
+  publishDraft,
+  repositoryExists,
+} from '../../../git/repositories/repositories.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
 import { repositoriesWithPendingRefUpdates } from '../../../storage/repos/branches.ts'
@@ -17,14 +21,21 @@ import { recordAllRefs } from '../refs/ref-updates.ts'
 import { removeRepository } from './repositories.ts'
 
 /**
- * Repositories that begin as copies of others. The folder is made in whole before there is a row, so that nobody ever sees half of
- * one, and a copy that takes an hour holds no name meanwhile.
+ * Repositories that begin as copies of others. The folder is made in whole before there is a row,
+ * so that nobody ever sees half of one, and a copy that takes an hour holds no name meanwhile.
  */
 
 /** What makes a copy the repository that it is. */
 export type Copy = Pick<
   NewRepository,
-  'owner_id' | 'name' | 'description' | 'private' | 'default_branch' | 'parent_id' | 'mirror' | 'original_url'
+  | 'owner_id'
+  | 'name'
+  | 'description'
+  | 'private'
+  | 'default_branch'
+  | 'parent_id'
+  | 'mirror'
+  | 'original_url'
 >
 
 /**
@@ -77,8 +88,8 @@ async function whyTaken(app: App, { owner_id, parent_id, name }: Copy): Promise<
 }
 
 /**
- * Removes the rows of copies whose folders a crash came before: nobody has been told of them. When the server starts, before
- * missing folders are made anew for those who have.
+ * Removes the rows of copies whose folders a crash came before: nobody has been told of them. When
+ * the server starts, before missing folders are made anew for those who have.
  */
 export async function forgetUnpublishedCopies(app: App): Promise<void> {
   for (const id of await repositoriesWithPendingRefUpdates(app.db)) {

@@ -68,7 +68,12 @@ export async function openForNewRepository(
 }
 
 /** Gives who made a repository, or brought it there, what they need to go on with it. */
-export async function admitMaker(tx: Tx, place: NewRepositoryPlace, userId: number, repositoryId: number) {
+export async function admitMaker(
+  tx: Tx,
+  place: NewRepositoryPlace,
+  userId: number,
+  repositoryId: number,
+) {
   if (!place.makesAdministrator) return
   await putCollaborator(tx, { repository_id: repositoryId, user_id: userId, level: 'admin' })
 }
@@ -77,8 +82,9 @@ export async function admitMaker(tx: Tx, place: NewRepositoryPlace, userId: numb
  * Makes a repository.
  *
  * @param organization whose it shall be; empty for the caller's own.
- * @throws what `openForNewRepository` throws; INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
- *   UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND, REPOSITORY_EXISTS
+ * @throws what `openForNewRepository` throws; INVALID_REPOSITORY_NAME, INVALID_FIELD,
+ *   INVALID_DEFAULT_BRANCH, UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND,
+ *   REPOSITORY_EXISTS
  */
 export async function createRepository(
   app: App,
@@ -128,22 +134,36 @@ function checkDraft(draft: RepositoryDraft, defaultBranch: string): void {
   checkText('description', draft.description)
   checkBranchName(defaultBranch)
   if (draft.objectFormatName !== '' && draft.objectFormatName !== OBJECT_FORMAT) {
-    throw new DomainError('UNSUPPORTED_OBJECT_FORMAT', { format: draft.objectFormatName.slice(0, 100) })
+    throw new DomainError('UNSUPPORTED_OBJECT_FORMAT', {
+      format: draft.objectFormatName.slice(0, 100),
+    })
   }
   if (draft.autoInit) checkTemplates(draft)
 }
 
 function checkTemplates({ readme, gitignores, license, issueLabels }: RepositoryDraft): void {
-  const unknown = { readme: readme === DEFAULT_README ? '' : readme, gitignores, license, issue_labels: issueLabels }
+  const unknown = {
+    readme: readme === DEFAULT_README ? '' : readme,
+    gitignores,
+    license,
+    issue_labels: issueLabels,
+  }
   for (const [field, name] of Object.entries(unknown)) {
-    if (name !== '') throw new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', { field, name: name.slice(0, 100) })
+    if (name !== '')
+      throw new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', { field, name: name.slice(0, 100) })
   }
 }
 
 const REGULAR_FILE = 0o100644
 
 /** Makes a commit with a README, on the default branch. */
-async function makeFirstCommit(app: App, caller: SignedIn, id: number, draft: RepositoryDraft, branch: string) {
+async function makeFirstCommit(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  draft: RepositoryDraft,
+  branch: string,
+) {
   const text = `# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`
   const file = { blobId: await storeBlob(app.git, id, Buffer.from(text)), mode: REGULAR_FILE }
   const self = gitIdentity(app, caller)

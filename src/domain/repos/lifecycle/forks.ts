@@ -2,13 +2,22 @@ import { draftFork } from '../../../git/transfer/forks.ts'
 import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
 import type { Tx } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/forks.ts'
-import { findRepository, findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
+import {
+  findRepository,
+  findRepositoryById,
+  type Repository,
+} from '../../../storage/repos/repositories.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
-import { type OpenRepository, openRepositories, openRepository, repositoryReader } from '../access/permissions.ts'
+import {
+  type OpenRepository,
+  openRepositories,
+  openRepository,
+  repositoryReader,
+} from '../access/permissions.ts'
 import { type RepositoryView, viewRepositories } from '../listing/repository-views.ts'
 import { type Copy, publishCopy } from './copies.ts'
 import { admitMaker, openForNewRepository } from './create-repository.ts'
@@ -25,10 +34,12 @@ export interface ForkDraft {
 /**
  * Forks a repository. An owner has one fork of it at most, and none of its own.
  *
- * A fork is as private as its parent is when it is made: also where the parent is open, but its owner is not known to everybody.
+ * A fork is as private as its parent is when it is made: also where the parent is open, but its
+ * owner is not known to everybody.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, USER_BLOCKED, ORGANIZATION_NOT_FOUND,
- *   ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, FORK_EXISTS, REPOSITORY_EXISTS
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, USER_BLOCKED,
+ *   ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME,
+ *   FORK_EXISTS, REPOSITORY_EXISTS
  */
 export async function createFork(
   app: App,
@@ -61,7 +72,8 @@ export async function createFork(
 
 async function checkNoFork(app: App, owner: Owner, parent: OpenRepository): Promise<void> {
   const { id } = parent.repository
-  const existing = owner.id === parent.owner.id ? parent.repository : await rows.findForkOf(app.db, owner.id, id)
+  const existing =
+    owner.id === parent.owner.id ? parent.repository : await rows.findForkOf(app.db, owner.id, id)
   if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name })
 }
 
@@ -72,7 +84,14 @@ async function describe(tx: Tx, parentId: number, owner: Owner, name: string): P
   if (!parentOwner) throw new DomainError('REPOSITORY_NOT_FOUND')
   const { description, default_branch } = parent
   const isPrivate = isHidden(parent, parentOwner) ? 1 : 0
-  return { owner_id: owner.id, name, description, default_branch, private: isPrivate, parent_id: parentId }
+  return {
+    owner_id: owner.id,
+    name,
+    description,
+    default_branch,
+    private: isPrivate,
+    parent_id: parentId,
+  }
 }
 
 function isHidden(repository: Repository, owner: Owner): boolean {
@@ -80,8 +99,9 @@ function isHidden(repository: Repository, owner: Owner): boolean {
 }
 
 /**
- * Checks that a repository may be opened to all: what it was forked from must not be hidden. In the transaction that opens it, since
- * the parent may be on its way to be hidden, and its forks with it.
+ * Checks that a repository may be opened to all: what it was forked from must not be hidden. In the
+ * transaction that opens it, since the parent may be on its way to be hidden, and its forks with
+ * it.
  *
  * @throws PARENT_PRIVATE
  */

@@ -11,7 +11,12 @@ import { DomainError } from '../../core/errors.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import { publishCopy } from './copies.ts'
-import { admitMaker, DEFAULT_BRANCH, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
+import {
+  admitMaker,
+  DEFAULT_BRANCH,
+  type NewRepositoryPlace,
+  openForNewRepository,
+} from './create-repository.ts'
 import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
 import { nextSyncTime } from './mirrors.ts'
 import { getRepositoryById } from './repositories.ts'
@@ -45,8 +50,9 @@ export interface MigrationDraft {
  * Copies a repository from another server, once or to follow it. What fails leaves nothing behind.
  *
  * @param until gives it up: nobody waits for it any more.
- * @throws INVALID_CLONE_ADDRESS, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_MIRROR_INTERVAL, UNKNOWN_USER, PERMISSION_DENIED,
- *   ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
+ * @throws INVALID_CLONE_ADDRESS, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_MIRROR_INTERVAL,
+ *   UNKNOWN_USER, PERMISSION_DENIED, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN,
+ *   REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
  */
 export async function migrateRepository(
   app: App,
@@ -58,26 +64,41 @@ export async function migrateRepository(
   const upstream = readUpstream(draft.upstream)
   checkRepositoryName(draft.name)
   checkText('description', draft.description)
-  const intervalSeconds = draft.mirrorInterval ? parseMirrorInterval(draft.mirrorInterval) : DEFAULT_INTERVAL_SECONDS
+  const intervalSeconds = draft.mirrorInterval
+    ? parseMirrorInterval(draft.mirrorInterval)
+    : DEFAULT_INTERVAL_SECONDS
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
   }
   const leave = app.copies.take(caller.user.id)
-  const copying = copy(app, caller, place, draft, { upstream, intervalSeconds, until }).finally(leave)
+  const copying = copy(app, caller, place, draft, { upstream, intervalSeconds, until }).finally(
+    leave,
+  )
   // Whether or not the client waits, the server does before it closes the database.
   app.background.run('migration', () => copying.catch(() => {}))
   const id = await copying.catch((error: unknown) => {
-    throw error instanceof FetchError ? new DomainError('CLONE_FAILED', { cause: error.message }) : error
+    throw error instanceof FetchError
+      ? new DomainError('CLONE_FAILED', { cause: error.message })
+      : error
   })
   app.signals.mirrors.notify()
   return getRepositoryById(app, caller, id)
 }
 
-/** Where the caller may put a repository: others' are for administrators, and organisations for those whom they let. */
-async function openPlace(app: App, caller: SignedIn, draft: MigrationDraft): Promise<NewRepositoryPlace> {
+/**
+ * Where the caller may put a repository: others' are for administrators, and organisations for
+ * those whom they let.
+ */
+async function openPlace(
+  app: App,
+  caller: SignedIn,
+  draft: MigrationDraft,
+): Promise<NewRepositoryPlace> {
   const { ownerName, ownerId } = draft
   if (ownerName === '' && ownerId === 0) return openForNewRepository(app, caller, '')
-  const owner = ownerName ? await findOwnerByNameKey(app.db, nameKey(ownerName)) : await findOwnerById(app.db, ownerId)
+  const owner = ownerName
+    ? await findOwnerByNameKey(app.db, nameKey(ownerName))
+    : await findOwnerById(app.db, ownerId)
   if (!owner || !(await maySeeOwner(app, caller, owner))) throw unknownOwner(draft)
   if (owner.kind === 'ORGANIZATION') return openForNewRepository(app, caller, owner.name)
   const isAllowed = owner.id === caller.user.id || actsAsAdministrator(caller, 'write')
@@ -132,7 +153,12 @@ async function copy(
 }
 
 /** @returns the default branch. What fails takes the draft with it. */
-async function fetchAll(app: App, draft: string, upstream: Upstream, until: AbortSignal): Promise<string> {
+async function fetchAll(
+  app: App,
+  draft: string,
+  upstream: Upstream,
+  until: AbortSignal,
+): Promise<string> {
   try {
     const named = await reachUpstream(app, upstream, until, async (reached) => {
       await reached.fetchInto(draft, false)
@@ -146,7 +172,12 @@ async function fetchAll(app: App, draft: string, upstream: Upstream, until: Abor
   }
 }
 
-function newMirror(app: App, repositoryId: number, upstream: Upstream, intervalSeconds: number): Mirror {
+function newMirror(
+  app: App,
+  repositoryId: number,
+  upstream: Upstream,
+  intervalSeconds: number,
+): Mirror {
   const now = nowSeconds(app.clock)
   return {
     repository_id: repositoryId,

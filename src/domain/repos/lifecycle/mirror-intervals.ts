@@ -34,7 +34,8 @@ const MAX_CHARACTERS = 50
 export function parseMirrorInterval(text: string): number {
   const seconds = Math.floor(text.length > MAX_CHARACTERS ? Number.NaN : durationOf(text))
   const fits = seconds === 0 || (seconds >= MIN_INTERVAL_SECONDS && seconds <= MAX_INTERVAL_SECONDS)
-  if (!fits) throw new DomainError('INVALID_MIRROR_INTERVAL', { interval: text.slice(0, MAX_CHARACTERS) })
+  if (!fits)
+    throw new DomainError('INVALID_MIRROR_INTERVAL', { interval: text.slice(0, MAX_CHARACTERS) })
   return seconds
 }
 
@@ -42,12 +43,19 @@ function durationOf(text: string): number {
   if (text === '0') return 0
   if (!DURATION.test(text)) return Number.NaN
   const parts = [...text.matchAll(PART)]
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_SECONDS.get(unit) ?? Number.NaN), 0)
+  return parts.reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (UNIT_SECONDS.get(unit) ?? Number.NaN),
+    0,
+  )
 }
 
 /** Writes seconds as Go writes durations. */
 export function formatInterval(seconds: number): string {
-  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60]
+  const [hours, minutes, rest] = [
+    Math.floor(seconds / 3600),
+    Math.floor((seconds % 3600) / 60),
+    seconds % 60,
+  ]
   if (hours > 0) return `${hours}h${minutes}m${rest}s`
   return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`
 }

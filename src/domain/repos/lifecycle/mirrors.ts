@@ -12,7 +12,9 @@ import { applyUpdates } from '../refs/ref-updates.ts'
 import { parseMirrorInterval } from './mirror-intervals.ts'
 import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
 
-/** Fetches under way at once. Each holds two processes, and as much of the disk as the largest push. */
+/**
+ * Fetches under way at once. Each holds two processes, and as much of the disk as the largest push.
+ */
 const MAX_UNDER_WAY = 4
 
 /** Of which for the mirrors of one account. */
@@ -21,9 +23,15 @@ const MAX_UNDER_WAY_PER_OWNER = 2
 /**
  * Makes a mirror follow its original soon. Once is as good as several times.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_NOT_MIRROR
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   REPOSITORY_NOT_MIRROR
  */
-export async function requestMirrorSync(app: App, caller: Caller, ownerName: string, name: string): Promise<void> {
+export async function requestMirrorSync(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<void> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'write')
   checkNotArchived(repository)
   if (repository.mirror === 0) throw new DomainError('REPOSITORY_NOT_MIRROR')
@@ -32,13 +40,18 @@ export async function requestMirrorSync(app: App, caller: Caller, ownerName: str
 }
 
 /**
- * What an edit makes of the row of a mirror. Whoever stores it gives the signal for mirrors afterwards.
+ * What an edit makes of the row of a mirror. Whoever stores it gives the signal for mirrors
+ * afterwards.
  *
  * @param interval as somebody writes it; undefined or empty leaves it as it is.
  * @param prune whether what is deleted there is deleted here; undefined leaves it as it is.
  * @throws INVALID_MIRROR_INTERVAL
  */
-export function mirrorChanges(app: App, interval: string | undefined, prune: boolean | undefined): rows.MirrorChanges {
+export function mirrorChanges(
+  app: App,
+  interval: string | undefined,
+  prune: boolean | undefined,
+): rows.MirrorChanges {
   const changes: rows.MirrorChanges = {}
   if (interval) {
     changes.interval_seconds = parseMirrorInterval(interval)
@@ -48,7 +61,10 @@ export function mirrorChanges(app: App, interval: string | undefined, prune: boo
   return changes
 }
 
-/** When a mirror is due that is as its original is now, in Unix milliseconds; null when somebody has to ask. */
+/**
+ * When a mirror is due that is as its original is now, in Unix milliseconds; null when somebody has
+ * to ask.
+ */
 export function nextSyncTime(app: App, intervalSeconds: number): number | null {
   return intervalSeconds === 0 ? null : app.clock.now() + intervalSeconds * 1000
 }
@@ -70,15 +86,17 @@ function synchronisations(app: App): DueWork {
 }
 
 /**
- * Makes a mirror follow its original and records what came of it. A process that dies before that does it again after its next
- * start.
+ * Makes a mirror follow its original and records what came of it. A process that dies before that
+ * does it again after its next start.
  */
 async function syncMirror(app: App, repositoryId: number, until: AbortSignal): Promise<void> {
   const mirror = await rows.findMirror(app.db, repositoryId)
   if (!mirror) return
   const result = await follow(app, mirror, until)
   if (until.aborted) return
-  await transaction(app.db, (tx) => rows.recordSync(tx, mirror, result, nextSyncTime(app, mirror.interval_seconds)))
+  await transaction(app.db, (tx) =>
+    rows.recordSync(tx, mirror, result, nextSyncTime(app, mirror.interval_seconds)),
+  )
 }
 
 async function follow(app: App, mirror: rows.Mirror, until: AbortSignal): Promise<rows.SyncResult> {
@@ -106,10 +124,15 @@ async function follow(app: App, mirror: rows.Mirror, until: AbortSignal): Promis
  */
 async function fetchChanges(app: App, mirror: rows.Mirror, until: AbortSignal): Promise<boolean> {
   const { repository_id: id } = mirror
-  const upstream = { url: new URL(mirror.url), credentials: openCredentials(app, mirror.credentials) }
+  const upstream = {
+    url: new URL(mirror.url),
+    credentials: openCredentials(app, mirror.credentials),
+  }
   const draft = await draftSync(app.git, id)
   try {
-    await reachUpstream(app, upstream, until, (reached) => reached.fetchInto(draft, mirror.prune === 1))
+    await reachUpstream(app, upstream, until, (reached) =>
+      reached.fetchInto(draft, mirror.prune === 1),
+    )
     const updates = await compareRefs(app.git, id, draft)
     if (updates.length === 0) return false
     await releaseObjects(app.git, id, draft)

@@ -15,7 +15,12 @@ import { type RepositoryView, viewRepository } from '../listing/repository-views
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
-export async function getRepository(app: App, caller: Caller, owner: string, name: string): Promise<RepositoryView> {
+export async function getRepository(
+  app: App,
+  caller: Caller,
+  owner: string,
+  name: string,
+): Promise<RepositoryView> {
   // Whoever may read some part of it may know what it is.
   return viewRepository(app, caller, await openRepository(app, caller, owner, name, 'none'))
 }
@@ -25,7 +30,11 @@ export async function getRepository(app: App, caller: Caller, owner: string, nam
  *
  * @throws REPOSITORY_NOT_FOUND
  */
-export async function getRepositoryById(app: App, caller: Caller, id: number): Promise<RepositoryView> {
+export async function getRepositoryById(
+  app: App,
+  caller: Caller,
+  id: number,
+): Promise<RepositoryView> {
   return viewRepository(app, caller, await openRepositoryById(app, caller, id, 'none'))
 }
 
@@ -34,7 +43,12 @@ export async function getRepositoryById(app: App, caller: Caller, id: number): P
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
-export async function deleteRepository(app: App, caller: Caller, ownerName: string, name: string): Promise<void> {
+export async function deleteRepository(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<void> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'owner')
   await removeRepository(app, repository.id)
 }
@@ -48,12 +62,12 @@ export async function removeRepository(app: App, id: number): Promise<void> {
 }
 
 /**
- * Removes repositories. The rows first: a crash leaves folders that nothing leads to, as no id is given a second time, and
- * no row whose folder is gone. What others are to pull from them they have before that, since their refs do not move
- * meanwhile.
+ * Removes repositories. The rows first: a crash leaves folders that nothing leads to, as no id is
+ * given a second time, and no row whose folder is gone. What others are to pull from them they have
+ * before that, since their refs do not move meanwhile.
  *
- * @param deleteRows deletes the rows of the repositories, and what else is to go with them; or changes nothing, and
- *   returns false.
+ * @param deleteRows deletes the rows of the repositories, and what else is to go with them; or
+ *   changes nothing, and returns false.
  * @returns what `deleteRows` returned.
  */
 export async function removeRepositories(
@@ -78,7 +92,11 @@ export async function removeRepositories(
  *
  * @throws REPOSITORY_EXISTS when the owner has one of that name already.
  */
-export async function withUniqueName<T>(app: App, name: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function withUniqueName<T>(
+  app: App,
+  name: string,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
   try {
     return await transaction(app.db, work)
   } catch (error) {

@@ -14,9 +14,12 @@ export function checkText(field: keyof typeof MAX_CHARACTERS, text: string | und
 
 /** @throws INVALID_DEFAULT_BRANCH for what is no name for a branch. */
 export function checkBranchName(branch: string): void {
-  if (!isRefName(branch) || branch.length > MAX_BRANCH_CHARACTERS) throw invalidDefaultBranch(branch)
+  if (!isRefName(branch) || branch.length > MAX_BRANCH_CHARACTERS)
+    throw invalidDefaultBranch(branch)
 }
 
 export function invalidDefaultBranch(branch: string): DomainError {
-  return new DomainError('INVALID_DEFAULT_BRANCH', { branch: branch.slice(0, MAX_BRANCH_CHARACTERS) })
+  return new DomainError('INVALID_DEFAULT_BRANCH', {
+    branch: branch.slice(0, MAX_BRANCH_CHARACTERS),
+  })
 }

@@ -39,7 +39,9 @@ const PULL_SWITCHES = [
 
 export type RepositorySwitch = (typeof SWITCHES)[number] | (typeof PULL_SWITCHES)[number]
 
-/** Changes of a repository; what is undefined stays. So does a name, branch or style that is empty. */
+/**
+ * Changes of a repository; what is undefined stays. So does a name, branch or style that is empty.
+ */
 export interface RepositoryEdit {
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -57,11 +59,12 @@ export interface RepositoryEdit {
 }
 
 /**
- * Changes a repository: everything that is asked for, or nothing. Of an archived one only that it is archived can be changed, and
- * with it the rest.
+ * Changes a repository: everything that is asked for, or nothing. Of an archived one only that it
+ * is archived can be changed, and with it the rest.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, PUBLIC_ONLY_TOKEN,
- *   INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH, INVALID_MERGE_STYLE, INVALID_MIRROR_INTERVAL, PARENT_PRIVATE, REPOSITORY_EXISTS
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
+ *   INVALID_MERGE_STYLE, INVALID_MIRROR_INTERVAL, PARENT_PRIVATE, REPOSITORY_EXISTS
  */
 export async function editRepository(
   app: App,
@@ -126,10 +129,15 @@ async function recordEvents(
     archive_time !== null && present.archive_time === null && 'REPOSITORY_ARCHIVED',
     archive_time === null && present.archive_time !== null && 'REPOSITORY_UNARCHIVED',
   ] as const
-  for (const type of types) if (type) await recordRepositoryChange(app, tx, caller, present.id, type)
+  for (const type of types)
+    if (type) await recordRepositoryChange(app, tx, caller, present.id, type)
 }
 
-async function checkEdit(app: App, repository: rows.Repository, edit: RepositoryEdit): Promise<void> {
+async function checkEdit(
+  app: App,
+  repository: rows.Repository,
+  edit: RepositoryEdit,
+): Promise<void> {
   if (edit.name && edit.name !== repository.name) checkRepositoryName(edit.name)
   checkText('description', edit.description)
   checkText('website', edit.website)
@@ -142,7 +150,11 @@ async function checkEdit(app: App, repository: rows.Repository, edit: Repository
 }
 
 /** Any branch that there is; in an empty repository any that there can be. */
-async function checkCanBeDefault(app: App, { id, branch_count }: rows.Repository, branch: string): Promise<void> {
+async function checkCanBeDefault(
+  app: App,
+  { id, branch_count }: rows.Repository,
+  branch: string,
+): Promise<void> {
   if (branch_count === 0) checkBranchName(branch)
   else if (!(await findBranch(app.db, id, branch))) throw invalidDefaultBranch(branch)
 }
@@ -159,12 +171,17 @@ function readStyle<Style extends string>(
   return style
 }
 
-function changesOf(edit: RepositoryEdit, repository: rows.Repository, now: number): rows.RepositoryChanges {
+function changesOf(
+  edit: RepositoryEdit,
+  repository: rows.Repository,
+  now: number,
+): rows.RepositoryChanges {
   const changes: rows.RepositoryChanges = { update_time: now }
   if (edit.description !== undefined) changes.description = edit.description
   if (edit.website !== undefined) changes.website = edit.website
   if (edit.private !== undefined) changes.private = edit.private ? 1 : 0
-  if (edit.archived !== undefined) changes.archive_time = edit.archived ? (repository.archive_time ?? now) : null
+  if (edit.archived !== undefined)
+    changes.archive_time = edit.archived ? (repository.archive_time ?? now) : null
   const usesPulls = edit.switches.has_pull_requests ?? repository.has_pull_requests === 1
   for (const name of usesPulls ? [...SWITCHES, ...PULL_SWITCHES] : SWITCHES) {
     const on = edit.switches[name]
@@ -181,6 +198,7 @@ function pullDefaultsOf(edit: RepositoryEdit): rows.RepositoryChanges {
   const updateStyle = readStyle('default_update_style', edit.defaultUpdateStyle, UPDATE_STYLES)
   if (mergeStyle) changes.default_merge_style = mergeStyle
   if (updateStyle) changes.default_update_style = updateStyle
-  if (edit.defaultTargetBranch !== undefined) changes.default_target_branch = edit.defaultTargetBranch
+  if (edit.defaultTargetBranch !== undefined)
+    changes.default_target_branch = edit.defaultTargetBranch
   return changes
 }

@@ -1,8 +1,16 @@
 import type { Owner } from '../../../storage/accounts/owners.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
-import { deleteTeamsOfRepository, findTeamById, insertTeamRepository } from '../../../storage/organizations/teams.ts'
-import { deleteCollaborator, findCollaborator, putCollaborator } from '../../../storage/repos/collaborators.ts'
+import {
+  deleteTeamsOfRepository,
+  findTeamById,
+  insertTeamRepository,
+} from '../../../storage/organizations/teams.ts'
+import {
+  deleteCollaborator,
+  findCollaborator,
+  putCollaborator,
+} from '../../../storage/repos/collaborators.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import {
   findRepositoryById,
@@ -16,7 +24,13 @@ import { getOwner } from '../../accounts/users/owners.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { accessOfUser, checkNotArchived, type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import {
+  accessOfUser,
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+  suffices,
+} from '../access/permissions.ts'
 import { changeWatched, recordRepositoryChange } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
@@ -30,10 +44,12 @@ export interface TransferDraft {
 }
 
 /**
- * Gives a repository to another owner: at once where the caller may make repositories, and to another user when that one accepts.
+ * Gives a repository to another owner: at once where the caller may make repositories, and to
+ * another user when that one accepts.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, USER_NOT_FOUND,
- *   ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING, REPOSITORY_EXISTS, FORK_EXISTS, USER_BLOCKED
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING,
+ *   REPOSITORY_EXISTS, FORK_EXISTS, USER_BLOCKED
  */
 export async function transferRepository(
   app: App,
@@ -45,7 +61,8 @@ export async function transferRepository(
   const opened = await openRepository(app, caller, ownerName, name, 'owner')
   checkNotArchived(opened.repository)
   const recipient = await getOwner(app, caller, draft.newOwner)
-  if (recipient.id === opened.owner.id) throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
+  if (recipient.id === opened.owner.id)
+    throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
   if (await isBlocked(app, [recipient.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
   const place = await openPlace(app, caller, recipient)
   // However often a request names one, it costs one look and one row.
@@ -59,8 +76,8 @@ export async function transferRepository(
 /**
  * Takes a repository that is offered.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_EXISTS,
- *   FORK_EXISTS
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED,
+ *   REPOSITORY_ARCHIVED, REPOSITORY_EXISTS, FORK_EXISTS
  */
 export async function acceptTransfer(
   app: App,
@@ -68,7 +85,13 @@ export async function acceptTransfer(
   ownerName: string,
   name: string,
 ): Promise<RepositoryView> {
-  const { repository, owner, transfer } = await openOffered(app, caller, ownerName, name, 'recipient')
+  const { repository, owner, transfer } = await openOffered(
+    app,
+    caller,
+    ownerName,
+    name,
+    'recipient',
+  )
   checkNotArchived(repository)
   const doer = await findUserById(app.db, transfer.doer_id)
   // Who no longer owns it cannot have it given away any more, to a friend perhaps.
@@ -101,13 +124,23 @@ export async function rejectTransfer(
 }
 
 /** Takes back what a recipient was given in order to look, unless it has become more since. */
-async function endLook(tx: Tx, { repository_id, recipient_id }: rows.RepositoryTransfer): Promise<void> {
+async function endLook(
+  tx: Tx,
+  { repository_id, recipient_id }: rows.RepositoryTransfer,
+): Promise<void> {
   const given = await findCollaborator(tx, repository_id, recipient_id)
   if (given?.level === 'read') await deleteCollaborator(tx, repository_id, recipient_id)
 }
 
-/** Where the caller may put what belongs to a recipient from now on; undefined where the recipient has to be asked. */
-async function openPlace(app: App, caller: SignedIn, recipient: Owner): Promise<NewRepositoryPlace | undefined> {
+/**
+ * Where the caller may put what belongs to a recipient from now on; undefined where the recipient
+ * has to be asked.
+ */
+async function openPlace(
+  app: App,
+  caller: SignedIn,
+  recipient: Owner,
+): Promise<NewRepositoryPlace | undefined> {
   if (recipient.kind === 'ORGANIZATION') return openForNewRepository(app, caller, recipient.name)
   const needsNoConsent = recipient.id === caller.user.id || actsAsAdministrator(caller, 'write')
   return needsNoConsent ? { owner: recipient, makesAdministrator: false } : undefined
@@ -139,7 +172,12 @@ async function openOffered(
 }
 
 /** Offers a repository to a user, who can look at it from then on. */
-async function offer(app: App, caller: SignedIn, opened: OpenRepository, recipient: Owner): Promise<void> {
+async function offer(
+  app: App,
+  caller: SignedIn,
+  opened: OpenRepository,
+  recipient: Owner,
+): Promise<void> {
   const { repository, owner } = opened
   const user = await findUserById(app.db, recipient.id)
   if (!user) throw new DomainError('USER_NOT_FOUND', { name: recipient.name })
@@ -155,7 +193,8 @@ async function offer(app: App, caller: SignedIn, opened: OpenRepository, recipie
         made_reader: makesReader ? 1 : 0,
         create_time: nowSeconds(app.clock),
       })
-      if (makesReader) await putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level: 'read' })
+      if (makesReader)
+        await putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level: 'read' })
     })
   } catch (error) {
     throw isUniqueViolation(error) ? new DomainError('TRANSFER_PENDING') : error
@@ -163,7 +202,8 @@ async function offer(app: App, caller: SignedIn, opened: OpenRepository, recipie
 }
 
 /**
- * Makes a repository another owner's, and of the teams that are to have it. What its former owner let others do by teams ends.
+ * Makes a repository another owner's, and of the teams that are to have it. What its former owner
+ * let others do by teams ends.
  *
  * @param asOffered `offered` when that takes an offer, which has to be there still.
  */
@@ -204,7 +244,11 @@ async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repos
 }
 
 /** Which of the two things the new owner has already. */
-async function whyTaken(app: App, { parent_id, name }: Repository, owner: Owner): Promise<DomainError> {
+async function whyTaken(
+  app: App,
+  { parent_id, name }: Repository,
+  owner: Owner,
+): Promise<DomainError> {
   const fork = parent_id === null ? undefined : await findForkOf(app.db, owner.id, parent_id)
   if (fork) return new DomainError('FORK_EXISTS', { owner: owner.name })
   return new DomainError('REPOSITORY_EXISTS', { name })

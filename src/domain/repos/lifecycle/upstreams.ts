@@ -49,7 +49,8 @@ const FETCH_TIMEOUT_MS = 60 * 60 * 1000
 const PURPOSE = 'mirror-credentials'
 
 /**
- * Reads what somebody says about a repository elsewhere. Whether the server may be asked is judged when it is.
+ * Reads what somebody says about a repository elsewhere. Whether the server may be asked is judged
+ * when it is.
  *
  * @throws INVALID_CLONE_ADDRESS when it is no http or https URL.
  */
@@ -59,13 +60,19 @@ export function readUpstream({ address, username, password, token }: UpstreamDra
     text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasUnseenCharacters(text)
       ? new URL(text)
       : undefined
-  const isFit = (url?.protocol === 'http:' || url?.protocol === 'https:') && url.search === '' && url.hash === ''
+  const isFit =
+    (url?.protocol === 'http:' || url?.protocol === 'https:') &&
+    url.search === '' &&
+    url.hash === ''
   if (!isFit) throw new DomainError('INVALID_CLONE_ADDRESS')
   const given = {
     username: username || decode(url.username) || (token && TOKEN_USERNAME),
     password: token || password || decode(url.password),
   }
-  if (given.username.length > MAX_CREDENTIAL_CHARACTERS || given.password.length > MAX_CREDENTIAL_CHARACTERS) {
+  if (
+    given.username.length > MAX_CREDENTIAL_CHARACTERS ||
+    given.password.length > MAX_CREDENTIAL_CHARACTERS
+  ) {
     throw new DomainError('INVALID_CLONE_ADDRESS')
   }
   Object.assign(url, { username: '', password: '' })
@@ -117,7 +124,10 @@ export async function reachUpstream<T>(
   const timeout = AbortSignal.timeout(FETCH_TIMEOUT_MS)
   const signal = AbortSignal.any([until, timeout])
   const target = { url, authorization: credentials && basic(credentials) }
-  const gateway = await openGitGateway(app.outbound, target, { maxBytes: app.settings.maxPushBytes, signal })
+  const gateway = await openGitGateway(app.outbound, target, {
+    maxBytes: app.settings.maxPushBytes,
+    signal,
+  })
   const source = { url: gateway.url, header: gateway.header }
   try {
     return await work({
@@ -149,7 +159,8 @@ const TEXTS: Readonly<Record<GatewayFailure, string>> = {
   CANCELLED: 'it was given up',
   UNAUTHORIZED: 'the other server wants credentials, or refuses these',
   NOT_FOUND: 'there is no repository at this address',
-  NO_REPOSITORY: 'what answers at this address is no repository that speaks the smart protocol of Git',
+  NO_REPOSITORY:
+    'what answers at this address is no repository that speaks the smart protocol of Git',
   BAD_REDIRECT: 'the address leads to one that is not allowed',
   TOO_LARGE: 'it is larger than this server allows',
 }

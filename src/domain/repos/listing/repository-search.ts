@@ -37,7 +37,10 @@ interface Page {
   readonly limit: number
 }
 
-/** Columns by the words that compatible systems have for them. Sizes are all of Git's; nobody can star anything. */
+/**
+ * Columns by the words that compatible systems have for them. Sizes are all of Git's; nobody can
+ * star anything.
+ */
 const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Map([
   ['', 'name_key'],
   ['alpha', 'name_key'],
@@ -81,7 +84,11 @@ export async function searchRepositories(
 }
 
 /** All repositories that a caller has a part in, by name. */
-export function listMyRepositories(app: App, caller: SignedIn, page: Page): Promise<RepositoryPage> {
+export function listMyRepositories(
+  app: App,
+  caller: SignedIn,
+  page: Page,
+): Promise<RepositoryPage> {
   const participant = { id: caller.user.id, asOwner: true, withHiddenMemberships: true }
   return list(app, caller, { participant }, BY_NAME, page)
 }
@@ -145,8 +152,13 @@ function readSearch(caller: Caller, query: RepositoryQuery): Omit<rows.Repositor
   if (!mode) throw invalidSearch('mode', query.mode)
   const { uid, teamId, template, archived, isPrivate } = query
   const alone = query.exclusive && query.mode !== 'collaborative'
-  const knowsAll = actsAsAdministrator(caller, 'read') || (caller.kind === 'user' && caller.user.id === uid)
-  const participant = { id: uid, asOwner: query.mode !== 'collaborative', withHiddenMemberships: knowsAll }
+  const knowsAll =
+    actsAsAdministrator(caller, 'read') || (caller.kind === 'user' && caller.user.id === uid)
+  const participant = {
+    id: uid,
+    asOwner: query.mode !== 'collaborative',
+    withHiddenMemberships: knowsAll,
+  }
   return {
     ...mode,
     template,
@@ -165,7 +177,10 @@ function readTopics({ q }: RepositoryQuery): string[] | undefined {
   return text === '' ? undefined : text.split(',').map((topic) => topic.trim())
 }
 
-/** A name of a repository has no slash: with one in it, the text is the end of an owner's name and the beginning of another. */
+/**
+ * A name of a repository has no slash: with one in it, the text is the end of an owner's name and
+ * the beginning of another.
+ */
 function readText({ q, includeDesc }: RepositoryQuery): rows.SearchedText | undefined {
   const text = searched(q)
   if (text === '') return undefined

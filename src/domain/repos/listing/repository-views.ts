@@ -1,7 +1,10 @@
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
 import { type Mirror, mirrorsOf } from '../../../storage/repos/mirrors.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
-import { findTransfers, type RepositoryTransfer } from '../../../storage/repos/repository-transfers.ts'
+import {
+  findTransfers,
+  type RepositoryTransfer,
+} from '../../../storage/repos/repository-transfers.ts'
 import { topicsOf } from '../../../storage/repos/topics.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
@@ -9,13 +12,19 @@ import { type OpenRepository, openRepositories, suffices } from '../access/permi
 
 /** A repository as a caller sees it, with what its message says of others. */
 export interface RepositoryView extends OpenRepository {
-  /** What it was forked from, without a parent of its own; undefined when it was not, and when the caller may not read that. */
+  /**
+   * What it was forked from, without a parent of its own; undefined when it was not, and when the
+   * caller may not read that.
+   */
   readonly parent: RepositoryView | undefined
   /** How it follows another one; undefined when it does not. */
   readonly mirror: Mirror | undefined
   /** In the order of the alphabet. */
   readonly topics: readonly string[]
-  /** Undefined when it is not offered to anybody, and when the caller is on neither side of the offer. */
+  /**
+   * Undefined when it is not offered to anybody, and when the caller is on neither side of the
+   * offer.
+   */
   readonly transfer: TransferView | undefined
 }
 
@@ -33,13 +42,19 @@ export interface TransferView {
 }
 
 /** A repository that a caller has opened, as the caller sees it. */
-export async function viewRepository(app: App, caller: Caller, opened: OpenRepository): Promise<RepositoryView> {
+export async function viewRepository(
+  app: App,
+  caller: Caller,
+  opened: OpenRepository,
+): Promise<RepositoryView> {
   const [view] = await viewRepositories(app, caller, [opened])
   if (!view) throw new Error('a repository that was opened has no view')
   return view
 }
 
-/** Repositories that a caller has opened, as the caller sees them, in as many queries as for one. */
+/**
+ * Repositories that a caller has opened, as the caller sees them, in as many queries as for one.
+ */
 export async function viewRepositories(
   app: App,
   caller: Caller,
@@ -64,7 +79,9 @@ export async function viewRepositories(
     transfer: transfers.get(open.repository.id),
   }))
   const byId = new Map(views.map((view) => [view.repository.id, view]))
-  return views.slice(0, opened.length).map((view) => ({ ...view, parent: byId.get(view.repository.parent_id ?? 0) }))
+  return views
+    .slice(0, opened.length)
+    .map((view) => ({ ...view, parent: byId.get(view.repository.parent_id ?? 0) }))
 }
 
 /** The parents that the caller may read. */
@@ -91,7 +108,8 @@ async function findOffers(
     app.db,
     opened.map(({ repository }) => repository.id),
   )
-  const isSide = ({ doer_id, recipient_id }: RepositoryTransfer) => doer_id === id || recipient_id === id
+  const isSide = ({ doer_id, recipient_id }: RepositoryTransfer) =>
+    doer_id === id || recipient_id === id
   const told = opened.flatMap(({ repository, access }) => {
     const transfer = offered.get(repository.id)
     return transfer && (suffices(access, 'owner') || isSide(transfer)) ? [transfer] : []
@@ -100,10 +118,12 @@ async function findOffers(
     app.db,
     told.flatMap(({ doer_id, recipient_id }) => [doer_id, recipient_id]),
   )
-  const views = told.flatMap(({ repository_id, doer_id, recipient_id }): [number, TransferView][] => {
-    const doer = accounts.get(doer_id)
-    const recipient = accounts.get(recipient_id)
-    return doer && recipient ? [[repository_id, { doer, recipient }]] : []
-  })
+  const views = told.flatMap(
+    ({ repository_id, doer_id, recipient_id }): [number, TransferView][] => {
+      const doer = accounts.get(doer_id)
+      const recipient = accounts.get(recipient_id)
+      return doer && recipient ? [[repository_id, { doer, recipient }]] : []
+    },
+  )
   return new Map(views)
 }

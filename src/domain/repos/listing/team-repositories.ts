@@ -5,8 +5,19 @@ import type { Repository } from '../../../storage/repos/repositories.ts'
 import type { App } from '../../app.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { checkOrganizationNeed, type OpenOrganization, standingIn, teamViewer } from '../../organizations/access.ts'
-import { openTeam, type Team, type TeamPage, type TeamView, teamNameKey } from '../../organizations/teams.ts'
+import {
+  checkOrganizationNeed,
+  type OpenOrganization,
+  standingIn,
+  teamViewer,
+} from '../../organizations/access.ts'
+import {
+  openTeam,
+  type Team,
+  type TeamPage,
+  type TeamView,
+  teamNameKey,
+} from '../../organizations/teams.ts'
 import {
   checkNotArchived,
   type OpenRepository,
@@ -32,7 +43,11 @@ export async function listTeamRepositories(
   const { team } = await openTeam(app, caller, id, 'visible')
   const reader = repositoryReader(app, caller)
   const found = await rows.listTeamRepositories(app.db, team, reader, offset, limit)
-  const repositories = await viewRepositories(app, caller, await openRepositories(app, caller, found))
+  const repositories = await viewRepositories(
+    app,
+    caller,
+    await openRepositories(app, caller, found),
+  )
   return { repositories, total: await rows.countTeamRepositories(app.db, team, reader) }
 }
 
@@ -57,9 +72,16 @@ export async function getTeamRepository(
 /**
  * Gives a team a repository of its organisation. One that it has, it keeps.
  *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND,
+ *   REPOSITORY_MOVED
  */
-export async function addTeamRepository(app: App, caller: SignedIn, id: number, owner: string, name: string) {
+export async function addTeamRepository(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  owner: string,
+  name: string,
+) {
   const { team } = await openTeam(app, caller, id, 'owner')
   const { repository } = await openOwnedBy(app, caller, team, owner, name)
   await transaction(app.db, (tx) => rows.insertTeamRepository(tx, team.id, repository.id))
@@ -68,9 +90,16 @@ export async function addTeamRepository(app: App, caller: SignedIn, id: number, 
 /**
  * Takes a repository from a team.
  *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TEAM_NOT_ADDED
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND,
+ *   REPOSITORY_MOVED, TEAM_NOT_ADDED
  */
-export async function removeTeamRepository(app: App, caller: SignedIn, id: number, owner: string, name: string) {
+export async function removeTeamRepository(
+  app: App,
+  caller: SignedIn,
+  id: number,
+  owner: string,
+  name: string,
+) {
   const { team } = await openTeam(app, caller, id, 'owner')
   const { repository } = await openOwnedBy(app, caller, team, owner, name)
   await remove(app, team, repository)
@@ -91,7 +120,10 @@ export async function listRepositoryTeams(
 ): Promise<TeamPage> {
   const { organization, filter } = await openForTeams(app, caller, owner, name, 'none')
   const found = await rows.listTeams(app.db, filter, offset, limit)
-  return { teams: found.map((team) => ({ team, organization })), total: await rows.countTeams(app.db, filter) }
+  return {
+    teams: found.map((team) => ({ team, organization })),
+    total: await rows.countTeams(app.db, filter),
+  }
 }
 
 /**
@@ -111,12 +143,20 @@ export async function getRepositoryTeam(
 }
 
 /**
- * Gives a repository to a team, by those who administer it, if the organisation leaves this to them, and by owners.
+ * Gives a repository to a team, by those who administer it, if the organisation leaves this to
+ * them, and by owners.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED,
- *   ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND, TEAM_ALREADY_ADDED
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
+ *   NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED, ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND,
+ *   TEAM_ALREADY_ADDED
  */
-export async function addRepositoryTeam(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {
+export async function addRepositoryTeam(
+  app: App,
+  caller: SignedIn,
+  owner: string,
+  name: string,
+  teamName: string,
+) {
   const { repository, team } = await openForTeamChange(app, caller, owner, name, teamName)
   const isNew =
     team.includes_all_repositories === 0 &&
@@ -127,10 +167,17 @@ export async function addRepositoryTeam(app: App, caller: SignedIn, owner: strin
 /**
  * Takes a repository from a team, by those who may give it to one.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED,
- *   ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND, TEAM_NOT_ADDED
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
+ *   NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED, ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND,
+ *   TEAM_NOT_ADDED
  */
-export async function removeRepositoryTeam(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {
+export async function removeRepositoryTeam(
+  app: App,
+  caller: SignedIn,
+  owner: string,
+  name: string,
+  teamName: string,
+) {
   const { repository, team } = await openForTeamChange(app, caller, owner, name, teamName)
   await remove(app, team, repository)
 }
@@ -138,7 +185,8 @@ export async function removeRepositoryTeam(app: App, caller: SignedIn, owner: st
 /** A repository of the organisation that a team is of. */
 async function openOwnedBy(app: App, caller: SignedIn, team: Team, owner: string, name: string) {
   const open = await openRepository(app, caller, owner, name, 'none')
-  if (open.repository.owner_id !== team.organization_id) throw new DomainError('REPOSITORY_NOT_FOUND')
+  if (open.repository.owner_id !== team.organization_id)
+    throw new DomainError('REPOSITORY_NOT_FOUND')
   return open
 }
 
@@ -155,7 +203,10 @@ async function remove(app: App, team: Team, repository: Repository): Promise<voi
   if (!had) throw new DomainError('TEAM_NOT_ADDED', { team: team.name })
 }
 
-/** A repository of an organisation, and those of its teams that have it and that the caller may know of. */
+/**
+ * A repository of an organisation, and those of its teams that have it and that the caller may know
+ * of.
+ */
 interface ForTeams extends OpenRepository, OpenOrganization {
   readonly filter: rows.TeamFilter
 }
@@ -173,10 +224,17 @@ async function openForTeams(
   // Not whether the caller may know of it: whoever reads a repository knows its owner.
   const standing = await standingIn(app, caller, organization)
   const viewer = teamViewerAt(caller, open, standing)
-  return { ...open, ...standing, filter: { organizationId: organization.id, viewer, repositoryId: open.repository.id } }
+  return {
+    ...open,
+    ...standing,
+    filter: { organizationId: organization.id, viewer, repositoryId: open.repository.id },
+  }
 }
 
-/** Whose eyes a list of teams of the organisation that owns a repository, in connection with that, for a caller is for. */
+/**
+ * Whose eyes a list of teams of the organisation that owns a repository, in connection with that,
+ * for a caller is for.
+ */
 export function teamViewerAt(
   caller: Caller,
   { units }: Pick<OpenRepository, 'units'>,
@@ -187,7 +245,13 @@ export function teamViewerAt(
   return knowsAll ? 'everything' : teamViewer(caller, standing)
 }
 
-async function openForTeamChange(app: App, caller: SignedIn, owner: string, name: string, teamName: string) {
+async function openForTeamChange(
+  app: App,
+  caller: SignedIn,
+  owner: string,
+  name: string,
+  teamName: string,
+) {
   const open = await openForTeams(app, caller, owner, name, 'admin')
   checkNotArchived(open.repository)
   if (open.organization.repo_admin_change_team_access === 0) checkOrganizationNeed(open, 'owner')

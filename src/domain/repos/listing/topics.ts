@@ -46,8 +46,10 @@ export async function listRepositoryTopics(
 /**
  * Gives a repository these topics and no others.
  *
- * @param names trimmed and put into lower case here; those that are empty or come again do not count.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED; TOO_MANY_TOPICS, INVALID_TOPICS
+ * @param names trimmed and put into lower case here; those that are empty or come again do not
+ *   count.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
+ *   TOO_MANY_TOPICS, INVALID_TOPICS
  */
 export async function replaceRepositoryTopics(
   app: App,
@@ -59,9 +61,11 @@ export async function replaceRepositoryTopics(
   const repositoryId = await openForTopics(app, caller, ownerName, name)
   const given = [...new Set(names.map(clean))].filter((topic) => topic !== '')
   const valid = new Set(given.filter(isTopic))
-  if (valid.size > MAX_TOPICS) throw new DomainError('TOO_MANY_TOPICS', { limit: String(MAX_TOPICS) })
+  if (valid.size > MAX_TOPICS)
+    throw new DomainError('TOO_MANY_TOPICS', { limit: String(MAX_TOPICS) })
   const invalid = given.filter((topic) => !valid.has(topic))
-  if (invalid.length > 0) throw new DomainError('INVALID_TOPICS', { topics: metadataList(invalid, MAX_SHOWN_BYTES) })
+  if (invalid.length > 0)
+    throw new DomainError('INVALID_TOPICS', { topics: metadataList(invalid, MAX_SHOWN_BYTES) })
   await transaction(app.db, async (tx) => {
     const held = new Set(await topicsOf(tx, repositoryId))
     const added = [...valid].filter((topic) => !held.has(topic))
@@ -74,8 +78,8 @@ export async function replaceRepositoryTopics(
 /**
  * Gives a repository one more topic.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED; INVALID_TOPIC; TOPIC_LIMIT_REACHED,
- *   even when it has the topic
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
+ *   INVALID_TOPIC; TOPIC_LIMIT_REACHED, even when it has the topic
  */
 export async function addRepositoryTopic(
   app: App,
@@ -88,15 +92,18 @@ export async function addRepositoryTopic(
   const topic = readTopic(text)
   await transaction(app.db, async (tx) => {
     const held = await topicsOf(tx, repositoryId)
-    if (held.length >= MAX_TOPICS) throw new DomainError('TOPIC_LIMIT_REACHED', { limit: String(MAX_TOPICS) })
-    if (!held.includes(topic)) await rows.attachTopics(tx, repositoryId, [topic], nowSeconds(app.clock))
+    if (held.length >= MAX_TOPICS)
+      throw new DomainError('TOPIC_LIMIT_REACHED', { limit: String(MAX_TOPICS) })
+    if (!held.includes(topic))
+      await rows.attachTopics(tx, repositoryId, [topic], nowSeconds(app.clock))
   })
 }
 
 /**
  * Takes a topic from a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED; INVALID_TOPIC, TOPIC_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
+ *   INVALID_TOPIC, TOPIC_NOT_FOUND
  */
 export async function removeRepositoryTopic(
   app: App,
@@ -115,11 +122,17 @@ export async function removeRepositoryTopic(
 }
 
 /**
- * Topics of repositories that everybody may read, with a text in them, in any case of its letters: those that most of them have first.
+ * Topics of repositories that everybody may read, with a text in them, in any case of its letters:
+ * those that most of them have first.
  *
  * @param text empty for all topics.
  */
-export async function searchTopics(app: App, text: string, offset: number, limit: number): Promise<TopicPage<Topic>> {
+export async function searchTopics(
+  app: App,
+  text: string,
+  offset: number,
+  limit: number,
+): Promise<TopicPage<Topic>> {
   const part = clean(text).slice(0, MAX_TEXT_CHARACTERS)
   return {
     topics: await rows.searchTopics(app.db, part, offset, limit),
@@ -127,7 +140,12 @@ export async function searchTopics(app: App, text: string, offset: number, limit
   }
 }
 
-async function openForTopics(app: App, caller: SignedIn, ownerName: string, name: string): Promise<number> {
+async function openForTopics(
+  app: App,
+  caller: SignedIn,
+  ownerName: string,
+  name: string,
+): Promise<number> {
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
   return repository.id

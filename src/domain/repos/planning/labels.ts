@@ -102,7 +102,11 @@ export async function getLabel(app: App, { owner }: LabelHome, id: number): Prom
 }
 
 /** @throws INVALID_FIELD, INVALID_LABEL_COLOR, TOO_MANY_LABELS */
-export async function createLabel(app: App, { owner }: LabelHome, draft: LabelDraft): Promise<Label> {
+export async function createLabel(
+  app: App,
+  { owner }: LabelHome,
+  draft: LabelDraft,
+): Promise<Label> {
   const { name, description } = draft
   if (name === '') throw new DomainError('INVALID_FIELD', { field: 'name' })
   checkTexts(name, description)
@@ -117,7 +121,12 @@ export async function createLabel(app: App, { owner }: LabelHome, draft: LabelDr
 }
 
 /** @throws LABEL_NOT_FOUND, INVALID_FIELD, INVALID_LABEL_COLOR */
-export async function editLabel(app: App, { owner }: LabelHome, id: number, edit: LabelEdit): Promise<Label> {
+export async function editLabel(
+  app: App,
+  { owner }: LabelHome,
+  id: number,
+  edit: LabelEdit,
+): Promise<Label> {
   return transaction(app.db, async (tx) => {
     const label = found(await rows.findLabel(tx, owner, id))
     checkTexts(edit.name, edit.description)
@@ -149,11 +158,16 @@ function checkTexts(name: string, description: string | undefined): void {
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
 }
 
-/** A colour as it is stored; of three digits each stands for two of its kind, as in CSS (CSS Color 4, section 5.2). */
+/**
+ * A colour as it is stored; of three digits each stands for two of its kind, as in CSS (CSS Color
+ * 4, section 5.2).
+ */
 function colorOf(text: string): string {
   const digits = COLOR.exec(text.trim().toLowerCase())?.[1]
   if (digits === undefined) {
-    throw new DomainError('INVALID_LABEL_COLOR', { color: text.slice(0, MAX_SHOWN_COLOR_CHARACTERS) })
+    throw new DomainError('INVALID_LABEL_COLOR', {
+      color: text.slice(0, MAX_SHOWN_COLOR_CHARACTERS),
+    })
   }
   return digits.length === 3 ? digits.replace(/./g, '$&$&') : digits
 }

@@ -13,7 +13,10 @@ export type { Milestone }
 /** Far more than anybody can work through. It keeps the count of a list cheap. */
 const MAX_MILESTONES = 5_000
 
-/** The beginning of 9999, in Unix seconds: clients of compatible systems send a time of that year for no date. */
+/**
+ * The beginning of 9999, in Unix seconds: clients of compatible systems send a time of that year
+ * for no date.
+ */
 export const NO_DATE_FROM_SECONDS = Date.UTC(9999, 0) / 1000
 
 const MAX_TITLE_CHARACTERS = 255
@@ -86,7 +89,11 @@ export function getMilestone(app: App, repository: Repository, text: string): Pr
 }
 
 /** @throws INVALID_FIELD, TOO_MANY_MILESTONES */
-export async function createMilestone(app: App, { id }: Repository, draft: MilestoneDraft): Promise<Milestone> {
+export async function createMilestone(
+  app: App,
+  { id }: Repository,
+  draft: MilestoneDraft,
+): Promise<Milestone> {
   const { title, description, dueTime } = draft
   if (title === '') throw new DomainError('INVALID_FIELD', { field: 'title' })
   checkTexts(title, description)
@@ -94,7 +101,8 @@ export async function createMilestone(app: App, { id }: Repository, draft: Miles
   const state = stateOf(draft.state)
   return transaction(app.db, async (tx) => {
     const count = await rows.countMilestones(tx, id, { state: undefined, titlePart: '' })
-    if (count >= MAX_MILESTONES) throw new DomainError('TOO_MANY_MILESTONES', { limit: String(MAX_MILESTONES) })
+    if (count >= MAX_MILESTONES)
+      throw new DomainError('TOO_MANY_MILESTONES', { limit: String(MAX_MILESTONES) })
     return rows.insertMilestone(tx, {
       repository_id: id,
       title,
@@ -132,7 +140,11 @@ export async function editMilestone(
 }
 
 /** @throws MILESTONE_NOT_FOUND */
-export async function deleteMilestone(app: App, repository: Repository, text: string): Promise<void> {
+export async function deleteMilestone(
+  app: App,
+  repository: Repository,
+  text: string,
+): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await findMilestone(tx, repository, text)
     await rows.deleteMilestone(tx, id)
@@ -140,7 +152,9 @@ export async function deleteMilestone(app: App, repository: Repository, text: st
 }
 
 async function findMilestone(db: Db, repository: Repository, text: string): Promise<Milestone> {
-  const byId = MILESTONE_ID.test(text) ? await rows.findMilestone(db, repository.id, Number(text)) : undefined
+  const byId = MILESTONE_ID.test(text)
+    ? await rows.findMilestone(db, repository.id, Number(text))
+    : undefined
   const milestone = byId ?? (await rows.findMilestoneByTitle(db, repository.id, text))
   if (!milestone) throw new DomainError('MILESTONE_NOT_FOUND')
   return milestone

@@ -8,22 +8,28 @@ import { DomainError } from '../../core/errors.ts'
 const MAX_LISTED = 100
 
 /**
- * The numbers of the users that a list of a rule names, each once; the case of letters does not count.
+ * The numbers of the users that a list of a rule names, each once; the case of letters does not
+ * count.
  *
  * @param field of the request that the list is.
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
-export async function userIdsOf(app: App, field: string, names: readonly string[]): Promise<number[]> {
+export async function userIdsOf(
+  app: App,
+  field: string,
+  names: readonly string[],
+): Promise<number[]> {
   return idsOf(field, names, async (key, name) => {
     const owner = await findOwnerByNameKey(app.db, key)
-    if (owner?.kind !== 'USER') throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'user', name })
+    if (owner?.kind !== 'USER')
+      throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'user', name })
     return owner.id
   })
 }
 
 /**
- * The same of teams of the repository's owner. Only organisations have teams: for a repository of a user, clients may send whatever
- * they like.
+ * The same of teams of the repository's owner. Only organisations have teams: for a repository of a
+ * user, clients may send whatever they like.
  */
 export async function teamIdsOf(
   app: App,
@@ -34,7 +40,12 @@ export async function teamIdsOf(
   if (kind !== 'ORGANIZATION') return []
   return idsOf(field, names, async (key, name) => {
     const team = await findTeamByName(app.db, id, key)
-    if (!team) throw new DomainError('UNKNOWN_ALLOWLIST_NAME', { kind: 'team', name, organization_id: String(id) })
+    if (!team)
+      throw new DomainError('UNKNOWN_ALLOWLIST_NAME', {
+        kind: 'team',
+        name,
+        organization_id: String(id),
+      })
     return team.id
   })
 }

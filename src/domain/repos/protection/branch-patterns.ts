@@ -25,8 +25,9 @@ export function isBranchGlob(name: string): boolean {
 }
 
 /**
- * What decides whether a rule about branches, by its name, is about a branch: a plain name in any case of its letters, or a glob whose
- * `*` stops at slashes and which minds the case. A glob that makes no sense is the name of one branch.
+ * What decides whether a rule about branches, by its name, is about a branch: a plain name in any
+ * case of its letters, or a glob whose `*` stops at slashes and which minds the case. A glob that
+ * makes no sense is the name of one branch.
  */
 export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
   if (!isBranchGlob(ruleName)) {
@@ -37,8 +38,9 @@ export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
 })
 
 /**
- * What decides whether a list of patterns is about a path: globs between semicolons, whose `*` stops at slashes and dots. Those that
- * make no sense are about nothing. Names that are one to a file system that folds case and Unicode are one here.
+ * What decides whether a list of patterns is about a path: globs between semicolons, whose `*`
+ * stops at slashes and dots. Those that make no sense are about nothing. Names that are one to a
+ * file system that folds case and Unicode are one here.
  *
  * @returns undefined when there is no pattern in the list.
  */
@@ -54,10 +56,16 @@ export const fileMatcher = kept((patterns: string): { readonly matches: Matcher 
   }
 })
 
-/** Whether a list of patterns has no more, and no longer ones, than may be: those would protect nothing, and nobody would know. */
+/**
+ * Whether a list of patterns has no more, and no longer ones, than may be: those would protect
+ * nothing, and nobody would know.
+ */
 export function isFileList(patterns: string): boolean {
   const globs = fileGlobs(patterns)
-  return globs.length <= MAX_FILE_PATTERNS && globs.every(({ length }) => length <= MAX_PATTERN_CHARACTERS)
+  return (
+    globs.length <= MAX_FILE_PATTERNS &&
+    globs.every(({ length }) => length <= MAX_PATTERN_CHARACTERS)
+  )
 }
 
 function fileGlobs(patterns: string): string[] {

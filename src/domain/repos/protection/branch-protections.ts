@@ -23,11 +23,20 @@ import {
   suffices,
   type UnitAccess,
 } from '../access/permissions.ts'
-import { changeWatched, recordProtectionChange, recordProtectionOrder } from '../events/repository-events.ts'
+import {
+  changeWatched,
+  recordProtectionChange,
+  recordProtectionOrder,
+} from '../events/repository-events.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { MAX_PATTERN_CHARACTERS } from './globs.ts'
 import { inOrder } from './protection-rules.ts'
-import { checkEdit, editedSettings, newSettings, type ProtectionEdit } from './protection-settings.ts'
+import {
+  checkEdit,
+  editedSettings,
+  newSettings,
+  type ProtectionEdit,
+} from './protection-settings.ts'
 
 export type { ProtectionEdit } from './protection-settings.ts'
 
@@ -63,7 +72,8 @@ export async function listBranchProtections(
 /**
  * One rule, by its exact name.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, BRANCH_PROTECTION_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
+ *   BRANCH_PROTECTION_NOT_FOUND
  */
 export async function getBranchProtection(
   app: App,
@@ -79,8 +89,9 @@ export async function getBranchProtection(
 /**
  * Makes a rule.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, BRANCH_PROTECTION_NAMELESS,
- *   INVALID_FIELD, BRANCH_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, TOO_MANY_BRANCH_PROTECTIONS
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   BRANCH_PROTECTION_NAMELESS, INVALID_FIELD, BRANCH_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
+ *   TOO_MANY_BRANCH_PROTECTIONS
  */
 export async function createBranchProtection(
   app: App,
@@ -96,10 +107,13 @@ export async function createBranchProtection(
   if (ruleName === '') throw new DomainError('BRANCH_PROTECTION_NAMELESS')
   checkLength('rule_name', ruleName, MAX_PATTERN_CHARACTERS)
   checkEdit(draft)
-  if (await rows.findBranchProtection(app.db, repositoryId, ruleName)) throw new DomainError('BRANCH_PROTECTION_EXISTS')
+  if (await rows.findBranchProtection(app.db, repositoryId, ruleName))
+    throw new DomainError('BRANCH_PROTECTION_EXISTS')
   const settings = newSettings(ruleName, draft)
   // That one is not even read while it is not in force, whoever is on it.
-  const wanted = PROTECTION_LISTS.filter((list) => list !== 'bypass' || settings.enable_bypass_allowlist)
+  const wanted = PROTECTION_LISTS.filter(
+    (list) => list !== 'bypass' || settings.enable_bypass_allowlist,
+  )
   const lists = await resolveLists(app, open, draft, wanted)
   await changeRules(app, repositoryId, async (tx) => {
     const present = await rows.listBranchProtections(tx, repositoryId)
@@ -111,7 +125,10 @@ export async function createBranchProtection(
     const placed = { ...settings, priority }
     const id = await rows.insertBranchProtection(tx, repositoryId, placed, nowSeconds(app.clock))
     await storeLists(tx, id, lists)
-    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_CREATED', { id, name: ruleName })
+    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_CREATED', {
+      id,
+      name: ruleName,
+    })
   }).catch((error: unknown) => {
     throw isUniqueViolation(error) ? new DomainError('BRANCH_PROTECTION_EXISTS') : error
   })
@@ -121,8 +138,8 @@ export async function createBranchProtection(
 /**
  * Changes a rule: everything that is asked for, or nothing.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, BRANCH_PROTECTION_NOT_FOUND,
- *   INVALID_FIELD, UNKNOWN_ALLOWLIST_NAME
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   BRANCH_PROTECTION_NOT_FOUND, INVALID_FIELD, UNKNOWN_ALLOWLIST_NAME
  */
 export async function editBranchProtection(
   app: App,
@@ -154,7 +171,8 @@ export async function editBranchProtection(
 /**
  * Deletes a rule.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, BRANCH_PROTECTION_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   BRANCH_PROTECTION_NOT_FOUND
  */
 export async function deleteBranchProtection(
   app: App,
@@ -167,15 +185,21 @@ export async function deleteBranchProtection(
   checkNotArchived(repository)
   const { id } = await findRule(app, repository.id, ruleName)
   await changeRules(app, repository.id, async (tx) => {
-    if (!(await rows.deleteBranchProtection(tx, id))) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, repository.id, 'BRANCH_PROTECTION_DELETED', { id, name: ruleName })
+    if (!(await rows.deleteBranchProtection(tx, id)))
+      throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
+    await recordProtectionChange(app, tx, caller, repository.id, 'BRANCH_PROTECTION_DELETED', {
+      id,
+      name: ruleName,
+    })
   })
 }
 
 /**
- * Puts rules into an order: the first gets priority 1, and so on. Those that are not named keep theirs.
+ * Puts rules into an order: the first gets priority 1, and so on. Those that are not named keep
+ * theirs.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_PROTECTION_ORDER
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   INVALID_PROTECTION_ORDER
  */
 export async function reorderBranchProtections(
   app: App,
@@ -187,9 +211,12 @@ export async function reorderBranchProtections(
   const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
   await changeRules(app, repository.id, async (tx) => {
-    const unplaced = new Set((await rows.listBranchProtections(tx, repository.id)).map(({ id }) => id))
+    const unplaced = new Set(
+      (await rows.listBranchProtections(tx, repository.id)).map(({ id }) => id),
+    )
     for (const [i, id] of ids.entries()) {
-      if (!unplaced.delete(id)) throw new DomainError('INVALID_PROTECTION_ORDER', { id: String(id) })
+      if (!unplaced.delete(id))
+        throw new DomainError('INVALID_PROTECTION_ORDER', { id: String(id) })
       await rows.setPriority(tx, id, i + 1)
     }
     await recordProtectionOrder(app, tx, caller, repository.id)
@@ -197,14 +224,22 @@ export async function reorderBranchProtections(
 }
 
 /** Makes a change of rules, for which merges may have waited. */
-function changeRules(app: App, repositoryId: number, work: (tx: Tx) => Promise<void>): Promise<void> {
+function changeRules(
+  app: App,
+  repositoryId: number,
+  work: (tx: Tx) => Promise<void>,
+): Promise<void> {
   return changeWatched(app, async (tx) => {
     await work(tx)
     await wakeAutoMerges(tx, app.clock.now(), repositoryId)
   })
 }
 
-async function findRule(app: App, repositoryId: number, ruleName: string): Promise<BranchProtection> {
+async function findRule(
+  app: App,
+  repositoryId: number,
+  ruleName: string,
+): Promise<BranchProtection> {
   const rule = await rows.findBranchProtection(app.db, repositoryId, ruleName)
   if (!rule) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
   return rule
@@ -223,7 +258,8 @@ const EMPTY_BYPASS_LISTS: readonly ResolvedList[] = [
 ]
 
 /**
- * The lists that a request names, without users who could not do anyway what the list is about, and teams of other repositories.
+ * The lists that a request names, without users who could not do anyway what the list is about, and
+ * teams of other repositories.
  *
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
@@ -251,8 +287,13 @@ async function resolveLists(
   return resolved
 }
 
-async function storeLists(tx: Tx, protectionId: number, lists: readonly ResolvedList[]): Promise<void> {
-  for (const { kind, list, ids } of lists) await rows.setListed(tx, kind, { protection_id: protectionId, list }, ids)
+async function storeLists(
+  tx: Tx,
+  protectionId: number,
+  lists: readonly ResolvedList[],
+): Promise<void> {
+  for (const { kind, list, ids } of lists)
+    await rows.setListed(tx, kind, { protection_id: protectionId, list }, ids)
 }
 
 /** Of some users those whose rights on a repository are enough. */
@@ -276,7 +317,11 @@ async function usersWith(
 }
 
 /** Of some teams of the owner those that have a repository. */
-async function teamsWith(app: App, { repository }: OpenRepository, ids: readonly number[]): Promise<number[]> {
+async function teamsWith(
+  app: App,
+  { repository }: OpenRepository,
+  ids: readonly number[],
+): Promise<number[]> {
   const found: number[] = []
   for (const id of ids) {
     const team = await findTeamById(app.db, id)
@@ -286,7 +331,11 @@ async function teamsWith(app: App, { repository }: OpenRepository, ids: readonly
   return found
 }
 
-async function viewRule(app: App, open: OpenRepository, ruleName: string): Promise<BranchProtectionView> {
+async function viewRule(
+  app: App,
+  open: OpenRepository,
+  ruleName: string,
+): Promise<BranchProtectionView> {
   const rule = await findRule(app, open.repository.id, ruleName)
   const [view] = await viewRules(app, open, [rule])
   if (!view) throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
@@ -302,13 +351,22 @@ async function viewRules(
   const { users, teams } = await rows.findListed(app.db, open.repository.id)
   const shown = new Set(rules.map(({ id }) => id))
   const ids = users.filter(({ protection_id }) => shown.has(protection_id)).map(({ id }) => id)
-  const readers = await usersWith(app, open, [...new Set(ids)], ({ code }) => suffices(code, 'read'))
+  const readers = await usersWith(app, open, [...new Set(ids)], ({ code }) =>
+    suffices(code, 'read'),
+  )
   const present = users.filter(({ id }) => readers.has(id))
-  return rules.map((rule) => ({ rule, users: namesByList(rule, present), teams: namesByList(rule, teams) }))
+  return rules.map((rule) => ({
+    rule,
+    users: namesByList(rule, present),
+    teams: namesByList(rule, teams),
+  }))
 }
 
 function namesByList({ id }: BranchProtection, accounts: readonly ListedAccount[]) {
   const ofRule = accounts.filter(({ protection_id }) => protection_id === id)
-  const names = PROTECTION_LISTS.map((list) => [list, ofRule.filter((a) => a.list === list).map(({ name }) => name)])
+  const names = PROTECTION_LISTS.map((list) => [
+    list,
+    ofRule.filter((a) => a.list === list).map(({ name }) => name),
+  ])
   return Object.fromEntries(names) as Record<ProtectionList, string[]>
 }

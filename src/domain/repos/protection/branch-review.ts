@@ -23,17 +23,24 @@ export interface BranchJudgement {
   readonly reason: Extract<Reason, 'BRANCH_PROTECTED' | 'REF_REFUSED'>
 }
 
-/** What Git may take to say all that rules need to know about a push. Each branch takes a process or two. */
+/**
+ * What Git may take to say all that rules need to know about a push. Each branch takes a process or
+ * two.
+ */
 const MAX_EXAMINATION_MS = 30_000
 
-/** How long names are matched with those of rules for one push. Both may be what somebody made up to be slow. */
+/**
+ * How long names are matched with those of rules for one push. Both may be what somebody made up to
+ * be slow.
+ */
 const MAX_MATCHING_MS = 10_000
 
 /**
- * What judges the changes of branches in one push, each by itself, by the rules about them. It asks Git for no more than they need to
- * know: of a branch without a rule for nothing.
+ * What judges the changes of branches in one push, each by itself, by the rules about them. It asks
+ * Git for no more than they need to know: of a branch without a rule for nothing.
  *
- * @param quarantine folder of the objects that came with the push; undefined where the server itself has stored them.
+ * @param quarantine folder of the objects that came with the push; undefined where the server
+ *   itself has stored them.
  * @param merge what the push is, if it is no person's.
  * @returns a function of an update, which fails with SERVER_BUSY and GIT_TIMEOUT.
  */
@@ -58,12 +65,17 @@ export function branchJudge(
     const kind = to === undefined ? 'delete' : from === undefined ? 'create' : 'update'
     const pushed = { branch, kind, isDefault: branch === default_branch } as const
     if (matchingMs > MAX_MATCHING_MS) {
-      return { text: 'it takes too long to find out which of so many branches are protected', reason: 'REF_REFUSED' }
+      return {
+        text: 'it takes too long to find out which of so many branches are protected',
+        reason: 'REF_REFUSED',
+      }
     }
     const began = performance.now()
     const inForce = rules.inForceFor(branch)
     matchingMs += performance.now() - began
-    const change: BranchChange = merge ? { ...pushed, merge: await stateOf(merge, inForce) } : pushed
+    const change: BranchChange = merge
+      ? { ...pushed, merge: await stateOf(merge, inForce) }
+      : pushed
     const needed = inForce && factsNeeded(inForce, change)
     let facts = NO_FACTS
     if (to !== undefined && needed && (needed.ancestry || needed.signatures || needed.files)) {
@@ -71,7 +83,10 @@ export function branchJudge(
         facts = await gatherFacts(source, inForce.rule, { from, to }, needed)
       } catch (error) {
         if (!(error instanceof GitError && error.kind === 'NOT_FOUND')) throw error
-        return { text: `branch ${branch} moves from the commit that it is at, and to a commit`, reason: 'REF_REFUSED' }
+        return {
+          text: `branch ${branch} moves from the commit that it is at, and to a commit`,
+          reason: 'REF_REFUSED',
+        }
       }
     }
     const text = judgeChange(inForce, change, facts)
@@ -81,6 +96,9 @@ export function branchJudge(
 }
 
 /** Without a rule everything is ready. */
-async function stateOf({ pull, problemOf }: MergePush, inForce: RuleInForce | undefined): Promise<MergeOfPull> {
+async function stateOf(
+  { pull, problemOf }: MergePush,
+  inForce: RuleInForce | undefined,
+): Promise<MergeOfPull> {
   return { number: pull.number, problem: inForce && (await problemOf(inForce.rule)) }
 }

@@ -6,7 +6,14 @@ import {
 } from '../../../storage/repos/branch-protections.ts'
 import type { App } from '../../app.ts'
 import { suffices, type UnitAccess } from '../access/permissions.ts'
-import { type BranchRule, effectiveRule, inOrder, mayMerge, mayPush, type RuleInForce } from './protection-rules.ts'
+import {
+  type BranchRule,
+  effectiveRule,
+  inOrder,
+  mayMerge,
+  mayPush,
+  type RuleInForce,
+} from './protection-rules.ts'
 
 /** The rules of a repository about branches as they are for somebody. */
 export interface BranchRules {
@@ -38,13 +45,20 @@ export async function readBranchRules(
       if (!rule) return undefined
       return {
         rule,
-        pusher: { kind: 'user', mayWrite, isAdministrator, listedIn: listedIn.get(rule.id) ?? new Set() },
+        pusher: {
+          kind: 'user',
+          mayWrite,
+          isAdministrator,
+          listedIn: listedIn.get(rule.id) ?? new Set(),
+        },
       }
     },
   }
 }
 
-function listsByRule(listings: readonly Listing[]): ReadonlyMap<number, ReadonlySet<ProtectionList>> {
+function listsByRule(
+  listings: readonly Listing[],
+): ReadonlyMap<number, ReadonlySet<ProtectionList>> {
   const lists = new Map<number, Set<ProtectionList>>()
   for (const { protection_id, list } of listings) {
     const known = lists.get(protection_id)
@@ -63,7 +77,11 @@ export interface BranchProtectionView {
 }
 
 /** What is in force for a branch, for somebody who may write to the repository or not. */
-export function viewProtection(rules: BranchRules, branch: string, mayWrite: boolean): BranchProtectionView {
+export function viewProtection(
+  rules: BranchRules,
+  branch: string,
+  mayWrite: boolean,
+): BranchProtectionView {
   const inForce = rules.inForceFor(branch)
   if (!inForce) return { rule: undefined, userCanPush: mayWrite, userCanMerge: mayWrite }
   const { rule, pusher } = inForce

@@ -4,8 +4,9 @@ import { RE2JS } from 're2js'
 export const MAX_PATTERN_CHARACTERS = 255
 
 /**
- * Instructions of a compiled pattern. Matching takes time in proportion to them and to the name; a text of the longest pattern has
- * one for each character, and short patterns of nested repetitions have hundreds of thousands.
+ * Instructions of a compiled pattern. Matching takes time in proportion to them and to the name; a
+ * text of the longest pattern has one for each character, and short patterns of nested repetitions
+ * have hundreds of thousands.
  */
 const MAX_PROGRAM_INSTRUCTIONS = 500
 
@@ -16,9 +17,10 @@ export type Matcher = (text: string) => boolean
 export type Separators = '' | '/' | './'
 
 /**
- * Compiles a glob for whole texts, in the form that compatible systems have: `*` for any characters up to a separator, `**` for any
- * at all, `?` for one that is no separator, `[a-z]` and `[!a-z]` for one of some, `{a,b}` for one of some texts, and a backslash
- * before a character that means itself. It minds the case of letters, and takes linear time.
+ * Compiles a glob for whole texts, in the form that compatible systems have: `*` for any characters
+ * up to a separator, `**` for any at all, `?` for one that is no separator, `[a-z]` and `[!a-z]`
+ * for one of some, `{a,b}` for one of some texts, and a backslash before a character that means
+ * itself. It minds the case of letters, and takes linear time.
  *
  * @returns undefined when something is left open, or it is too expensive to match.
  */
@@ -28,7 +30,10 @@ export function compileGlob(glob: string, separators: Separators): Matcher | und
   return expression && ((text) => expression.testExact(text))
 }
 
-/** Compiles a regular expression in the syntax of RE2; undefined when it is none, or too expensive to match. */
+/**
+ * Compiles a regular expression in the syntax of RE2; undefined when it is none, or too expensive
+ * to match.
+ */
 export function compileExpression(source: string, flags = 0): RE2JS | undefined {
   try {
     const expression = RE2JS.compile(source, flags)
@@ -39,7 +44,10 @@ export function compileExpression(source: string, flags = 0): RE2JS | undefined 
   }
 }
 
-/** The characters with a meaning, each with what belongs to it: an escaped character, or the inside of a class. */
+/**
+ * The characters with a meaning, each with what belongs to it: an escaped character, or the inside
+ * of a class.
+ */
 const TOKEN = /\\(.)|\[(!?)((?:\\.|[^\]\\])+)\]|\*\*|[*?{},[\]\\]|[^*?{},[\]\\]+/gsu
 
 /** The regular expression that a glob stands for; undefined when something is left open. */
@@ -66,6 +74,9 @@ function expressionOf(glob: string, separators: Separators): string | undefined 
 
 /** The inside of a class, in which nothing but a hyphen between two characters has a meaning. */
 function classOf(members: string): string {
-  const literal = (character: string) => (/[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character)
-  return members.replace(/\\(.)|[[\]^&~|]/gsu, (token, escaped?: string) => literal(escaped ?? token))
+  const literal = (character: string) =>
+    /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character
+  return members.replace(/\\(.)|[[\]^&~|]/gsu, (token, escaped?: string) =>
+    literal(escaped ?? token),
+  )
 }

@@ -2,8 +2,8 @@ import type { BranchProtection, ProtectionList } from '../../../storage/repos/br
 import { branchMatcher, fileMatcher, isBranchGlob } from './branch-patterns.ts'
 
 /**
- * What rules about branches say. Everything in here is a pure function of its arguments; who reads rows and asks Git is in
- * `branch-rules.ts` and `branch-facts.ts`.
+ * What rules about branches say. Everything in here is a pure function of its arguments; who reads
+ * rows and asks Git is in `branch-rules.ts` and `branch-facts.ts`.
  */
 
 /** The part of a rule that decides about changes of a branch. */
@@ -47,7 +47,10 @@ export interface BranchChange {
 export interface ChangeFacts {
   /** Whether the change loses commits. */
   readonly isForced: boolean
-  /** Id of a new commit whose signature is missing or not known to be somebody's; undefined without one. */
+  /**
+   * Id of a new commit whose signature is missing or not known to be somebody's; undefined without
+   * one.
+   */
   readonly unverifiedCommit: string | undefined
   readonly files: FileFacts
 }
@@ -68,11 +71,14 @@ export const NO_FACTS: ChangeFacts = {
 }
 
 /**
- * Rules in the order in which they are tried: by priority; then plain names before globs; then as they were made.
+ * Rules in the order in which they are tried: by priority; then plain names before globs; then as
+ * they were made.
  *
  * @param rules oldest first.
  */
-export function inOrder<Rule extends Pick<BranchRule, 'rule_name' | 'priority'>>(rules: readonly Rule[]): Rule[] {
+export function inOrder<Rule extends Pick<BranchRule, 'rule_name' | 'priority'>>(
+  rules: readonly Rule[],
+): Rule[] {
   const isGlob = ({ rule_name }: Rule) => Number(isBranchGlob(rule_name))
   return rules.toSorted((a, b) => a.priority - b.priority || isGlob(a) - isGlob(b))
 }
@@ -96,13 +102,21 @@ export function mayPush(rule: BranchRule, { kind, mayWrite, listedIn }: Pusher):
   return kind === 'deploy key' ? rule.push_whitelist_deploy_keys : listedIn.has('push')
 }
 
-/** Whether somebody may push to a branch what loses commits of it. A key need not be let in twice. */
+/**
+ * Whether somebody may push to a branch what loses commits of it. A key need not be let in twice.
+ */
 export function mayForcePush(rule: BranchRule, pusher: Pusher): boolean {
   if (!allowsForcePush(rule)) return false
   if (pusher.kind === 'deploy key') {
-    return pusher.mayWrite && (!rule.enable_force_push_allowlist || rule.force_push_allowlist_deploy_keys)
+    return (
+      pusher.mayWrite &&
+      (!rule.enable_force_push_allowlist || rule.force_push_allowlist_deploy_keys)
+    )
   }
-  return mayPush(rule, pusher) && (!rule.enable_force_push_allowlist || pusher.listedIn.has('force_push'))
+  return (
+    mayPush(rule, pusher) &&
+    (!rule.enable_force_push_allowlist || pusher.listedIn.has('force_push'))
+  )
 }
 
 /** Whether anybody may push to a branch what loses commits of it. */
@@ -110,7 +124,10 @@ export function allowsForcePush({ enable_push, enable_force_push }: BranchRule):
   return enable_push && enable_force_push
 }
 
-/** Whether somebody may merge pull requests into a branch. Who is listed need not be allowed to write else. */
+/**
+ * Whether somebody may merge pull requests into a branch. Who is listed need not be allowed to
+ * write else.
+ */
 export function mayMerge(rule: BranchRule, { mayWrite, listedIn }: Pusher): boolean {
   return rule.enable_merge_whitelist ? listedIn.has('merge') : mayWrite
 }
@@ -129,11 +146,16 @@ export interface FactsNeeded {
 }
 
 /** What has to be found out before a change can be judged: no more than the rule asks for. */
-export function factsNeeded({ rule, pusher }: RuleInForce, { kind, merge }: BranchChange): FactsNeeded {
+export function factsNeeded(
+  { rule, pusher }: RuleInForce,
+  { kind, merge }: BranchChange,
+): FactsNeeded {
   const arrives = kind !== 'delete'
-  const isOpenOtherwise = merge !== undefined || (mayPush(rule, pusher) && mayForcePush(rule, pusher))
+  const isOpenOtherwise =
+    merge !== undefined || (mayPush(rule, pusher) && mayForcePush(rule, pusher))
   const isProtecting = fileMatcher(rule.protected_file_patterns).matches !== undefined
-  const isFreeing = !isOpenOtherwise && fileMatcher(rule.unprotected_file_patterns).matches !== undefined
+  const isFreeing =
+    !isOpenOtherwise && fileMatcher(rule.unprotected_file_patterns).matches !== undefined
   return {
     ancestry: kind === 'update',
     signatures: arrives && rule.require_signed_commits,
@@ -154,17 +176,21 @@ export function judgeChange(
 ): string | undefined {
   const { branch, kind, isDefault, merge } = change
   const { isForced, unverifiedCommit, files } = facts
-  if (kind === 'delete' && isDefault) return `branch ${branch} is the default branch and cannot be deleted`
+  if (kind === 'delete' && isDefault)
+    return `branch ${branch} is the default branch and cannot be deleted`
   if (!inForce) return undefined
   const { rule, pusher } = inForce
   if (kind === 'delete') return `branch ${branch} is protected from deletion`
   if (isForced && !allowsForcePush(rule)) return `branch ${branch} is protected from force push`
-  if (unverifiedCommit !== undefined) return `branch ${branch} is protected from unverified commit ${unverifiedCommit}`
+  if (unverifiedCommit !== undefined)
+    return `branch ${branch} is protected from unverified commit ${unverifiedCommit}`
   if (merge) return judgeMerge(inForce, branch, merge, files)
   if (files.protectedPath !== undefined) return protectedFile(branch, files.protectedPath)
   if (files.areAllUnprotected) return undefined
   if (isForced) {
-    return mayForcePush(rule, pusher) ? undefined : `Not allowed to force-push to protected branch ${branch}`
+    return mayForcePush(rule, pusher)
+      ? undefined
+      : `Not allowed to force-push to protected branch ${branch}`
   }
   return mayPush(rule, pusher) ? undefined : `Not allowed to push to protected branch ${branch}`
 }
@@ -186,7 +212,10 @@ function protectedFile(branch: string, path: string): string {
   return `branch ${branch} is protected from changing file ${path}`
 }
 
-/** Matched with patterns, which takes a while for each. No system that files are checked out on has longer ones. */
+/**
+ * Matched with patterns, which takes a while for each. No system that files are checked out on has
+ * longer ones.
+ */
 const MAX_PATH_CHARACTERS = 1024
 
 /** Looks at the paths of a change one by one, as they come, for what a rule says of them. */
@@ -218,6 +247,9 @@ export class FileExamination {
   }
 
   result(): FileFacts {
-    return { protectedPath: this.#protectedPath, areAllUnprotected: this.#hasPaths && !this.#hasOther }
+    return {
+      protectedPath: this.#protectedPath,
+      areAllUnprotected: this.#hasPaths && !this.#hasOther,
+    }
   }
 }

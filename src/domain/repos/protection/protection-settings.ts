@@ -19,7 +19,9 @@ const MAX_FILE_LIST_CHARACTERS = 8_192
 /** Far more than anybody asks for, and a number in every language. */
 const MAX_NUMBER = 2 ** 31 - 1
 
-/** What a rule is to say; what is undefined stays as it is, or is off, empty or zero in a new one. */
+/**
+ * What a rule is to say; what is undefined stays as it is, or is off, empty or zero in a new one.
+ */
 export interface ProtectionEdit {
   readonly flags: Readonly<Partial<Record<ProtectionFlag, boolean | undefined>>>
   readonly priority: number | undefined
@@ -47,8 +49,10 @@ export interface NamedList {
  */
 export function checkEdit(edit: ProtectionEdit): void {
   const { priority = 0, requiredApprovals = 0, statusCheckContexts = [] } = edit
-  if (priority < 0 || priority > MAX_NUMBER) throw new DomainError('INVALID_FIELD', { field: 'priority' })
-  if (requiredApprovals > MAX_NUMBER) throw new DomainError('INVALID_FIELD', { field: 'required_approvals' })
+  if (priority < 0 || priority > MAX_NUMBER)
+    throw new DomainError('INVALID_FIELD', { field: 'priority' })
+  if (requiredApprovals > MAX_NUMBER)
+    throw new DomainError('INVALID_FIELD', { field: 'required_approvals' })
   const field = 'status_check_contexts'
   if (statusCheckContexts.length > MAX_CONTEXTS) throw new DomainError('INVALID_FIELD', { field })
   for (const context of statusCheckContexts) checkLength(field, context, MAX_CONTEXT_CHARACTERS)
@@ -85,7 +89,10 @@ export function newSettings(ruleName: string, draft: ProtectionEdit): Protection
   }
 }
 
-/** The flags of which each one does nothing while the one before is off, and is switched off together with it. */
+/**
+ * The flags of which each one does nothing while the one before is off, and is switched off
+ * together with it.
+ */
 const CHAINS: readonly (readonly [ProtectionFlag, ProtectionFlag, ProtectionFlag])[] = [
   ['enable_push', 'enable_push_whitelist', 'push_whitelist_deploy_keys'],
   ['enable_force_push', 'enable_force_push_allowlist', 'force_push_allowlist_deploy_keys'],
@@ -93,7 +100,9 @@ const CHAINS: readonly (readonly [ProtectionFlag, ProtectionFlag, ProtectionFlag
 
 /** What a rule says after an edit. */
 export function editedSettings(rule: BranchProtection, edit: ProtectionEdit): ProtectionSettings {
-  const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, edit.flags[flag] ?? rule[flag]]))
+  const flags = Object.fromEntries(
+    PROTECTION_FLAGS.map((flag) => [flag, edit.flags[flag] ?? rule[flag]]),
+  )
   for (const chain of CHAINS) {
     let isOn = true
     for (const flag of chain) {

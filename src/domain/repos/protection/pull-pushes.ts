@@ -10,9 +10,15 @@ export interface MergePush {
   /** In the words by which hooks are told. */
   readonly trigger: 'pr-merge-to-base'
   readonly pull: Pick<PullRequest, 'id' | 'number'>
-  /** What makes it not ready by a rule, for who pushes; undefined if it is ready. Asked once the rules of this moment are known. */
+  /**
+   * What makes it not ready by a rule, for who pushes; undefined if it is ready. Asked once the
+   * rules of this moment are known.
+   */
   problemOf(rule: BranchRule): Promise<string | undefined>
-  /** Writes down what is about to happen, in the transaction of the note of the push. What it throws stops the push. */
+  /**
+   * Writes down what is about to happen, in the transaction of the note of the push. What it throws
+   * stops the push.
+   */
   note(tx: Tx, noteId: number): Promise<void>
 }
 

@@ -4,9 +4,10 @@ import { compileExpression, compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } 
 export type TagMatcher = Matcher
 
 /**
- * Compiles what a rule about tags says which tags it is about, in the form that compatible systems have: a regular expression of RE2
- * between slashes, which is to be found somewhere in the name, or a glob for the whole of it, whose `*` takes slashes too. Either
- * takes linear time, and minds the case of letters.
+ * Compiles what a rule about tags says which tags it is about, in the form that compatible systems
+ * have: a regular expression of RE2 between slashes, which is to be found somewhere in the name, or
+ * a glob for the whole of it, whose `*` takes slashes too. Either takes linear time, and minds the
+ * case of letters.
  *
  * @returns undefined when it is neither, or too expensive to match.
  */

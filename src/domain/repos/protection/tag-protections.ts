@@ -22,12 +22,16 @@ export interface TagProtectionEdit {
   readonly teams: readonly string[] | undefined
 }
 
-/** How long names are matched with patterns for one push. Both may be what somebody made up to be slow. */
+/**
+ * How long names are matched with patterns for one push. Both may be what somebody made up to be
+ * slow.
+ */
 const MAX_MATCHING_MS = 10_000
 
 /**
- * Those among some tags that the rules of a repository keep somebody from making, moving and deleting: a tag that rules are about is
- * for those whom at least one of them exempts. Nobody is exempt for being an administrator.
+ * Those among some tags that the rules of a repository keep somebody from making, moving and
+ * deleting: a tag that rules are about is for those whom at least one of them exempts. Nobody is
+ * exempt for being an administrator.
  *
  * @returns undefined when there is no saying that in reasonable time.
  */
@@ -38,14 +42,19 @@ export async function findProtectedTags(
   tags: readonly string[],
 ): Promise<ReadonlySet<string> | undefined> {
   const found = new Set<string>()
-  const patterns = tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
+  const patterns =
+    tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
   if (patterns.size === 0) return found
   const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
   const turns = takeTurns()
   const rules: { isExempt: boolean; matches: TagMatcher }[] = []
   for (const [id, pattern] of patterns) {
-    // Checked when it was stored; should that check have become stricter since, the rule is about everything.
-    rules.push({ isExempt: exemptions.has(id), matches: compileTagPattern(pattern) ?? (() => true) })
+    // Checked when it was stored; should that check have become stricter since, the rule is about
+    // everything.
+    rules.push({
+      isExempt: exemptions.has(id),
+      matches: compileTagPattern(pattern) ?? (() => true),
+    })
     await turns.yield()
   }
   // One that exempts settles it.
@@ -65,7 +74,12 @@ export async function findProtectedTags(
 }
 
 /** Whether a rule keeps somebody from making, moving or deleting a tag. */
-export async function isTagProtected(app: App, repositoryId: number, caller: SignedIn, tag: string): Promise<boolean> {
+export async function isTagProtected(
+  app: App,
+  repositoryId: number,
+  caller: SignedIn,
+  tag: string,
+): Promise<boolean> {
   const found = await findProtectedTags(app, repositoryId, caller, [tag])
   return found?.has(tag) ?? true
 }
@@ -88,7 +102,8 @@ export async function listTagProtections(
 /**
  * One rule of a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, TAG_PROTECTION_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
+ *   TAG_PROTECTION_NOT_FOUND
  */
 export async function getTagProtection(
   app: App,
@@ -104,15 +119,20 @@ export async function getTagProtection(
 /**
  * Makes a rule.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_INCOMPLETE,
- *   INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD, TOO_MANY_TAG_PROTECTIONS
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   TAG_PROTECTION_INCOMPLETE, INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
+ *   INVALID_FIELD, TOO_MANY_TAG_PROTECTIONS
  */
 export async function createTagProtection(
   app: App,
   caller: Caller,
   ownerName: string,
   name: string,
-  draft: { readonly namePattern: string; readonly usernames: readonly string[]; readonly teams: readonly string[] },
+  draft: {
+    readonly namePattern: string
+    readonly usernames: readonly string[]
+    readonly teams: readonly string[]
+  },
 ): Promise<TagProtection> {
   const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
   checkNotArchived(repository)
@@ -125,7 +145,12 @@ export async function createTagProtection(
   const userIds = await userIdsOf(app, 'whitelist_usernames', draft.usernames)
   const teamIds = await teamIdsOf(app, 'whitelist_teams', owner, draft.teams)
   const id = await withUniquePattern(app, async (tx) => {
-    const inserted = await rows.insertTagProtection(tx, repository.id, pattern, nowSeconds(app.clock))
+    const inserted = await rows.insertTagProtection(
+      tx,
+      repository.id,
+      pattern,
+      nowSeconds(app.clock),
+    )
     if ((await rows.countTagProtections(tx, repository.id)) > MAX_RULES) {
       throw new DomainError('TOO_MANY_TAG_PROTECTIONS', { limit: String(MAX_RULES) })
     }
@@ -141,8 +166,9 @@ export async function createTagProtection(
 /**
  * Changes a rule: everything that is asked for, or nothing.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_NOT_FOUND,
- *   INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   TAG_PROTECTION_NOT_FOUND, INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
+ *   INVALID_FIELD
  */
 export async function editTagProtection(
   app: App,
@@ -163,7 +189,10 @@ export async function editTagProtection(
     await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
     if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
     if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_EDITED', { id, name: pattern })
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_EDITED', {
+      id,
+      name: pattern,
+    })
   })
   return findRule(app, repository.id, id)
 }
@@ -171,7 +200,8 @@ export async function editTagProtection(
 /**
  * Deletes a rule.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, TAG_PROTECTION_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
+ *   TAG_PROTECTION_NOT_FOUND
  */
 export async function deleteTagProtection(
   app: App,
@@ -185,12 +215,17 @@ export async function deleteTagProtection(
   const { name_pattern } = await findRule(app, repository.id, id)
   await changeWatched(app, async (tx) => {
     if (!(await rows.deleteTagProtection(tx, id))) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_DELETED', { id, name: name_pattern })
+    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_DELETED', {
+      id,
+      name: name_pattern,
+    })
   })
 }
 
 async function findRule(app: App, repositoryId: number, id: number): Promise<TagProtection> {
-  const rule = (await rows.listTagProtections(app.db, repositoryId)).find((candidate) => candidate.id === id)
+  const rule = (await rows.listTagProtections(app.db, repositoryId)).find(
+    (candidate) => candidate.id === id,
+  )
   if (!rule) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
   return rule
 }

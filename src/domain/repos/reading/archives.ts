@@ -40,8 +40,8 @@ const UNFIT_FOR_FILES = /[^A-Za-z0-9._-]+/g
 /**
  * All files of a commit as an archive, or its whole history as a bundle.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_FIELD, REF_NOT_FOUND, PATH_NOT_FOUND; while it is
- *   made SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_FIELD,
+ *   REF_NOT_FOUND, PATH_NOT_FOUND; while it is made SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getArchive(
   app: App,
@@ -72,10 +72,15 @@ export async function getArchive(
 }
 
 /**
- * The refs of a bundle: HEAD, which a clone of the bundle checks out, and the branch or tag that was asked for. A tag
- * keeps its own object.
+ * The refs of a bundle: HEAD, which a clone of the bundle checks out, and the branch or tag that
+ * was asked for. A tag keeps its own object.
  */
-async function bundledRefs(app: App, { id, default_branch }: Repository, text: string, commitId: string) {
+async function bundledRefs(
+  app: App,
+  { id, default_branch }: Repository,
+  text: string,
+  commitId: string,
+) {
   const name = text === '' || text === 'HEAD' ? default_branch : text
   const refs = [{ name: 'HEAD', id: commitId }]
   if (!isRefName(name)) return refs
@@ -94,7 +99,8 @@ async function existingPaths(
   texts: readonly string[],
 ): Promise<readonly string[]> {
   if (texts.length === 0) return []
-  if (texts.length > MAX_PATHS) throw new DomainError('INVALID_FIELD', { field: 'path', max_items: String(MAX_PATHS) })
+  if (texts.length > MAX_PATHS)
+    throw new DomainError('INVALID_FIELD', { field: 'path', max_items: String(MAX_PATHS) })
   const commit = await readCommit(app.git, id, commitId)
   if (!commit) throw notFound('REF_NOT_FOUND', 'ref', commitId)
   const paths: string[] = []

@@ -7,7 +7,8 @@ export interface ByteRange {
 }
 
 /**
- * One range of bytes (RFC 9110 section 14.1.2). Several, other units and what makes no sense are ignored, as the section allows.
+ * One range of bytes (RFC 9110 section 14.1.2). Several, other units and what makes no sense are
+ * ignored, as the section allows.
  *
  * @returns undefined for the whole.
  * @throws RANGE_NOT_SATISFIABLE

@@ -11,14 +11,19 @@ const MAX_EMAIL_CHARACTERS = 320
 export type Authors = ReadonlyMap<string, Owner>
 
 /**
- * Finds the accounts that own the addresses in some commits, as far as a caller may know of them, by one query or two. An address
- * that a token wrote into an account does not count (see `email_by_token`); the address without mail that the forge shows for an
- * account does.
+ * Finds the accounts that own the addresses in some commits, as far as a caller may know of them,
+ * by one query or two. An address that a token wrote into an account does not count (see
+ * `email_by_token`); the address without mail that the forge shows for an account does.
  */
-export async function findAuthors(app: App, caller: Caller, emails: Iterable<string>): Promise<Authors> {
+export async function findAuthors(
+  app: App,
+  caller: Caller,
+  emails: Iterable<string>,
+): Promise<Authors> {
   const accounts = await findAccounts(app, emails)
   const owners = new Map([...accounts.values()].map((user) => [user.id, userAsOwner(user)]))
-  for (const owner of owners.values()) if (!(await maySeeOwner(app, caller, owner))) owners.delete(owner.id)
+  for (const owner of owners.values())
+    if (!(await maySeeOwner(app, caller, owner))) owners.delete(owner.id)
   const authors = new Map<string, Owner>()
   for (const [email, { id }] of accounts) {
     const owner = owners.get(id)
@@ -28,8 +33,13 @@ export async function findAuthors(app: App, caller: Caller, emails: Iterable<str
 }
 
 /** The same, whoever may know of them. */
-export async function findAccounts(app: App, emails: Iterable<string>): Promise<ReadonlyMap<string, User>> {
-  const asked = [...new Set(emails)].filter((email) => email !== '' && email.length <= MAX_EMAIL_CHARACTERS)
+export async function findAccounts(
+  app: App,
+  emails: Iterable<string>,
+): Promise<ReadonlyMap<string, User>> {
+  const asked = [...new Set(emails)].filter(
+    (email) => email !== '' && email.length <= MAX_EMAIL_CHARACTERS,
+  )
   const byEmail = await findUsersByEmailKeys(app.db, asked.map(emailKey))
   const byId = await findUsersByIds(
     app.db,
@@ -43,7 +53,10 @@ export async function findAccounts(app: App, emails: Iterable<string>): Promise<
   return accounts
 }
 
-/** The number in an address as `noReplyAddress` writes it, whose name may be one that the account had before. */
+/**
+ * The number in an address as `noReplyAddress` writes it, whose name may be one that the account
+ * had before.
+ */
 function numberIn(app: App, email: string): number | undefined {
   const [, id, host] = /^([1-9][0-9]{0,14})\+[^@]+@noreply\.(.+)$/.exec(email) ?? []
   return host === new URL(app.publicUrl()).hostname ? Number(id) : undefined

@@ -26,8 +26,8 @@ const COMMENT = 'branchline'
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /**
- * The key of the instance: made of its one secret, as all its keys are, so that it is there from the first start on, comes along with a
- * backup, and is stored nowhere else.
+ * The key of the instance: made of its one secret, as all its keys are, so that it is there from
+ * the first start on, comes along with a backup, and is stored nowhere else.
  */
 export function createCommitSigning(keys: InstanceKeys): CommitSigning {
   const der = Buffer.concat([PKCS8_HEAD, keys.derive('commit-signing')])

@@ -12,10 +12,16 @@ import { DomainError } from '../../core/errors.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import { findCommitId, notFound } from './git-reading.ts'
 
-/** How many statuses a commit keeps, beside the latest of each context: whatever repeats itself for ever must not grow for ever. */
+/**
+ * How many statuses a commit keeps, beside the latest of each context: whatever repeats itself for
+ * ever must not grow for ever.
+ */
 const KEPT_STATUSES = 5_000
 
-/** How many contexts there may be of a commit, all of which count for its combined state: several times the largest build matrices. */
+/**
+ * How many contexts there may be of a commit, all of which count for its combined state: several
+ * times the largest build matrices.
+ */
 const MAX_CONTEXTS = 1_000
 
 const MAX_CONTEXT_CHARACTERS = 255
@@ -25,9 +31,19 @@ const MAX_TARGET_URL_CHARACTERS = 2048
 /** The context of statuses that name none. */
 const DEFAULT_CONTEXT = 'default'
 
-const STATES: readonly CommitStatus['state'][] = ['pending', 'success', 'error', 'failure', 'warning', 'skipped']
+const STATES: readonly CommitStatus['state'][] = [
+  'pending',
+  'success',
+  'error',
+  'failure',
+  'warning',
+  'skipped',
+]
 
-/** Values of `sort`, as compatible systems name them, that begin with the oldest. Any other begins with the newest. */
+/**
+ * Values of `sort`, as compatible systems name them, that begin with the oldest. Any other begins
+ * with the newest.
+ */
 const OLDEST_FIRST = ['oldest', 'leastupdate', 'leastindex']
 
 /** As much of a wrong state as its refusal repeats. */
@@ -49,8 +65,8 @@ export interface StatusDraft {
 
 export interface StatusQuery {
   /**
-   * `oldest`, `leastupdate` or `leastindex` for the oldest first, anything else for the newest first: a status does not change, so
-   * that all of these come down to its number.
+   * `oldest`, `leastupdate` or `leastindex` for the oldest first, anything else for the newest
+   * first: a status does not change, so that all of these come down to its number.
    */
   readonly sort: string
   /** Only those of this state; all of them when it is none. */
@@ -70,7 +86,8 @@ export interface CombinedStatus {
 /**
  * Says something of a commit, on behalf of somebody who may push to the repository.
  *
- * @throws REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD, TOO_MANY_STATUS_CONTEXTS
+ * @throws REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
+ *   TOO_MANY_STATUS_CONTEXTS
  */
 export async function createCommitStatus(
   app: App,
@@ -117,7 +134,13 @@ export async function listCommitStatuses(
   const commit = await commitOf(app, repository, ref)
   const wanted = STATES.find((known) => known === state)
   const order = OLDEST_FIRST.includes(sort) ? 'oldest first' : 'newest first'
-  const statuses = await rows.listCommitStatuses(app.db, commit, { state: wanted, order }, offset, limit)
+  const statuses = await rows.listCommitStatuses(
+    app.db,
+    commit,
+    { state: wanted, order },
+    offset,
+    limit,
+  )
   return {
     statuses: await withCreators(app, statuses),
     total: await rows.countCommitStatuses(app.db, commit, wanted),
@@ -147,13 +170,26 @@ export async function getCombinedStatus(
   }
 }
 
-async function withCreators(app: App, statuses: readonly CommitStatus[]): Promise<CommitStatusView[]> {
-  const creators = await findOwnersByIds(app.db, [...new Set(statuses.map(({ creator_id }) => creator_id))])
-  return statuses.map((status) => ({ ...status, creator: creators.get(status.creator_id) ?? GHOST }))
+async function withCreators(
+  app: App,
+  statuses: readonly CommitStatus[],
+): Promise<CommitStatusView[]> {
+  const creators = await findOwnersByIds(app.db, [
+    ...new Set(statuses.map(({ creator_id }) => creator_id)),
+  ])
+  return statuses.map((status) => ({
+    ...status,
+    creator: creators.get(status.creator_id) ?? GHOST,
+  }))
 }
 
-/** What statuses amount to: a failure if one is no success, else pending if one is, or there is none. */
-export function combineStatuses(states: ReadonlySet<CommitStatus['state']>): CombinedStatus['state'] {
+/**
+ * What statuses amount to: a failure if one is no success, else pending if one is, or there is
+ * none.
+ */
+export function combineStatuses(
+  states: ReadonlySet<CommitStatus['state']>,
+): CombinedStatus['state'] {
   if (states.has('error') || states.has('failure') || states.has('warning')) return 'failure'
   return states.has('pending') || states.size === 0 ? 'pending' : 'success'
 }
@@ -164,13 +200,17 @@ function sumOf(counts: ReadonlyMap<unknown, number>): number {
 
 function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   const known = STATES.find((name) => name === state)
-  if (!known) throw new DomainError('INVALID_STATUS_STATE', { state: state.slice(0, MAX_SHOWN_STATE_CHARACTERS) })
+  if (!known)
+    throw new DomainError('INVALID_STATUS_STATE', {
+      state: state.slice(0, MAX_SHOWN_STATE_CHARACTERS),
+    })
   checkLength('context', context, MAX_CONTEXT_CHARACTERS)
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
   // People follow it: it must not be a script.
   checkSeen('target_url', targetUrl)
-  if (!/^(https?:\/\/|$)/i.test(targetUrl)) throw new DomainError('INVALID_FIELD', { field: 'target_url' })
+  if (!/^(https?:\/\/|$)/i.test(targetUrl))
+    throw new DomainError('INVALID_FIELD', { field: 'target_url' })
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
 }
 

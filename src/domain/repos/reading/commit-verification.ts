@@ -11,7 +11,11 @@ import {
   openCertificate,
   readOpenPgpSignature,
 } from '../../accounts/keys/openpgp-signatures.ts'
-import { isSshSignatureOf, readSshSignature, type SshSignature } from '../../accounts/keys/ssh-signatures.ts'
+import {
+  isSshSignatureOf,
+  readSshSignature,
+  type SshSignature,
+} from '../../accounts/keys/ssh-signatures.ts'
 import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { App } from '../../app.ts'
@@ -26,7 +30,9 @@ export interface Verification {
   readonly reason: string
   readonly signature: Signature | undefined
   /** Who signed, if it is verified and whoever asks may know of the account. */
-  readonly signer: { readonly name: string; readonly email: string; readonly username: string } | undefined
+  readonly signer:
+    | { readonly name: string; readonly email: string; readonly username: string }
+    | undefined
 }
 
 /** A commit or tag, and who is responsible for it. */
@@ -36,16 +42,21 @@ export interface SignedObject {
   readonly committer: Signer | undefined
 }
 
-/** Whether signatures are what they claim to be, by the ids of their objects and of keys. Neither ever changes. */
+/**
+ * Whether signatures are what they claim to be, by the ids of their objects and of keys. Neither
+ * ever changes.
+ */
 export type SignatureChecks = Recent<boolean>
 
 /** A hundred bytes each; a check takes up to a tenth of a second. */
 const MAX_KEPT_CHECKS = 10_000
 
 /**
- * How the instance is called where it signed. Its signature shows that it made the commit itself, because somebody asked for it who may
- * do that: a merge, or files changed over the API. Who that was, and whether they are whom the commit names, it does not show, so it is
- * taken for nobody's own: neither for the committer's, nor for that of an account which claims to have the instance's key.
+ * How the instance is called where it signed. Its signature shows that it made the commit itself,
+ * because somebody asked for it who may do that: a merge, or files changed over the API. Who that
+ * was, and whether they are whom the commit names, it does not show, so it is taken for nobody's
+ * own: neither for the committer's, nor for that of an account which claims to have the instance's
+ * key.
  */
 const INSTANCE_NAME = 'Branchline'
 
@@ -58,11 +69,13 @@ export function createSignatureChecks(): SignatureChecks {
 }
 
 /**
- * What there is to say to a caller about the signatures of some commits or tags, in their order. It is what can be said today: it
- * follows the keys and the addresses of accounts. Of queries it takes four, and one for each private account among the signers.
+ * What there is to say to a caller about the signatures of some commits or tags, in their order. It
+ * is what can be said today: it follows the keys and the addresses of accounts. Of queries it takes
+ * four, and one for each private account among the signers.
  *
- * A signature is verified by a key of the account that the committer's address belongs to, or by that of the instance. Of an account that the caller may not know
- * of nothing is told but what the object says itself.
+ * A signature is verified by a key of the account that the committer's address belongs to, or by
+ * that of the instance. Of an account that the caller may not know of nothing is told but what the
+ * object says itself.
  */
 export async function verifyObjects(
   app: App,
@@ -78,25 +91,35 @@ export async function verifyObjects(
     if (account && !visible.has(account.id)) {
       visible.set(account.id, await maySeeOwner(app, caller, userAsOwner(account)))
     }
-    verifications.push(tell(app, object, judgement, account !== undefined && visible.get(account.id) === true))
+    verifications.push(
+      tell(app, object, judgement, account !== undefined && visible.get(account.id) === true),
+    )
   }
   return verifications
 }
 
 /** The same for one commit or tag. */
-export async function verifyObject(app: App, caller: Caller, object: SignedObject): Promise<Verification> {
+export async function verifyObject(
+  app: App,
+  caller: Caller,
+  object: SignedObject,
+): Promise<Verification> {
   const [verification] = await verifyObjects(app, caller, [object])
   if (!verification) throw new Error('one object has one verification')
   return verification
 }
 
 /**
- * The first of some commits whose signature is missing, or known to be neither the instance's nor that of an active account. What an archived account signed
- * stays signed by it, but it vouches for nothing new.
+ * The first of some commits whose signature is missing, or known to be neither the instance's nor
+ * that of an active account. What an archived account signed stays signed by it, but it vouches for
+ * nothing new.
  *
  * @returns its id; undefined when there is none.
  */
-export async function findUnverified(app: App, commits: readonly RawCommit[]): Promise<string | undefined> {
+export async function findUnverified(
+  app: App,
+  commits: readonly RawCommit[],
+): Promise<string | undefined> {
   const judge = await prepareJudge(app, commits)
   for (const commit of commits) {
     const { key, account, isByInstance } = await judge(commit)
@@ -107,7 +130,9 @@ export async function findUnverified(app: App, commits: readonly RawCommit[]): P
 
 /** What is found out about a signature, for nobody in particular. */
 interface Judgement {
-  /** The account of the committer, if the signature can be read at all and is not by the instance. */
+  /**
+   * The account of the committer, if the signature can be read at all and is not by the instance.
+   */
   readonly account?: User
   readonly isByInstance?: boolean
   /** Id or fingerprint of the key that it is verified by. */
@@ -123,7 +148,9 @@ const NO_KEY = 'gpg.error.no_gpg_keys_found'
 const WRONG = 'gpg.error.probable_bad_signature'
 
 /** A signature that could be read. */
-type ReadSignature = ({ readonly kind: 'ssh' } & SshSignature) | ({ readonly kind: 'openpgp' } & OpenPgpSignature)
+type ReadSignature =
+  | ({ readonly kind: 'ssh' } & SshSignature)
+  | ({ readonly kind: 'openpgp' } & OpenPgpSignature)
 
 /** Looks up all that judging some objects takes. */
 async function prepareJudge(
@@ -152,10 +179,24 @@ async function prepareJudge(
     if (!account) return { problem: NO_ACCOUNT }
     const isGood =
       read.kind === 'ssh'
-        ? await checkSsh(app, id, read, signature.payload, keys.ssh.get(read.fingerprint) === account.id)
-        : await checkOpenPgp(app, id, read, signature.payload, keys.openPgp.get(`${account.id} ${read.keyId}`))
+        ? await checkSsh(
+            app,
+            id,
+            read,
+            signature.payload,
+            keys.ssh.get(read.fingerprint) === account.id,
+          )
+        : await checkOpenPgp(
+            app,
+            id,
+            read,
+            signature.payload,
+            keys.openPgp.get(`${account.id} ${read.keyId}`),
+          )
     if (isGood === undefined) return { account, problem: NO_KEY }
-    return isGood ? { account, key: read.kind === 'ssh' ? read.fingerprint : read.keyId } : { account, problem: WRONG }
+    return isGood
+      ? { account, key: read.kind === 'ssh' ? read.fingerprint : read.keyId }
+      : { account, problem: WRONG }
   }
 }
 
@@ -180,7 +221,11 @@ interface Keys {
   readonly openPgp: ReadonlyMap<string, AccountKey>
 }
 
-async function findKeys(app: App, accounts: readonly User[], signatures: readonly ReadSignature[]): Promise<Keys> {
+async function findKeys(
+  app: App,
+  accounts: readonly User[],
+  signatures: readonly ReadSignature[],
+): Promise<Keys> {
   const fingerprints = signatures.flatMap((read) => (read.kind === 'ssh' ? read.fingerprint : []))
   const keyIds = signatures.flatMap((read) => (read.kind === 'openpgp' ? read.keyId : []))
   const byId = new Map(accounts.map((account) => [account.id, account]))
@@ -201,11 +246,19 @@ async function findKeys(app: App, accounts: readonly User[], signatures: readonl
   return { ssh: await findPublicKeyOwners(app.db, [...new Set(fingerprints)]), openPgp }
 }
 
-/** Whether a key is proven to be an account's, or names its address. That was the account's when the key was added; it may not be now. */
-function isKeyOf(account: User, { verified, emails }: { readonly verified: number; readonly emails: string }): boolean {
+/**
+ * Whether a key is proven to be an account's, or names its address. That was the account's when the
+ * key was added; it may not be now.
+ */
+function isKeyOf(
+  account: User,
+  { verified, emails }: { readonly verified: number; readonly emails: string },
+): boolean {
   if (verified === 1) return true
   const named: string[] = JSON.parse(emails)
-  return account.email_by_token === 0 && named.some((email) => emailKey(email) === account.email_key)
+  return (
+    account.email_by_token === 0 && named.some((email) => emailKey(email) === account.email_key)
+  )
 }
 
 /** @returns undefined where there is no key to check it by. */
@@ -218,7 +271,9 @@ async function checkSsh(
 ): Promise<boolean | undefined> {
   if (!isKnown) return undefined
   const question = `${id} ${signature.fingerprint}`
-  return app.signatureChecks.get(question, () => isSshSignatureOf(signature, GIT_NAMESPACE, payload))
+  return app.signatureChecks.get(question, () =>
+    isSshSignatureOf(signature, GIT_NAMESPACE, payload),
+  )
 }
 
 /** @returns undefined where there is no key to check it by. */
@@ -233,7 +288,9 @@ async function checkOpenPgp(
   const now = app.clock.now()
   if (signature.createTime > now + MAX_CLOCK_SKEW_MS || signature.expireTime <= now) return false
   const question = `${id} ${signature.keyId} ${key.id}`
-  return app.signatureChecks.get(question, () => isOpenPgpSignatureOf(signature, key.open(), payload))
+  return app.signatureChecks.get(question, () =>
+    isOpenPgpSignatureOf(signature, key.open(), payload),
+  )
 }
 
 /** @param isVisible whether there is an account that the one who is told may know of. */
@@ -252,7 +309,8 @@ function tell(
     return { verified: true, reason: `${INSTANCE_NAME} / ${key}`, signature, signer }
   }
   const { name = '', email = '' } = committer ?? {}
-  if (!account || !isVisible) return { verified: true, reason: `${name} / ${key}`, signature, signer: undefined }
+  if (!account || !isVisible)
+    return { verified: true, reason: `${name} / ${key}`, signature, signer: undefined }
   const { username, display_name } = account
   const signer = { name: display_name || username, email, username }
   return { verified: true, reason: `${username} / ${key}`, signature, signer }

@@ -1,6 +1,11 @@
 import { diffCommits, type TreeDiff } from '../../../git/diffs/diff.ts'
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
-import { countHistory, type History, listHistory, readCommits } from '../../../git/history/history.ts'
+import {
+  countHistory,
+  type History,
+  listHistory,
+  readCommits,
+} from '../../../git/history/history.ts'
 import { EMPTY_TREE, type RawCommit } from '../../../git/objects/raw-objects.ts'
 import { treePath } from '../../../git/objects/trees.ts'
 import { isRevision } from '../../../git/refs/refs.ts'
@@ -54,14 +59,17 @@ export interface CommitQuery {
   readonly until: number | undefined
 }
 
-/** Files shown of a commit. One that changes more is an import, or a change of some rule for all of them. */
+/**
+ * Files shown of a commit. One that changes more is an import, or a change of some rule for all of
+ * them.
+ */
 const MAX_FILES = 300
 
 /**
  * A page of the commits that lead to a commit, newest first.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_EMPTY, REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY,
- *   GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_EMPTY,
+ *   REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listCommits(
   app: App,
@@ -153,7 +161,8 @@ export async function viewReadCommits(
 /**
  * One commit, by id or by name.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF, COMMIT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
+ *   COMMIT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getCommit(
   app: App,
@@ -176,8 +185,8 @@ export type DiffFormat = 'diff' | 'patch'
 /**
  * What a commit changes, as text.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF, COMMIT_NOT_FOUND; while it is read SERVER_BUSY,
- *   GIT_TIMEOUT, DIFF_TOO_LARGE
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
+ *   COMMIT_NOT_FOUND; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
  */
 export async function getCommitDiff(
   app: App,
@@ -199,7 +208,11 @@ export async function getCommitDiff(
 }
 
 /** @throws INVALID_REF, COMMIT_NOT_FOUND */
-async function existingCommit(app: App, { repository }: OpenRepository, ref: string): Promise<string> {
+async function existingCommit(
+  app: App,
+  { repository }: OpenRepository,
+  ref: string,
+): Promise<string> {
   if (!isRevision(ref)) throw notFound('INVALID_REF', 'ref', ref)
   const commitId = await findCommitId(app, repository, ref)
   if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)

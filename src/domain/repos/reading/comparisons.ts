@@ -13,21 +13,28 @@ import { commitIdOf, notFound } from './git-reading.ts'
 export interface ComparedRef {
   /** Whose repository; empty for the one that is asked. */
   readonly owner: string
-  /** Empty for the one that is asked, or one that the owner has in common with it: its fork, its parent, a fork of that. */
+  /**
+   * Empty for the one that is asked, or one that the owner has in common with it: its fork, its
+   * parent, a fork of that.
+   */
   readonly repository: string
   /** Name of a branch or tag, or id of a commit; the default branch when empty. */
   readonly ref: string
 }
 
 export interface Comparison {
-  /** Name of a branch or tag of the repository that is asked, or id of a commit; the default branch when empty. */
+  /**
+   * Name of a branch or tag of the repository that is asked, or id of a commit; the default branch
+   * when empty.
+   */
   readonly base: string
   readonly head: ComparedRef
 }
 
 /**
- * Reads `base...head`, `base..head` (which mean the same where commits are listed) or `head`. Names of refs have no two dots and no
- * colons (git-check-ref-format(1)). The head may be `owner:ref` or `owner/repository:ref`.
+ * Reads `base...head`, `base..head` (which mean the same where commits are listed) or `head`. Names
+ * of refs have no two dots and no colons (git-check-ref-format(1)). The head may be `owner:ref` or
+ * `owner/repository:ref`.
  */
 export function parseComparison(text: string): Comparison {
   const dots = /\.\.\.?/.exec(text)
@@ -41,8 +48,8 @@ export function parseComparison(text: string): Comparison {
 /**
  * The commits that the head has and the base has not, newest first.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED; REF_NOT_FOUND, also for a head in a repository that the
- *   caller may not read; SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED; REF_NOT_FOUND, also for a
+ *   head in a repository that the caller may not read; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function compareCommits(
   app: App,
@@ -63,14 +70,17 @@ export async function compareCommits(
   return readPage(app, caller, other, history, parts, offset, limit)
 }
 
-/** @throws REF_NOT_FOUND, whatever is wrong: whether there is such a repository is nothing to tell. */
+/**
+ * @throws REF_NOT_FOUND, whatever is wrong: whether there is such a repository is nothing to tell.
+ */
 async function openHead(
   app: App,
   caller: Caller,
   open: OpenRepository,
   { owner, repository, ref }: ComparedRef,
 ): Promise<OpenRepository> {
-  if (owner === '' || (nameKey(owner) === nameKey(open.owner.name) && repository === '')) return open
+  if (owner === '' || (nameKey(owner) === nameKey(open.owner.name) && repository === ''))
+    return open
   try {
     if (repository !== '') return await openRepository(app, caller, owner, repository, 'read')
     const id = await findRelated(app, open, owner)
@@ -82,12 +92,18 @@ async function openHead(
 }
 
 /** The repository of an owner that shares its history with another one. */
-async function findRelated(app: App, { repository }: OpenRepository, ownerName: string): Promise<number | undefined> {
+async function findRelated(
+  app: App,
+  { repository }: OpenRepository,
+  ownerName: string,
+): Promise<number | undefined> {
   const owner = await findOwnerByNameKey(app.db, nameKey(ownerName))
   if (!owner) return undefined
   const { id, parent_id: parentId } = repository
   const fork = await findForkOf(app.db, owner.id, id)
   if (fork || parentId === null) return fork?.id
   const parent = await findRepositoryById(app.db, parentId)
-  return parent?.owner_id === owner.id ? parent.id : (await findForkOf(app.db, owner.id, parentId))?.id
+  return parent?.owner_id === owner.id
+    ? parent.id
+    : (await findForkOf(app.db, owner.id, parentId))?.id
 }

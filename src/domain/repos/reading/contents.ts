@@ -2,7 +2,13 @@ import { type LastChanges, lastChanges, readCommits } from '../../../git/history
 import { type ObjectInfo, readObject, streamBlob } from '../../../git/objects/objects.ts'
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../../git/objects/submodules.ts'
-import { findEntry, listTree, sizesOf, type TreeEntry, treePath } from '../../../git/objects/trees.ts'
+import {
+  findEntry,
+  listTree,
+  sizesOf,
+  type TreeEntry,
+  treePath,
+} from '../../../git/objects/trees.ts'
 import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
@@ -20,7 +26,10 @@ export interface EntryView {
   readonly entry: TreeEntry
   /** Of a file or a symbolic link; otherwise 0. */
   readonly bytes: number
-  /** Of a file, if it was asked for by itself and is not too large; what a symbolic link says, if it was asked for by itself. */
+  /**
+   * Of a file, if it was asked for by itself and is not too large; what a symbolic link says, if it
+   * was asked for by itself.
+   */
   readonly content: Buffer | undefined
   /** Where a submodule comes from, if that is known. */
   readonly submoduleUrl: string | undefined
@@ -32,7 +41,11 @@ export interface EntryView {
 export type ContentsView =
   | { readonly kind: 'entry'; readonly entry: EntryView }
   /** What a directory has, or the beginning of it. */
-  | { readonly kind: 'directory'; readonly entries: readonly EntryView[]; readonly isTruncated: boolean }
+  | {
+      readonly kind: 'directory'
+      readonly entries: readonly EntryView[]
+      readonly isTruncated: boolean
+    }
 
 /** A file to be sent as it is. */
 export interface RawFile {
@@ -47,16 +60,25 @@ export interface RawFile {
 /** Entries shown of a directory: those that people make by hand have fewer. */
 const MAX_ENTRIES = 1000
 
-/** Content that fits into an answer beside everything else, as in compatible systems; in base64 it is a third more. */
+/**
+ * Content that fits into an answer beside everything else, as in compatible systems; in base64 it
+ * is a third more.
+ */
 export const MAX_INLINE_BYTES = 10 * 1024 * 1024
 
-/** Files up to here are read at once and sent from memory, so that no process waits for a slow client. */
+/**
+ * Files up to here are read at once and sent from memory, so that no process waits for a slow
+ * client.
+ */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
 /** Kept of commits whose times are wanted only. */
 const MAX_COMMIT_BYTES = 16 * 1024
 
-/** How far Git itself looks for a NUL before it takes a file for text (buffer_is_binary in xdiff-interface.c). */
+/**
+ * How far Git itself looks for a NUL before it takes a file for text (buffer_is_binary in
+ * xdiff-interface.c).
+ */
 const SNIFFED_BYTES = 8000
 
 /** A commit of a repository and a way to what is in it. */
@@ -71,7 +93,8 @@ interface Place {
  * What is at a path of a commit.
  *
  * @param ref name of a branch or tag, or id of a commit; the default branch when empty.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
+ *   PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getContents(
   app: App,
@@ -81,7 +104,11 @@ export async function getContents(
   path: string,
   ref: string,
 ): Promise<ContentsView> {
-  const place = await openPlace(app, await openRepository(app, caller, ownerName, name, 'read'), ref)
+  const place = await openPlace(
+    app,
+    await openRepository(app, caller, ownerName, name, 'read'),
+    ref,
+  )
   const entry = await entryAt(app, place, path)
   if (entry.kind === 'dir') return viewDirectory(app, place, entry)
   return { kind: 'entry', entry: await viewEntry(app, place, entry) }
@@ -90,8 +117,8 @@ export async function getContents(
 /**
  * The bytes of a file, or what a symbolic link says.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND, PATH_NOT_FOUND; also while it is read
- *   SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
+ *   PATH_NOT_FOUND; also while it is read SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getRawFile(
   app: App,
@@ -101,9 +128,14 @@ export async function getRawFile(
   path: string,
   ref: string,
 ): Promise<RawFile> {
-  const place = await openPlace(app, await openRepository(app, caller, ownerName, name, 'read'), ref)
+  const place = await openPlace(
+    app,
+    await openRepository(app, caller, ownerName, name, 'read'),
+    ref,
+  )
   const entry = await entryAt(app, place, path)
-  if (entry.kind !== 'file' && entry.kind !== 'symlink') throw notFound('PATH_NOT_FOUND', 'path', path)
+  if (entry.kind !== 'file' && entry.kind !== 'symlink')
+    throw notFound('PATH_NOT_FOUND', 'path', path)
   const { id } = place.open.repository
   const blob = await reading(readObject(app.git, id, entry.id, keptOfRaw))
   if (!blob) throw notFound('PATH_NOT_FOUND', 'path', path)
@@ -121,7 +153,9 @@ export async function getRawFile(
   }
 }
 
-/** What is read of a file that is sent as it is: all of a small one, else enough to see what it is. */
+/**
+ * What is read of a file that is sent as it is: all of a small one, else enough to see what it is.
+ */
 function keptOfRaw({ bytes }: ObjectInfo): number {
   if (bytes > MAX_BUFFERED_BYTES) return SNIFFED_BYTES
   admitContent(bytes)
@@ -129,7 +163,8 @@ function keptOfRaw({ bytes }: ObjectInfo): number {
 }
 
 /**
- * What is read of a file that is sent within a message: all of it, or nothing of one that is too large.
+ * What is read of a file that is sent within a message: all of it, or nothing of one that is too
+ * large.
  *
  * @throws what the caller is refused with where too much of earlier answers waits already.
  */
@@ -148,7 +183,9 @@ async function* once(content: Buffer): AsyncGenerator<Buffer, void, undefined> {
 async function openPlace(app: App, open: OpenRepository, text: string): Promise<Place> {
   const { id, default_branch } = open.repository
   const commitId = await commitIdOf(app, open.repository, text)
-  const commit = (await reading(readCommits(app.git, id, [commitId], MAX_COMMIT_BYTES))).get(commitId)
+  const commit = (await reading(readCommits(app.git, id, [commitId], MAX_COMMIT_BYTES))).get(
+    commitId,
+  )
   if (!commit) throw notFound('REF_NOT_FOUND', 'ref', text)
   return { open, commitId, treeId: commit.treeId, ref: text || default_branch }
 }
@@ -157,7 +194,8 @@ async function openPlace(app: App, open: OpenRepository, text: string): Promise<
 async function entryAt(app: App, { open, treeId }: Place, text: string): Promise<TreeEntry> {
   const path = treePath(text)
   if (path === '') return { path, mode: 0o040000, kind: 'dir', id: treeId }
-  const entry = path === undefined ? undefined : await findEntry(app.git, open.repository.id, treeId, path)
+  const entry =
+    path === undefined ? undefined : await findEntry(app.git, open.repository.id, treeId, path)
   if (!entry) throw notFound('PATH_NOT_FOUND', 'path', text)
   return entry
 }
@@ -172,14 +210,22 @@ async function viewEntry(app: App, place: Place, entry: TreeEntry): Promise<Entr
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
   const blob = isBlob ? await reading(readObject(app.git, id, entry.id, keptInline)) : undefined
   const changes = await reading(lastChanges(app.git, id, place.commitId, entry.path, [entry]))
-  const [view] = await viewEntries(app, place, [entry], new Map([[entry.id, blob?.bytes ?? 0]]), changes)
+  const [view] = await viewEntries(
+    app,
+    place,
+    [entry],
+    new Map([[entry.id, blob?.bytes ?? 0]]),
+    changes,
+  )
   if (!view) throw new Error('an entry has one view')
   return blob && blob.bytes <= MAX_INLINE_BYTES ? { ...view, content: blob.content } : view
 }
 
 async function viewDirectory(app: App, place: Place, directory: TreeEntry): Promise<ContentsView> {
   const { id } = place.open.repository
-  const { entries, total } = await reading(listTree(app.git, id, directory.id, { offset: 0, limit: MAX_ENTRIES }))
+  const { entries, total } = await reading(
+    listTree(app.git, id, directory.id, { offset: 0, limit: MAX_ENTRIES }),
+  )
   const prefix = directory.path === '' ? '' : `${directory.path}/`
   const placed = entries.map((entry) => ({ ...entry, path: prefix + entry.path }))
   const [sizes, changes] = await Promise.all([
@@ -201,8 +247,12 @@ async function viewEntries(
   changes: LastChanges,
 ): Promise<EntryView[]> {
   const { open, commitId, ref } = place
-  const commits = await reading(readCommits(app.git, open.repository.id, [...changes.values()], MAX_COMMIT_BYTES))
-  const urls = entries.some(({ kind }) => kind === 'submodule') ? await submoduleUrls(app, place) : undefined
+  const commits = await reading(
+    readCommits(app.git, open.repository.id, [...changes.values()], MAX_COMMIT_BYTES),
+  )
+  const urls = entries.some(({ kind }) => kind === 'submodule')
+    ? await submoduleUrls(app, place)
+    : undefined
   return entries.map((entry) => ({
     open,
     commitId,
@@ -215,7 +265,10 @@ async function viewEntries(
   }))
 }
 
-async function submoduleUrls(app: App, { open, treeId }: Place): Promise<ReadonlyMap<string, string>> {
+async function submoduleUrls(
+  app: App,
+  { open, treeId }: Place,
+): Promise<ReadonlyMap<string, string>> {
   const { id } = open.repository
   const entry = await findEntry(app.git, id, treeId, '.gitmodules')
   if (entry?.kind !== 'file') return new Map()

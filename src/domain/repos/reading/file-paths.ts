@@ -10,13 +10,18 @@ const MAX_SHOWN_CHARACTERS = 200
 /** Characters that HFS+ leaves out when it compares names (utf8.c of Git). */
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
-/** `.git` as NTFS has it too: with its short name, blanks and dots behind it, or a stream (path.c of Git). */
+/**
+ * `.git` as NTFS has it too: with its short name, blanks and dots behind it, or a stream (path.c of
+ * Git).
+ */
 const DOT_GIT = /^(?:\.git|git~1)[. ]*(?::.*)?$/i
 
 /**
- * A path that a file may be written to, in Git's form. Stricter than Git: no control characters, and a bounded depth.
+ * A path that a file may be written to, in Git's form. Stricter than Git: no control characters,
+ * and a bounded depth.
  *
- * @throws INVALID_FILE_PATH for what no tree may have, since it would reach into the repositories of those who check it out.
+ * @throws INVALID_FILE_PATH for what no tree may have, since it would reach into the repositories
+ *   of those who check it out.
  */
 export function filePath(text: string): string {
   const path = treePath(text)

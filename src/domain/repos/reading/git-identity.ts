@@ -4,7 +4,10 @@ import { noReplyAddress } from '../../accounts/users/owners.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 
-/** How Git is to name somebody who does something over the API, now: by their address, unless they keep that private. */
+/**
+ * How Git is to name somebody who does something over the API, now: by their address, unless they
+ * keep that private.
+ */
 export function gitIdentity(app: App, { user }: Pick<SignedIn, 'user'>): Signer {
   return {
     name: user.display_name || user.username,
@@ -19,7 +22,9 @@ export function commitEmail(app: App, user: SignedIn['user']): string {
   return (user.keep_email_private === 0 && user.email) || noReplyAddress(app, userAsOwner(user))
 }
 
-/** How Git is to name somebody for what somebody else does: only they tell the world their address. */
+/**
+ * How Git is to name somebody for what somebody else does: only they tell the world their address.
+ */
 export function publicIdentity(app: App, user: SignedIn['user']): Signer {
   return { ...gitIdentity(app, { user }), email: noReplyAddress(app, userAsOwner(user)) }
 }

@@ -1,5 +1,11 @@
 import { readCommits } from '../../../git/history/history.ts'
-import { inspectObject, inspectObjects, isObjectId, type ObjectType, readObject } from '../../../git/objects/objects.ts'
+import {
+  inspectObject,
+  inspectObjects,
+  isObjectId,
+  type ObjectType,
+  readObject,
+} from '../../../git/objects/objects.ts'
 import { parseTag, type RawTag } from '../../../git/objects/raw-objects.ts'
 import { listTree, sizesOf, type TreeEntry } from '../../../git/objects/trees.ts'
 import { listRefs, type Ref } from '../../../git/refs/refs.ts'
@@ -49,7 +55,10 @@ export interface TagView {
   readonly verification: Verification
 }
 
-/** Refs answered at a time; who wants more of them asks for a longer beginning of their names, or fetches. */
+/**
+ * Refs answered at a time; who wants more of them asks for a longer beginning of their names, or
+ * fetches.
+ */
 const MAX_REFS = 10_000
 
 /** Kept of a tag: its message and a signature. */
@@ -62,7 +71,8 @@ const UNFIT_FOR_REFS = /[\p{Cc} ~^:?*[\\]/u
  * Refs by the beginning of their names.
  *
  * @param prefix without `refs/`.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND when there is none, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND when there
+ *   is none, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listGitRefs(
   app: App,
@@ -93,7 +103,8 @@ export async function listGitRefs(
  * A page of a tree.
  *
  * @param text id of a tree or commit, or what else names a commit.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
+ *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getGitTree(
   app: App,
@@ -111,7 +122,11 @@ export async function getGitTree(
   return { open, treeId, entries, sizes: await reading(sizesOf(app.git, id, entries)), total }
 }
 
-async function findTreeId(app: App, repository: Repository, text: string): Promise<string | undefined> {
+async function findTreeId(
+  app: App,
+  repository: Repository,
+  text: string,
+): Promise<string | undefined> {
   const { id } = repository
   const named = isObjectId(text) ? await reading(inspectObject(app.git, id, text)) : undefined
   if (named?.type === 'tree') return named.id
@@ -122,7 +137,8 @@ async function findTreeId(app: App, repository: Repository, text: string): Promi
 /**
  * A blob by its id.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
+ *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getGitBlob(
   app: App,
@@ -132,7 +148,9 @@ export async function getGitBlob(
   sha: string,
 ): Promise<BlobView> {
   const open = await openRepository(app, caller, ownerName, name, 'read')
-  const blob = await reading(readObject(app.git, open.repository.id, checkObjectId(sha), keptInline))
+  const blob = await reading(
+    readObject(app.git, open.repository.id, checkObjectId(sha), keptInline),
+  )
   if (blob?.type !== 'blob') throw notFound('OBJECT_NOT_FOUND', 'sha', sha)
   const { bytes, content } = blob
   return { open, id: blob.id, bytes, content: bytes > MAX_INLINE_BYTES ? undefined : content }
@@ -141,8 +159,8 @@ export async function getGitBlob(
 /**
  * A tag that is an object of its own, by its id.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND, TAG_NOT_ANNOTATED, SERVER_BUSY,
- *   GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
+ *   TAG_NOT_ANNOTATED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getAnnotatedTag(
   app: App,
@@ -152,10 +170,16 @@ export async function getAnnotatedTag(
   sha: string,
 ): Promise<TagView> {
   const open = await openRepository(app, caller, ownerName, name, 'read')
-  const object = await reading(readObject(app.git, open.repository.id, checkObjectId(sha), MAX_TAG_BYTES))
+  const object = await reading(
+    readObject(app.git, open.repository.id, checkObjectId(sha), MAX_TAG_BYTES),
+  )
   if (!object) throw notFound('OBJECT_NOT_FOUND', 'sha', sha)
   if (object.type !== 'tag') throw notFound('TAG_NOT_ANNOTATED', 'sha', sha)
   const tag = parseTag(object.id, object.content)
   const { signature, tagger: committer } = tag
-  return { open, tag, verification: await verifyObject(app, caller, { id: tag.id, signature, committer }) }
+  return {
+    open,
+    tag,
+    verification: await verifyObject(app, caller, { id: tag.id, signature, committer }),
+  }
 }

@@ -9,11 +9,12 @@ import { DomainError, metadataText, type Reason, refusalOfGit } from '../../core
 /**
  * What all reading of Git has in common.
  *
- * An object is found by its id wherever it is in the folder of the repository that was opened, and nowhere else: repositories borrow
- * nothing from each other. A fork begins with links to everything that its parent has at that moment, all of which its maker could
- * read there, and from then on each goes its own way; a fork of a private repository is private as long as that is. So whoever may
- * read a repository may read all that was ever pushed to it, or to its ancestors before it was made, until it is collected: a branch
- * that was deleted takes nothing back.
+ * An object is found by its id wherever it is in the folder of the repository that was opened, and
+ * nowhere else: repositories borrow nothing from each other. A fork begins with links to everything
+ * that its parent has at that moment, all of which its maker could read there, and from then on
+ * each goes its own way; a fork of a private repository is private as long as that is. So whoever
+ * may read a repository may read all that was ever pushed to it, or to its ancestors before it was
+ * made, until it is collected: a branch that was deleted takes nothing back.
  */
 
 /** Whether a ref, by its name in full, is for the server's own eyes. */
@@ -22,8 +23,8 @@ export function isOwnRef(name: string): boolean {
 }
 
 /**
- * Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT, GIT_MEMORY_EXCEEDED; DIFF_TOO_LARGE where a text is made
- * of differences.
+ * Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT,
+ * GIT_MEMORY_EXCEEDED; DIFF_TOO_LARGE where a text is made of differences.
  */
 export async function reading<T>(work: Promise<T>): Promise<T> {
   try {
@@ -34,7 +35,9 @@ export async function reading<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Passes on what Git prints, with the failures of `reading`. */
-export async function* readingStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+export async function* readingStream(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
   try {
     yield* chunks
   } catch (error) {
@@ -44,12 +47,15 @@ export async function* readingStream(chunks: AsyncIterable<Buffer>): AsyncGenera
 
 function explained(error: unknown): unknown {
   if (!(error instanceof GitError)) return error
-  return error.kind === 'TOO_LARGE' ? new DomainError('DIFF_TOO_LARGE') : (refusalOfGit(error) ?? error)
+  return error.kind === 'TOO_LARGE'
+    ? new DomainError('DIFF_TOO_LARGE')
+    : (refusalOfGit(error) ?? error)
 }
 
 /**
- * The commit that a text of a client names: an id in full, whatever else has such a name, a ref in full, a branch, a tag or the
- * beginning of an id, in this order; the default branch when it is empty.
+ * The commit that a text of a client names: an id in full, whatever else has such a name, a ref in
+ * full, a branch, a tag or the beginning of an id, in this order; the default branch when it is
+ * empty.
  *
  * @returns its id; undefined when there is none.
  * @throws SERVER_BUSY, GIT_TIMEOUT

@@ -18,5 +18,7 @@ export function parseLfsPointer(content: Buffer): LfsPointer | undefined {
   if (content.length >= MAX_POINTER_BYTES) return undefined
   const text = content.toString('latin1')
   const [oid, size] = [OID.exec(text)?.[1], SIZE.exec(text)?.[1]]
-  return VERSION.test(text) && oid !== undefined && size !== undefined ? { oid, bytes: Number(size) } : undefined
+  return VERSION.test(text) && oid !== undefined && size !== undefined
+    ? { oid, bytes: Number(size) }
+    : undefined
 }

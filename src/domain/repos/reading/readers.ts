@@ -2,10 +2,11 @@ import { currentReader, readAs } from '../../../git/processes/readers.ts'
 import type { Caller } from '../../core/access.ts'
 
 /**
- * Runs the work of a call, so that what it reads from Git counts for its caller: for the account, or for the network of a peer without
- * one.
+ * Runs the work of a call, so that what it reads from Git counts for its caller: for the account,
+ * or for the network of a peer without one.
  *
- * @param admit told how many bytes are about to be read for an answer; throws what the caller is refused with.
+ * @param admit told how many bytes are about to be read for an answer; throws what the caller is
+ *   refused with.
  */
 export function readFor<T>(caller: Caller, admit: (bytes: number) => void, work: () => T): T {
   return readAs({ holder: holderOf(caller), admit }, work)

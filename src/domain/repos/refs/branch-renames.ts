@@ -14,8 +14,9 @@ import { renameBranchOfPulls } from '../../pulls/branch-sync/pull-branches.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
 
 /**
- * What goes with the name of a branch and follows it to another one. It is noted before Git is asked to move the refs, and follows in
- * the transaction that records what Git made of that, so that a crash in between leaves nothing behind.
+ * What goes with the name of a branch and follows it to another one. It is noted before Git is
+ * asked to move the refs, and follows in the transaction that records what Git made of that, so
+ * that a crash in between leaves nothing behind.
  */
 
 /** A rename that nobody works on any more. */
@@ -26,7 +27,11 @@ export interface EndedRename {
 }
 
 /** The renames that belong to notes of a repository whose work has ended. */
-export async function endedRenames(app: App, repositoryId: number, notes: readonly number[]): Promise<EndedRename[]> {
+export async function endedRenames(
+  app: App,
+  repositoryId: number,
+  notes: readonly number[],
+): Promise<EndedRename[]> {
   if (notes.length === 0) return []
   const ended = await listRenamesOf(app.db, notes)
   return Promise.all(
@@ -39,8 +44,8 @@ export async function endedRenames(app: App, repositoryId: number, notes: readon
 }
 
 /**
- * Lets follow what goes with the names of branches: the rule that is called like one, where pull requests go by default, and those
- * that are open.
+ * Lets follow what goes with the names of branches: the rule that is called like one, where pull
+ * requests go by default, and those that are open.
  *
  * @param settled notes whose work Git will not do any more if it has not.
  */
@@ -59,7 +64,8 @@ export async function settleRenames(
         const rule = { id: ruleId, name: new_name }
         await recordProtectionChange(app, tx, undefined, id, 'BRANCH_PROTECTION_EDITED', rule)
       }
-      if (default_target_branch === old_name) await updateRepository(tx, id, { default_target_branch: new_name })
+      if (default_target_branch === old_name)
+        await updateRepository(tx, id, { default_target_branch: new_name })
       await renameBranchOfPulls(app, tx, id, old_name, new_name)
       await settleBranchRename(tx, rename)
     } else if (rename.note_id !== null && settled.includes(rename.note_id)) {
@@ -68,9 +74,17 @@ export async function settleRenames(
   }
 }
 
-/** What a branch that is not there any more is called now; undefined when nobody has renamed it, or that is gone too. */
-export async function findRenamed(app: App, repositoryId: number, name: string): Promise<string | undefined> {
+/**
+ * What a branch that is not there any more is called now; undefined when nobody has renamed it, or
+ * that is gone too.
+ */
+export async function findRenamed(
+  app: App,
+  repositoryId: number,
+  name: string,
+): Promise<string | undefined> {
   const rename = await findBranchRename(app.db, repositoryId, name)
-  if (!rename || (await readRef(app.git, repositoryId, `${HEADS}${rename.new_name}`)) === undefined) return undefined
+  if (!rename || (await readRef(app.git, repositoryId, `${HEADS}${rename.new_name}`)) === undefined)
+    return undefined
   return rename.new_name
 }

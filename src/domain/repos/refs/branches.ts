@@ -4,7 +4,11 @@ import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
-import { type BranchProtectionView, readBranchRules, viewProtection } from '../protection/branch-rules.ts'
+import {
+  type BranchProtectionView,
+  readBranchRules,
+  viewProtection,
+} from '../protection/branch-rules.ts'
 import { type CommitView, viewCommits, viewReadCommits } from '../reading/commits.ts'
 import { reading } from '../reading/git-reading.ts'
 import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
@@ -29,8 +33,9 @@ const HEAD_PARTS = { stat: false, verification: true, files: false }
 /**
  * A page of the branches of a repository, latest commit first, then by name.
  *
- * Rows give the order, and Git, in one process, the commits: what a page costs depends on its length, not on that of the list. A
- * branch of the page that Git says something else about is recorded anew; one that has gone is left out, and not counted.
+ * Rows give the order, and Git, in one process, the commits: what a page costs depends on its
+ * length, not on that of the list. A branch of the page that Git says something else about is
+ * recorded anew; one that has gone is left out, and not counted.
  *
  * @param part of their names, in any case of its letters; empty for all.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, SERVER_BUSY, GIT_TIMEOUT
@@ -75,7 +80,8 @@ function refOf({ name }: { readonly name: string }): string {
 /**
  * One branch.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, BRANCH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, BRANCH_NOT_FOUND,
+ *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getBranch(
   app: App,
@@ -85,7 +91,9 @@ export async function getBranch(
   branchName: string,
 ): Promise<BranchView> {
   const open = await openRepository(app, caller, ownerName, name, 'read')
-  const branch = isRefName(branchName) ? await readBranch(app, open.repository, branchName) : undefined
+  const branch = isRefName(branchName)
+    ? await readBranch(app, open.repository, branchName)
+    : undefined
   const [head] = branch ? await viewCommits(app, caller, open, [branch.commit_id], HEAD_PARTS) : []
   if (!head) throw new DomainError('BRANCH_NOT_FOUND')
   const protectionOf = await readProtection(app, caller, open)
@@ -93,7 +101,11 @@ export async function getBranch(
 }
 
 /** What says of each branch what is in force for it. */
-async function readProtection(app: App, caller: Caller, { repository, access, units }: OpenRepository) {
+async function readProtection(
+  app: App,
+  caller: Caller,
+  { repository, access, units }: OpenRepository,
+) {
   const userId = caller.kind === 'user' ? caller.user.id : undefined
   const rules = await readBranchRules(app, repository.id, userId, units)
   return (branch: string) => viewProtection(rules, branch, suffices(access, 'write'))

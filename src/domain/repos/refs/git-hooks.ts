@@ -18,19 +18,27 @@ export interface GitHook {
 /**
  * The hooks of a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED, GIT_HOOK_ACCESS_DENIED
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
+ *   GIT_HOOK_ACCESS_DENIED
  */
-export async function listGitHooks(app: App, caller: Caller, ownerName: string, name: string): Promise<GitHook[]> {
+export async function listGitHooks(
+  app: App,
+  caller: Caller,
+  ownerName: string,
+  name: string,
+): Promise<GitHook[]> {
   const { repository } = await openForHooks(app, caller, ownerName, name, 'read')
-  const scripts = new Map((await rows.listGitHooks(app.db, repository.id)).map((hook) => [hook.name, hook.content]))
+  const scripts = new Map(
+    (await rows.listGitHooks(app.db, repository.id)).map((hook) => [hook.name, hook.content]),
+  )
   return HOOKS.map((hook) => ({ name: hook, script: scripts.get(hook) }))
 }
 
 /**
  * One hook of a repository.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED, GIT_HOOK_ACCESS_DENIED,
- *   GIT_HOOK_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
+ *   GIT_HOOK_ACCESS_DENIED, GIT_HOOK_NOT_FOUND
  */
 export async function getGitHook(
   app: App,
@@ -47,9 +55,10 @@ export async function getGitHook(
 /**
  * Gives a hook a script, or takes it away by one of nothing but white space.
  *
- * @param text carriage returns in it are dropped, which no interpreter is named with; undefined changes nothing.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED, GIT_HOOK_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, GIT_HOOK_NOT_FOUND, INVALID_FIELD
+ * @param text carriage returns in it are dropped, which no interpreter is named with; undefined
+ *   changes nothing.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
+ *   GIT_HOOK_ACCESS_DENIED, REPOSITORY_ARCHIVED, GIT_HOOK_NOT_FOUND, INVALID_FIELD
  */
 export async function editGitHook(
   app: App,
@@ -61,12 +70,18 @@ export async function editGitHook(
 ): Promise<GitHook> {
   const { repository } = await openForHooks(app, caller, ownerName, name, 'write')
   checkHookName(hook)
-  if (text === undefined) return { name: hook, script: await rows.findHookScript(app.db, repository.id, hook) }
+  if (text === undefined)
+    return { name: hook, script: await rows.findHookScript(app.db, repository.id, hook) }
   const script = readScript(text)
   if (script === undefined) await rows.deleteGitHook(app.db, repository.id, hook)
   else {
     const update_time = nowSeconds(app.clock)
-    await rows.putGitHook(app.db, { repository_id: repository.id, name: hook, content: script, update_time })
+    await rows.putGitHook(app.db, {
+      repository_id: repository.id,
+      name: hook,
+      content: script,
+      update_time,
+    })
   }
   app.log.info(
     { repository: repository.id, hook, user: callerId(caller), isActive: script !== undefined },
@@ -94,7 +109,10 @@ function callerId(caller: Caller): number | undefined {
   return caller.kind === 'user' ? caller.user.id : undefined
 }
 
-/** For who administers the repository and the instance: whoever edits a hook runs programs as the server. */
+/**
+ * For who administers the repository and the instance: whoever edits a hook runs programs as the
+ * server.
+ */
 async function openForHooks(
   app: App,
   caller: Caller,
@@ -116,7 +134,10 @@ function checkHookName(name: string): void {
 /** Undefined for nothing. */
 function readScript(text: string): string | undefined {
   if (Buffer.byteLength(text) > MAX_SCRIPT_BYTES) {
-    throw new DomainError('INVALID_FIELD', { field: 'content', max_bytes: String(MAX_SCRIPT_BYTES) })
+    throw new DomainError('INVALID_FIELD', {
+      field: 'content',
+      max_bytes: String(MAX_SCRIPT_BYTES),
+    })
   }
   if (text.includes('\0')) throw new DomainError('INVALID_FIELD', { field: 'content' })
   return text.trim() === '' ? undefined : text.replaceAll('\r', '')

@@ -1,9 +1,18 @@
-import { errorLines, type PushAnswer, type PushQuestion, refusal } from '../../../git/hooks/push-review.ts'
+import {
+  errorLines,
+  type PushAnswer,
+  type PushQuestion,
+  refusal,
+} from '../../../git/hooks/push-review.ts'
 import { findLargeText, MAX_TEXT_BYTES } from '../../../git/objects/large-texts.ts'
 import type { GitProcess } from '../../../git/processes/child-process.ts'
 import type { RefUpdate } from '../../../git/refs/refs.ts'
 import { repositoryPath } from '../../../git/repositories/repositories.ts'
-import { type PackRequest, startReceivePack, startUploadPack } from '../../../git/transfer/pack-services.ts'
+import {
+  type PackRequest,
+  startReceivePack,
+  startUploadPack,
+} from '../../../git/transfer/pack-services.ts'
 import type { Repository } from '../../../storage/repos/repositories.ts'
 import type { App } from '../../app.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
@@ -28,10 +37,11 @@ export type StartGitService = (request: PackRequest) => GitProcess
 /**
  * Lets a caller fetch from a repository or push to it, or not.
  *
- * Anonymous callers are told to sign in wherever that could help, whether the repository exists or not.
+ * Anonymous callers are told to sign in wherever that could help, whether the repository exists or
+ * not.
  *
- * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
- *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
+ * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED,
+ *   REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */
 export async function openGitService(
   app: App,
@@ -43,12 +53,15 @@ export async function openGitService(
   const level = service === 'git-receive-pack' ? 'write' : 'read'
   if (caller.kind === 'anonymous' && level === 'write') throw new DomainError('UNAUTHENTICATED')
   const scope = `${level}:repository`
-  if (caller.kind === 'user' && !holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
+  if (caller.kind === 'user' && !holdsScope(caller, scope))
+    throw new DomainError('SCOPE_MISSING', { scope })
   if (level === 'read' || caller.kind === 'anonymous') {
-    const { repository } = await openRepository(app, caller, ownerName, name, 'read').catch((error: unknown) => {
-      const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
-      throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
-    })
+    const { repository } = await openRepository(app, caller, ownerName, name, 'read').catch(
+      (error: unknown) => {
+        const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
+        throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
+      },
+    )
     await prepareHeadsOf(app, repository.id)
     return (request) => startUploadPack(app.git, repository.id, request)
   }
@@ -61,7 +74,10 @@ export async function openGitService(
 /** Refusals of one push that its pusher is told of. */
 const MAX_SHOWN_REFUSALS = 50
 
-/** How often the longest time of a script the `update` hooks of one push may take together: it can have any number of refs. */
+/**
+ * How often the longest time of a script the `update` hooks of one push may take together: it can
+ * have any number of refs.
+ */
 const MAX_UPDATE_HOOKS_TIME = 20
 
 /** What has become of a push so far. */
@@ -79,10 +95,11 @@ interface Push {
 }
 
 /**
- * Starts the half that clients push to, as a process that has ended when everything is recorded. Once its refs move it is not
- * stopped any more: then nothing of it is in the client's hands.
+ * Starts the half that clients push to, as a process that has ended when everything is recorded.
+ * Once its refs move it is not stopped any more: then nothing of it is in the client's hands.
  *
- * @param hasHooks whether the repository has hooks. Those that it gets meanwhile are for the next push.
+ * @param hasHooks whether the repository has hooks. Those that it gets meanwhile are for the next
+ *   push.
  */
 function startPush(
   app: App,
@@ -99,14 +116,20 @@ function startPush(
     updateHooksMs: 0,
   }
   const pusher = { accountId: caller.user.id, hasScripts: hasHooks }
-  const git = startReceivePack(app.git, repository.id, request, pusher, async (question, signal) => {
-    try {
-      return await answer(app, caller, repository.id, push, question, signal)
-    } catch (err) {
-      app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
-      throw err
-    }
-  })
+  const git = startReceivePack(
+    app.git,
+    repository.id,
+    request,
+    pusher,
+    async (question, signal) => {
+      try {
+        return await answer(app, caller, repository.id, push, question, signal)
+      } catch (err) {
+        app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
+        throw err
+      }
+    },
+  )
   const ended = git.exited.finally(async () => {
     push.hasEnded = true
     await record(app, repository.id, push)
@@ -140,7 +163,8 @@ async function answer(
   question: PushQuestion,
   signal: AbortSignal,
 ): Promise<PushAnswer> {
-  const run = () => runGitHook(app, caller, repositoryId, question.hook, { ...question, origin: 'push' }, signal)
+  const run = () =>
+    runGitHook(app, caller, repositoryId, question.hook, { ...question, origin: 'push' }, signal)
   switch (question.hook) {
     case 'pre-receive': {
       const refusals = await reviewPush(app, caller, repositoryId, question)
@@ -165,7 +189,8 @@ async function answer(
       return answerOf(verdict)
     }
     case 'post-receive':
-      // What the script looks up is there. Git asks about those refs alone that have moved, and so do the notices.
+      // What the script looks up is there. Git asks about those refs alone that have moved, and so
+      // do the notices.
       await record(app, repositoryId, push)
       return answerOf(await run(), await noticesOf(app, caller, repositoryId, question))
   }
@@ -176,24 +201,45 @@ async function answer(
  *
  * @param notices lines that come behind.
  */
-function answerOf({ accepted, output, problem }: HookVerdict, notices: readonly string[] = []): PushAnswer {
+function answerOf(
+  { accepted, output, problem }: HookVerdict,
+  notices: readonly string[] = [],
+): PushAnswer {
   const lines = output === '' ? [] : output.replace(/\n$/, '').split('\n')
-  return { accepted, lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...notices] }
+  return {
+    accepted,
+    lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...notices],
+  }
 }
 
 /** A push is not worth less for what cannot be told of it. */
-function noticesOf(app: App, caller: SignedIn, repositoryId: number, { updates }: PushQuestion): Promise<string[]> {
+function noticesOf(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  { updates }: PushQuestion,
+): Promise<string[]> {
   return pullNotices(app, caller, repositoryId, updates).catch((err: unknown) => {
-    app.log.error({ err, repository: repositoryId }, 'who pushed could not be told of pull requests')
+    app.log.error(
+      { err, repository: repositoryId },
+      'who pushed could not be told of pull requests',
+    )
     return []
   })
 }
 
 /** The texts of what refuses a push, each once; none accepts it. */
-async function reviewPush(app: App, caller: SignedIn, repositoryId: number, push: PushQuestion): Promise<string[]> {
+async function reviewPush(
+  app: App,
+  caller: SignedIn,
+  repositoryId: number,
+  push: PushQuestion,
+): Promise<string[]> {
   try {
     // A push that only deletes brings no objects.
-    const large = push.quarantine && (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
+    const large =
+      push.quarantine &&
+      (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
     if (large) return [`${large} is a commit or tag of more than ${MAX_TEXT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]
@@ -202,7 +248,8 @@ async function reviewPush(app: App, caller: SignedIn, repositoryId: number, push
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
     if (error.reason === 'SERVER_BUSY') return ['the server is busy: push again later']
-    if (error.reason === 'GIT_TIMEOUT') return ['checking the push took longer than the server allows']
+    if (error.reason === 'GIT_TIMEOUT')
+      return ['checking the push took longer than the server allows']
     // What was allowed when the push began is so no more.
     return ['User permission denied for writing.']
   }

@@ -16,7 +16,9 @@ import { gitIdentity } from '../reading/git-identity.ts'
 /** Refs that are about to move, or have moved, as their hooks see it. */
 export interface HookedUpdates {
   readonly updates: readonly RefUpdate[]
-  /** Folder of the objects that came with a push; undefined where all objects are in the repository. */
+  /**
+   * Folder of the objects that came with a push; undefined where all objects are in the repository.
+   */
   readonly quarantine?: string | undefined
   /** Variables that Git has made of what a client says beside its push. */
   readonly pushOptions?: Readonly<Record<string, string>>
@@ -37,13 +39,18 @@ export interface HookVerdict {
   readonly reason: 'GIT_HOOK_REFUSED' | 'TOO_MANY_GIT_HOOKS'
 }
 
-const ACCEPTED: HookVerdict = { accepted: true, output: '', problem: undefined, reason: 'GIT_HOOK_REFUSED' }
+const ACCEPTED: HookVerdict = {
+  accepted: true,
+  output: '',
+  problem: undefined,
+  reason: 'GIT_HOOK_REFUSED',
+}
 
 const ZEROS = '0'.repeat(40)
 
 /**
- * Of the text that goes to callers of the API: over gRPC it is sent twice in trailers, percent-encoded and in base64, which together
- * must not exceed what clients take.
+ * Of the text that goes to callers of the API: over gRPC it is sent twice in trailers,
+ * percent-encoded and in base64, which together must not exceed what clients take.
  */
 const MAX_TEXT_BYTES = 2_000
 
@@ -65,8 +72,11 @@ export async function runGitHook(
   pushed: HookedUpdates,
   signal?: AbortSignal,
 ): Promise<HookVerdict> {
-  const script = app.settings.gitHooks ? await findHookScript(app.db, repositoryId, hook) : undefined
-  const repository = script === undefined ? undefined : await findRepositoryById(app.db, repositoryId)
+  const script = app.settings.gitHooks
+    ? await findHookScript(app.db, repositoryId, hook)
+    : undefined
+  const repository =
+    script === undefined ? undefined : await findRepositoryById(app.db, repositoryId)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (script === undefined || !owner) return ACCEPTED
   const lines = pushed.updates.map(({ name, from = ZEROS, to = ZEROS }) => [from, to, name])
@@ -74,7 +84,8 @@ export async function runGitHook(
     hook,
     script,
     // githooks(5): of one ref as arguments, of all of them as lines.
-    args: hook === 'update' ? lines.flatMap(([from = '', to = '', name = '']) => [name, from, to]) : [],
+    args:
+      hook === 'update' ? lines.flatMap(([from = '', to = '', name = '']) => [name, from, to]) : [],
     input: hook === 'update' ? '' : lines.map((line) => `${line.join(' ')}\n`).join(''),
     repository: repositoryPath(app.git, repositoryId),
     quarantine: pushed.quarantine,
@@ -105,7 +116,11 @@ export async function checkByGitHook(
   updates: readonly RefUpdate[],
   pull?: PullPush,
 ): Promise<void> {
-  const verdict = await runGitHook(app, caller, repositoryId, hook, { updates, origin: 'api', pull })
+  const verdict = await runGitHook(app, caller, repositoryId, hook, {
+    updates,
+    origin: 'api',
+    pull,
+  })
   if (!verdict.accepted) throw new DomainError(verdict.reason, { hook, text: plainText(verdict) })
 }
 
@@ -141,7 +156,10 @@ function problemOf(hook: HookName, ending: HookEnding, timeoutMs: number): strin
   }
 }
 
-/** Variables under the names that scripts for compatible systems read. None of them is in the hands of who pushes. */
+/**
+ * Variables under the names that scripts for compatible systems read. None of them is in the hands
+ * of who pushes.
+ */
 function environmentOf(
   app: App,
   caller: SignedIn,
@@ -165,7 +183,9 @@ function environmentOf(
     ...(pull && { GITEA_PR_INDEX: String(pull.pull.number), GITEA_PUSH_TRIGGER: pull.trigger }),
     GITEA_INTERNAL_PUSH: 'false',
     GITEA_ROOT_URL: `${app.publicUrl()}/`,
-    ...(origin === 'push' ? { SSH_ORIGINAL_COMMAND: 'git-receive-pack' } : asCommitter(app, caller)),
+    ...(origin === 'push'
+      ? { SSH_ORIGINAL_COMMAND: 'git-receive-pack' }
+      : asCommitter(app, caller)),
   }
 }
 
@@ -180,7 +200,10 @@ function asCommitter(app: App, caller: SignedIn): Record<string, string> {
   }
 }
 
-/** What a hook says to who reads it in an error: without colours, empty lines around, and what marks a line as an error. */
+/**
+ * What a hook says to who reads it in an error: without colours, empty lines around, and what marks
+ * a line as an error.
+ */
 function plainText({ output, problem }: HookVerdict): string {
   const lines = output.split('\n').map((line) =>
     line

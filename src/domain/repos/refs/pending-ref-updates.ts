@@ -1,16 +1,21 @@
 import type { RefUpdate } from '../../../git/refs/refs.ts'
 import { type Db, type Tx, transaction } from '../../../storage/database/database.ts'
-import { insertPendingRefUpdate, type PendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
+import {
+  insertPendingRefUpdate,
+  type PendingRefUpdate,
+  pendingRefUpdatesOf,
+} from '../../../storage/repos/branches.ts'
 import { type App, nowSeconds } from '../../app.ts'
 
 /**
- * Notes that refs are about to move: rows that are written before Git is asked to move anything, and deleted together with the
- * record of what became of it. One that is left over says that refs have to be read from Git.
+ * Notes that refs are about to move: rows that are written before Git is asked to move anything,
+ * and deleted together with the record of what became of it. One that is left over says that refs
+ * have to be read from Git.
  */
 
 /**
- * How long a git may work on after the server that started it was killed: nobody is there to end it, and a push of many refs moves
- * them one by one. Until then a note is heeded again and again.
+ * How long a git may work on after the server that started it was killed: nobody is there to end
+ * it, and a push of many refs moves them one by one. Until then a note is heeded again and again.
  */
 const ORPHANED_GIT_SECONDS = 600
 
@@ -40,9 +45,11 @@ function underWayIn({ db }: App): Map<number, Work> {
 }
 
 /**
- * Notes that refs of a repository are about to move. Whoever has the note records what became of it.
+ * Notes that refs of a repository are about to move. Whoever has the note records what became of
+ * it.
  *
- * @param also writes other rows that belong to the note. What it throws is thrown, and nothing is noted.
+ * @param also writes other rows that belong to the note. What it throws is thrown, and nothing is
+ *   noted.
  * @param push what is about to move, where it is known and somebody does it.
  */
 export async function noteUpdates(
@@ -66,15 +73,20 @@ export async function noteUpdates(
 }
 
 /** The same together with other rows. */
-export async function noteUpdatesIn(app: App, tx: Tx, repositoryId: number, push?: NotedPush): Promise<number> {
+export async function noteUpdatesIn(
+  app: App,
+  tx: Tx,
+  repositoryId: number,
+  push?: NotedPush,
+): Promise<number> {
   const note = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
   underWayIn(app).set(note, { repositoryId, push })
   return note
 }
 
 /**
- * Tells of refs of a repository that have moved who moved them, as long as their note is there: whoever comes first records what
- * became of it. What a crash left is nobody's.
+ * Tells of refs of a repository that have moved who moved them, as long as their note is there:
+ * whoever comes first records what became of it. What a crash left is nobody's.
  *
  * @returns the number of the account that moves a ref to an object, undefined when there is none.
  */
@@ -86,12 +98,16 @@ export function findPushers(
   for (const work of underWayIn(app).values()) {
     if (work.repositoryId !== repositoryId || !work.push) continue
     // No name of a ref has a blank.
-    for (const { name, to = '' } of work.push.updates) pushers.set(`${name} ${to}`, work.push.pusherId)
+    for (const { name, to = '' } of work.push.updates)
+      pushers.set(`${name} ${to}`, work.push.pusherId)
   }
   return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
 }
 
-/** Says that the work behind a note has ended. If its row is still there, it has failed, and the next reader sees to it. */
+/**
+ * Says that the work behind a note has ended. If its row is still there, it has failed, and the
+ * next reader sees to it.
+ */
 export function forgetNote(app: App, note: number): void {
   underWayIn(app).delete(note)
 }

@@ -9,7 +9,11 @@ import {
   setDefaultBranch,
   TAGS,
 } from '../../../git/refs/refs.ts'
-import { createRepository, repositoryExists, withRepositoryLock } from '../../../git/repositories/repositories.ts'
+import {
+  createRepository,
+  repositoryExists,
+  withRepositoryLock,
+} from '../../../git/repositories/repositories.ts'
 import { type Tx, transaction } from '../../../storage/database/database.ts'
 import {
   type Branch,
@@ -44,14 +48,20 @@ import { detectMerges, settleDetected } from '../../pulls/branch-sync/detected-m
 import { findDepartedBases, keepDepartedBases } from '../../pulls/branch-sync/orphaned-bases.ts'
 import { basesMoved, followBranches, headsMoved } from '../../pulls/branch-sync/pull-branches.ts'
 import { endedMerges, settleMerges } from '../../pulls/merging/merge-attempts.ts'
-import { type MovedRef, recordMovedRefs, recordRepositoryChange, wakeWatchers } from '../events/repository-events.ts'
+import {
+  type MovedRef,
+  recordMovedRefs,
+  recordRepositoryChange,
+  wakeWatchers,
+} from '../events/repository-events.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { findPushers, isSettled, leftoverNotes } from './pending-ref-updates.ts'
 import { measureLater } from './repository-size.ts'
 
 /**
- * The rows about branches and tags. Git is the truth about refs, and the rows follow: written after every move, read instead of Git
- * by whatever lists, and written anew from Git where they turn out to be behind.
+ * The rows about branches and tags. Git is the truth about refs, and the rows follow: written after
+ * every move, read instead of Git by whatever lists, and written anew from Git where they turn out
+ * to be behind.
  */
 
 /** Where the refs of each table are. */
@@ -60,7 +70,10 @@ const PREFIXES: readonly (readonly [IndexedRefs, string])[] = [
   ['tags', TAGS],
 ]
 
-/** Refs whose objects are read, and whose rows are written, at a time. Bounds memory, and how long a transaction takes. */
+/**
+ * Refs whose objects are read, and whose rows are written, at a time. Bounds memory, and how long a
+ * transaction takes.
+ */
 const BATCH = 500
 
 /** Differences that an operator is told of. */
@@ -88,8 +101,8 @@ export interface RefPage<T> {
 }
 
 /**
- * Brings the rows about refs to what Git says, as far as they may differ, and with them the default branch: where it does not exist,
- * the first of the refs that does becomes it.
+ * Brings the rows about refs to what Git says, as far as they may differ, and with them the default
+ * branch: where it does not exist, the first of the refs that does becomes it.
  *
  * @param notes that are done with by that.
  * @returns how many refs the rows were wrong about.
@@ -100,7 +113,8 @@ export async function recordRefs(
   notes: readonly number[],
   extent: Extent,
 ): Promise<number> {
-  // Between reading Git and writing rows nobody else does so for this repository: the later writer would write what is older.
+  // Between reading Git and writing rows nobody else does so for this repository: the later writer
+  // would write what is older.
   const changes = await withRepositoryLock(app.git, repositoryId, async () => {
     const repository = await findRepositoryById(app.db, repositoryId)
     // Deleted in the meantime, under the same lock, and every note and ref with it.
@@ -169,7 +183,10 @@ async function record(
   return changes.length
 }
 
-/** What those who watch are told of. Nobody is told of a branch of something else than a commit, which has no row. */
+/**
+ * What those who watch are told of. Nobody is told of a branch of something else than a commit,
+ * which has no row.
+ */
 function movedRefs(
   changes: readonly RefChange[],
   targets: ReadonlyMap<string, RefTarget>,
@@ -177,7 +194,10 @@ function movedRefs(
 ): MovedRef[] {
   return changes.flatMap(({ table, name, objectId, known }) => {
     const ref = `${table === 'branches' ? HEADS : TAGS}${name}`
-    const isBroken = table === 'branches' && objectId !== undefined && targets.get(objectId)?.commitId === undefined
+    const isBroken =
+      table === 'branches' &&
+      objectId !== undefined &&
+      targets.get(objectId)?.commitId === undefined
     const newId = isBroken ? undefined : objectId
     return newId === known ? [] : [{ ref, oldId: known, newId, pusherId: pusherOf(ref, newId) }]
   })
@@ -188,16 +208,26 @@ function stateOf({ clock }: App, defaultBranch: string): RepositoryChanges {
 }
 
 /** What goes with the last rows of a record, and so is there if and only if all of them are. */
-async function endRecord(tx: Tx, repositoryId: number, notes: readonly number[], state: RepositoryChanges | undefined) {
+async function endRecord(
+  tx: Tx,
+  repositoryId: number,
+  notes: readonly number[],
+  state: RepositoryChanges | undefined,
+) {
   if (state) await updateRepository(tx, repositoryId, state)
   await deletePendingRefUpdates(tx, notes)
 }
 
 /** What Git says that the refs hold, by their names in full; those that are gone are left out. */
-async function readHeld(app: App, repositoryId: number, extent: Extent): Promise<ReadonlyMap<string, string>> {
+async function readHeld(
+  app: App,
+  repositoryId: number,
+  extent: Extent,
+): Promise<ReadonlyMap<string, string>> {
   if (extent !== 'all') return readRefs(app.git, repositoryId, extent)
   const held = new Map<string, string>()
-  for await (const { name, id } of listRefs(app.git, repositoryId, [HEADS, TAGS])) held.set(name, id)
+  for await (const { name, id } of listRefs(app.git, repositoryId, [HEADS, TAGS]))
+    held.set(name, id)
   return held
 }
 
@@ -215,7 +245,8 @@ async function changesOf(
     const known = await readKnown(app, table, repositoryId, extent === 'all' ? 'all' : names)
     for (const name of new Set([...names, ...known.keys()])) {
       const objectId = held.get(`${prefix}${name}`)
-      if (objectId !== known.get(name)) changes.push({ table, name, objectId, known: known.get(name) })
+      if (objectId !== known.get(name))
+        changes.push({ table, name, objectId, known: known.get(name) })
     }
   }
   return changes
@@ -254,7 +285,12 @@ async function writeRows(
   for (const { table, name, objectId } of changes) {
     const target = objectId === undefined ? undefined : targets.get(objectId)
     if (table === 'branches' && target?.commitId !== undefined)
-      branches.push({ repository_id: repositoryId, name, commit_id: target.commitId, commit_time: target.time })
+      branches.push({
+        repository_id: repositoryId,
+        name,
+        commit_id: target.commitId,
+        commit_time: target.time,
+      })
     else if (table === 'tags' && objectId !== undefined)
       tags.push({ repository_id: repositoryId, name, object_id: objectId, ...tagColumns(target) })
     else gone[table].push(name)
@@ -279,7 +315,9 @@ export function tagTime({ time }: Pick<Tag, 'time'>, now: number): number {
 }
 
 /** Without a target it is a tag of a file or a folder. */
-function tagColumns(target: RefTarget | undefined): Pick<Tag, 'annotated' | 'commit_id' | 'time' | 'message'> {
+function tagColumns(
+  target: RefTarget | undefined,
+): Pick<Tag, 'annotated' | 'commit_id' | 'time' | 'message'> {
   return {
     annotated: target?.isAnnotated ? 1 : 0,
     commit_id: target?.commitId ?? null,
@@ -288,13 +326,21 @@ function tagColumns(target: RefTarget | undefined): Pick<Tag, 'annotated' | 'com
   }
 }
 
-/** The default branch as it is to be: by its new name, if it has one; where there is none yet, the first of those that exist now. */
-async function settleDefaultBranch(app: App, repositoryId: number, held: ReadonlyMap<string, string>): Promise<string> {
+/**
+ * The default branch as it is to be: by its new name, if it has one; where there is none yet, the
+ * first of those that exist now.
+ */
+async function settleDefaultBranch(
+  app: App,
+  repositoryId: number,
+  held: ReadonlyMap<string, string>,
+): Promise<string> {
   const current = await readDefaultBranch(app.git, repositoryId)
   const first = [...held.keys()].find((ref) => ref.startsWith(HEADS))
   if (first === undefined) return current
   const currentRef = `${HEADS}${current}`
-  if (held.has(currentRef) || (await readRef(app.git, repositoryId, currentRef)) !== undefined) return current
+  if (held.has(currentRef) || (await readRef(app.git, repositoryId, currentRef)) !== undefined)
+    return current
   const branch = (await findRenamed(app, repositoryId, current)) ?? first.slice(HEADS.length)
   await setDefaultBranch(app.git, repositoryId, branch)
   return branch
@@ -310,8 +356,8 @@ export function syncRefIndex(app: App, repositoryId: number): Promise<number> {
 }
 
 /**
- * What the rows about the refs of a repository say against Git, a sentence for each difference. For operators: beside pushes it tells
- * of those that are being recorded.
+ * What the rows about the refs of a repository say against Git, a sentence for each difference. For
+ * operators: beside pushes it tells of those that are being recorded.
  */
 export async function compareRefIndex(app: App, repositoryId: number): Promise<string[]> {
   const repository = await findRepositoryById(app.db, repositoryId)
@@ -330,19 +376,28 @@ export async function compareRefIndex(app: App, repositoryId: number): Promise<s
   ]
 }
 
-/** Reads from Git whatever notes were left about. When the server starts, before anybody else moves refs. */
+/**
+ * Reads from Git whatever notes were left about. When the server starts, before anybody else moves
+ * refs.
+ */
 export async function healPendingUpdates(app: App): Promise<void> {
   for (const repositoryId of await repositoriesWithPendingRefUpdates(app.db)) {
     try {
       await healRefs(app, repositoryId)
     } catch (err) {
       // The others can be served. The note stays, and the next reader tries again.
-      app.log.error({ err, repository: repositoryId }, 'refs could not be read from Git after a crash')
+      app.log.error(
+        { err, repository: repositoryId },
+        'refs could not be read from Git after a crash',
+      )
     }
   }
 }
 
-/** Reads the refs of a repository from Git if notes were left about it: before anybody is told what follows from them. */
+/**
+ * Reads the refs of a repository from Git if notes were left about it: before anybody is told what
+ * follows from them.
+ */
 export async function healRefs(app: App, repositoryId: number): Promise<void> {
   if ((await leftoverNotes(app, repositoryId)).length === 0) return
   await withRepositoryLock(app.git, repositoryId, async () => {
@@ -356,14 +411,16 @@ export async function healRefs(app: App, repositoryId: number): Promise<void> {
     const idsOf = (some: typeof notes) => some.map(({ id }) => id)
     const settled = idsOf(notes.filter((note) => isSettled(app, note)))
     const wrong = await record(app, repository, idsOf(notes), 'all', settled)
-    if (wrong > 0) app.log.warn({ repository: repositoryId, refs: wrong }, 'rows were behind Git after a crash')
+    if (wrong > 0)
+      app.log.warn({ repository: repositoryId, refs: wrong }, 'rows were behind Git after a crash')
   })
 }
 
 /** Before rows are read: heals them, and fills them where there are none. */
 async function prepareIndex(app: App, { id, branch_count }: Repository): Promise<void> {
   await healRefs(app, id)
-  // An empty repository, one that somebody put there by hand, or one that is being made and has no folder yet.
+  // An empty repository, one that somebody put there by hand, or one that is being made and has no
+  // folder yet.
   if (branch_count === 0 && (await repositoryExists(app.git, id))) await syncRefIndex(app, id)
 }
 
@@ -396,17 +453,31 @@ export async function readTagIndex(
   return { refs, total: await countTags(app.db, repository.id) }
 }
 
-/** One branch. Git is asked what it holds, which costs little, and the row repaired if it says something else. */
-export async function readBranch(app: App, { id }: Repository, name: string): Promise<Branch | undefined> {
+/**
+ * One branch. Git is asked what it holds, which costs little, and the row repaired if it says
+ * something else.
+ */
+export async function readBranch(
+  app: App,
+  { id }: Repository,
+  name: string,
+): Promise<Branch | undefined> {
   const ref = `${HEADS}${name}`
-  const [branch, held] = await Promise.all([findBranch(app.db, id, name), readRef(app.git, id, ref)])
+  const [branch, held] = await Promise.all([
+    findBranch(app.db, id, name),
+    readRef(app.git, id, ref),
+  ])
   if (branch?.commit_id === held) return branch
   await repairRow(app, id, ref)
   return findBranch(app.db, id, name)
 }
 
 /** One tag, as one branch is read. */
-export async function readTag(app: App, { id }: Repository, name: string): Promise<Tag | undefined> {
+export async function readTag(
+  app: App,
+  { id }: Repository,
+  name: string,
+): Promise<Tag | undefined> {
   const ref = `${TAGS}${name}`
   const [tag, held] = await Promise.all([findTag(app.db, id, name), readRef(app.git, id, ref)])
   if (tag?.object_id === held) return tag
@@ -415,17 +486,25 @@ export async function readTag(app: App, { id }: Repository, name: string): Promi
 }
 
 /**
- * Repairs the row about a ref. An update that is pending explains the difference, and concerns its own refs. Without one
- * the rows are damaged, or somebody moved refs past the server: then the rows about all refs are compared with Git, since
- * a repaired row alone would pass for a list that is complete.
+ * Repairs the row about a ref. An update that is pending explains the difference, and concerns its
+ * own refs. Without one the rows are damaged, or somebody moved refs past the server: then the rows
+ * about all refs are compared with Git, since a repaired row alone would pass for a list that is
+ * complete.
  */
 async function repairRow(app: App, repositoryId: number, ref: string): Promise<void> {
   const isExplained = (await pendingRefUpdatesOf(app.db, repositoryId)).length > 0
   await recordRefs(app, repositoryId, [], isExplained ? [ref] : 'all')
 }
 
-/** The tag of a name or, if there is none, one whose name differs in nothing but the case of its letters. */
-export async function readTagInAnyCase(app: App, repository: Repository, name: string): Promise<Tag | undefined> {
+/**
+ * The tag of a name or, if there is none, one whose name differs in nothing but the case of its
+ * letters.
+ */
+export async function readTagInAnyCase(
+  app: App,
+  repository: Repository,
+  name: string,
+): Promise<Tag | undefined> {
   const tag = isRefName(name) ? await readTag(app, repository, name) : undefined
   if (tag) return tag
   const other = await findTagInAnyCase(app.db, repository.id, name)

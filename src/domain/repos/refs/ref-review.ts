@@ -6,7 +6,13 @@ import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
 import { takeTurns } from '../../core/yielding.ts'
 import { maintainedBranches } from '../../pulls/heads/maintainer-edits.ts'
-import { checkWritable, type OpenRepository, openRepositoryById, suffices, type Unit } from '../access/permissions.ts'
+import {
+  checkWritable,
+  type OpenRepository,
+  openRepositoryById,
+  suffices,
+  type Unit,
+} from '../access/permissions.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayMerge } from '../protection/protection-rules.ts'
@@ -15,21 +21,32 @@ import { findProtectedTags } from '../protection/tag-protections.ts'
 import { foldersAbove } from '../reading/file-paths.ts'
 
 /**
- * The first half of the door for refs: whether somebody may move them as they ask. Rows answer it as far as they can; Git has the
- * last word on what fits beside what.
+ * The first half of the door for refs: whether somebody may move them as they ask. Rows answer it
+ * as far as they can; Git has the last word on what fits beside what.
  */
 
 /** Refs that are to move, all of them or none, and whose objects are stored. */
 export interface ProposedUpdates {
   /** Each ref once. */
   readonly updates: readonly RefUpdate[]
-  /** Folder of the objects that came with a push; undefined where the server itself has stored them. */
+  /**
+   * Folder of the objects that came with a push; undefined where the server itself has stored them.
+   */
   readonly quarantine: string | undefined
-  /** The part of the repository whose writers may do this, if not its code: a release has its tag made. */
+  /**
+   * The part of the repository whose writers may do this, if not its code: a release has its tag
+   * made.
+   */
   readonly unit?: Unit
-  /** What a branch is renamed by has been judged by the rules about renames, and is no push of what is on it. */
+  /**
+   * What a branch is renamed by has been judged by the rules about renames, and is no push of what
+   * is on it.
+   */
   readonly origin?: 'push' | 'rename'
-  /** What it is, if it is no push of a person: for that somebody on a list of the rule need not be one who may write. */
+  /**
+   * What it is, if it is no push of a person: for that somebody on a list of the rule need not be
+   * one who may write.
+   */
   readonly merge?: MergePush | undefined
 }
 
@@ -54,11 +71,14 @@ const MAX_UPDATES = 200_000
 /** Branches in a push of somebody who may not write to the repository but for pull requests. */
 const MAX_MAINTAINED = 20
 
-/** Components of new names up to which these are looked up; for more than that all names are read. */
+/**
+ * Components of new names up to which these are looked up; for more than that all names are read.
+ */
 const MAX_LOOKUPS = 200
 
 /**
- * Decides about refs before one of them moves, each by itself, by what holds at this moment: a push may have taken an hour.
+ * Decides about refs before one of them moves, each by itself, by what holds at this moment: a push
+ * may have taken an hour.
  *
  * @returns a refusal for each ref that must not move. One that is refused refuses all.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
@@ -77,7 +97,11 @@ export async function reviewUpdates(
   // To who maintains a branch its rules are the same as to who may write to the repository.
   const units = isMaintainer ? { code: 'write' as const } : open.units
   const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
-  if (!mayWrite && !isMaintainer && !(merge && updates.every((update) => mayBeMerged(rules, update)))) {
+  if (
+    !mayWrite &&
+    !isMaintainer &&
+    !(merge && updates.every((update) => mayBeMerged(rules, update)))
+  ) {
     return [
       {
         text: 'User permission denied for writing.',
@@ -86,16 +110,25 @@ export async function reviewUpdates(
       },
     ]
   }
-  if (updates.length > MAX_UPDATES) return [refused('refs/', `a push changes at most ${MAX_UPDATES} refs`)]
-  const movedTags = updates.flatMap(({ name }) => (name.startsWith(TAGS) ? name.slice(TAGS.length) : []))
+  if (updates.length > MAX_UPDATES)
+    return [refused('refs/', `a push changes at most ${MAX_UPDATES} refs`)]
+  const movedTags = updates.flatMap(({ name }) =>
+    name.startsWith(TAGS) ? name.slice(TAGS.length) : [],
+  )
   const protectedTags = await findProtectedTags(app, repositoryId, caller, movedTags)
-  if (!protectedTags) return [refused(TAGS, 'it takes too long to find out which of so many tags are protected')]
+  if (!protectedTags)
+    return [refused(TAGS, 'it takes too long to find out which of so many tags are protected')]
   const judgeBranch =
-    origin === 'rename' ? async () => undefined : branchJudge(app, repository, rules, quarantine, merge)
+    origin === 'rename'
+      ? async () => undefined
+      : branchJudge(app, repository, rules, quarantine, merge)
   const refusals: Refusal[] = []
   const turns = takeTurns()
   for (const update of updates) {
-    const refusal = judgeName(update) ?? judgeTag(update, protectedTags) ?? refusalOf(update, await judgeBranch(update))
+    const refusal =
+      judgeName(update) ??
+      judgeTag(update, protectedTags) ??
+      refusalOf(update, await judgeBranch(update))
     if (refusal) refusals.push(refusal)
     const pause = turns.yield()
     if (pause) await pause
@@ -108,7 +141,10 @@ export async function reviewUpdates(
   ]
 }
 
-/** Whether updates are of branches alone that are there and stay, and that the caller may push to for what pulls them. */
+/**
+ * Whether updates are of branches alone that are there and stay, and that the caller may push to
+ * for what pulls them.
+ */
 async function areMaintained(
   app: App,
   caller: SignedIn,
@@ -116,7 +152,9 @@ async function areMaintained(
   updates: readonly RefUpdate[],
 ): Promise<boolean> {
   const branches = updates.flatMap(({ name, from, to }) =>
-    name.startsWith(HEADS) && from !== undefined && to !== undefined ? name.slice(HEADS.length) : [],
+    name.startsWith(HEADS) && from !== undefined && to !== undefined
+      ? name.slice(HEADS.length)
+      : [],
   )
   if (branches.length !== updates.length || branches.length > MAX_MAINTAINED) return false
   const maintained = await maintainedBranches(app, caller, open, branches)
@@ -134,10 +172,15 @@ function judgeName({ name, to }: RefUpdate): Refusal | undefined {
   if (to === undefined) return undefined
   const short = name.replace(/^refs\/(?:heads\/|tags\/)?/, '')
   if (!isRefName(short)) return refused(name, `${name} is no name for a ref`)
-  return LOOKS_LIKE_AN_ID.test(short) ? refused(name, `${name} looks like the id of an object`) : undefined
+  return LOOKS_LIKE_AN_ID.test(short)
+    ? refused(name, `${name} looks like the id of an object`)
+    : undefined
 }
 
-function judgeTag({ name, from, to }: RefUpdate, protectedTags: ReadonlySet<string>): Refusal | undefined {
+function judgeTag(
+  { name, from, to }: RefUpdate,
+  protectedTags: ReadonlySet<string>,
+): Refusal | undefined {
   if (!name.startsWith(TAGS)) return undefined
   const tag = name.slice(TAGS.length)
   if (!protectedTags.has(tag)) return undefined
@@ -145,7 +188,10 @@ function judgeTag({ name, from, to }: RefUpdate, protectedTags: ReadonlySet<stri
   return { text: `Tag ${tag} is protected`, reason: 'TAG_PROTECTED', metadata: { tag, action } }
 }
 
-function refusalOf({ name }: RefUpdate, judgement: BranchJudgement | undefined): Refusal | undefined {
+function refusalOf(
+  { name }: RefUpdate,
+  judgement: BranchJudgement | undefined,
+): Refusal | undefined {
   return judgement && { ...judgement, metadata: { ref: name, text: judgement.text } }
 }
 
@@ -159,7 +205,9 @@ const SPACES = [
   ['tags', TAGS, 'tag'],
 ] as const
 
-/** New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git. */
+/**
+ * New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git.
+ */
 async function collisions(
   app: App,
   { id }: Repository,
@@ -200,12 +248,15 @@ async function namesNear(
 }
 
 /**
- * Pairs of a new name and one that it collides with: of every collision of a new name at least one pair. It takes no more memory
- * than the names, however deep they are.
+ * Pairs of a new name and one that it collides with: of every collision of a new name at least one
+ * pair. It takes no more memory than the names, however deep they are.
  *
  * @param present names that are there already.
  */
-export function findCollisions(created: readonly string[], present: readonly string[]): [string, string][] {
+export function findCollisions(
+  created: readonly string[],
+  present: readonly string[],
+): [string, string][] {
   const items = [
     ...present.map((name) => ({ name, key: sortKey(name), isNew: false })),
     ...created.map((name) => ({ name, key: sortKey(name), isNew: true })),
@@ -223,6 +274,7 @@ export function findCollisions(created: readonly string[], present: readonly str
 
 /** Slashes come before everything else that a name may have. */
 function sortKey(name: string): string {
-  // `replaceAll` takes seven times as long on names of many components, and nobody else is served meanwhile.
+  // `replaceAll` takes seven times as long on names of many components, and nobody else is served
+  // meanwhile.
   return name.split('/').join('\0')
 }

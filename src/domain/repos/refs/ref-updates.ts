@@ -13,8 +13,9 @@ import { healRefs, recordRefs } from './ref-index.ts'
 import { reviewUpdates } from './ref-review.ts'
 
 /**
- * The one door for refs: whatever moves one goes through here, in the order of review, hooks that may refuse, note, move, record,
- * and the hook that is told. Of a push Git does the move by itself, and asks for the rest in `git-services.ts`.
+ * The one door for refs: whatever moves one goes through here, in the order of review, hooks that
+ * may refuse, note, move, record, and the hook that is told. Of a push Git does the move by itself,
+ * and asks for the rest in `git-services.ts`.
  */
 
 /** How updates that somebody asks for differ from a push of theirs. */
@@ -34,13 +35,14 @@ export interface RenamedBranch {
 }
 
 /**
- * Moves refs as somebody asks over the API, all of them or none, by the rules for a push of theirs. Their objects have to be stored
- * before.
+ * Moves refs as somebody asks over the API, all of them or none, by the rules for a push of theirs.
+ * Their objects have to be stored before.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR and REPOSITORY_ACCESS_DENIED by
- *   what holds now; REF_REFUSED, BRANCH_PROTECTED and TAG_PROTECTED by the rules; SERVER_BUSY and GIT_TIMEOUT when Git cannot say
- *   what they ask; REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the caller saw, or somebody else is moving it;
- *   GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
+ *   and REPOSITORY_ACCESS_DENIED by what holds now; REF_REFUSED, BRANCH_PROTECTED and TAG_PROTECTED
+ *   by the rules; SERVER_BUSY and GIT_TIMEOUT when Git cannot say what they ask;
+ *   REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the caller saw, or somebody else
+ *   is moving it; GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
  */
 export async function pushUpdates(
   app: App,
@@ -54,19 +56,27 @@ export async function pushUpdates(
   const proposed = { updates, quarantine: undefined, unit, origin, merge } as const
   const [refusal] = await reviewUpdates(app, caller, repositoryId, proposed)
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)
-  // The objects are in the repository already, where nothing leads to them if a hook refuses: there is no quarantine.
+  // The objects are in the repository already, where nothing leads to them if a hook refuses: there
+  // is no quarantine.
   await checkByGitHook(app, caller, repositoryId, 'pre-receive', updates, pull)
   // As in a push that is atomic, one ref that is refused refuses all.
-  for (const update of updates) await checkByGitHook(app, caller, repositoryId, 'update', [update], pull)
+  for (const update of updates)
+    await checkByGitHook(app, caller, repositoryId, 'update', [update], pull)
   try {
-    await applyUpdates(app, repositoryId, updates, { pusherId: caller.user.id, rename, note: merge?.note })
+    await applyUpdates(app, repositoryId, updates, {
+      pusherId: caller.user.id,
+      rename,
+      note: merge?.note,
+    })
   } catch (error) {
     throw error instanceof GitError ? refusalOf(error, updates) : error
   }
   // What becomes of it changes nothing any more.
-  await runGitHook(app, caller, repositoryId, 'post-receive', { updates, origin: 'api', pull }).catch((err: unknown) =>
-    app.log.error({ err, repository: repositoryId }, 'a Git hook failed'),
-  )
+  await runGitHook(app, caller, repositoryId, 'post-receive', {
+    updates,
+    origin: 'api',
+    pull,
+  }).catch((err: unknown) => app.log.error({ err, repository: repositoryId }, 'a Git hook failed'))
 }
 
 /** Whom updates are by, and what they are besides. */
@@ -81,8 +91,8 @@ interface Origin {
  * Moves refs: all of them or none. Their objects have to be stored before.
  *
  * @param origin undefined for what the server does on its own account.
- * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; REF_CHANGED when somebody else is renaming the branch; what
- *   writing down throws, before anything moves.
+ * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; REF_CHANGED when
+ *   somebody else is renaming the branch; what writing down throws, before anything moves.
  */
 export async function applyUpdates(
   app: App,
@@ -102,15 +112,17 @@ export async function applyUpdates(
     await recordUpdates(app, repositoryId, note, updates)
   } catch (err) {
     if (!failure) throw err
-    // Why they have not moved is for who asked; that it could not be recorded, for the operator. The note stays.
+    // Why they have not moved is for who asked; that it could not be recorded, for the operator.
+    // The note stays.
     app.log.error({ err, repository: repositoryId }, 'what became of refs could not be recorded')
   }
   if (failure) throw failure.error
 }
 
 /**
- * What goes with the name of a branch follows when it is recorded, by whoever records it. Of two who give it another name at once the
- * first is not forgotten for the second, who fails here if not in Git.
+ * What goes with the name of a branch follows when it is recorded, by whoever records it. Of two
+ * who give it another name at once the first is not forgotten for the second, who fails here if not
+ * in Git.
  */
 function noteRename(app: App, repositoryId: number, { oldName, newName }: RenamedBranch) {
   return async (tx: Tx, note: number) => {
@@ -118,7 +130,12 @@ function noteRename(app: App, repositoryId: number, { oldName, newName }: Rename
     if (known && known.note_id !== null && isUnderWay(app, known.note_id)) {
       throw new DomainError('REF_CHANGED', { ref: `refs/heads/${oldName}` })
     }
-    await putBranchRename(tx, { repository_id: repositoryId, old_name: oldName, new_name: newName, note_id: note })
+    await putBranchRename(tx, {
+      repository_id: repositoryId,
+      old_name: oldName,
+      new_name: newName,
+      note_id: note,
+    })
   }
 }
 
@@ -162,9 +179,13 @@ async function recordNoted(
 /** What went wrong in Git's hands, for who asked. What is the server's own fault stays as it is. */
 function refusalOf(error: GitError, updates: readonly RefUpdate[]): Error {
   const ref = updates.length === 1 ? (updates[0]?.name ?? '') : ''
-  if (error.kind === 'STALE' || error.kind === 'LOCKED') return new DomainError('REF_CHANGED', { ref })
+  if (error.kind === 'STALE' || error.kind === 'LOCKED')
+    return new DomainError('REF_CHANGED', { ref })
   if (error.kind === 'NAME_COLLISION') {
-    return new DomainError('REF_NAME_COLLISION', { ref, text: 'The branch with the same name already exists.' })
+    return new DomainError('REF_NAME_COLLISION', {
+      ref,
+      text: 'The branch with the same name already exists.',
+    })
   }
   return error
 }

@@ -3,7 +3,10 @@ import { type Db, transaction } from '../../../storage/database/database.ts'
 import { findRepositoryById, updateRepository } from '../../../storage/repos/repositories.ts'
 import type { App } from '../../app.ts'
 
-/** How long a repository is not measured again that was measured: a branch may move many times a second. */
+/**
+ * How long a repository is not measured again that was measured: a branch may move many times a
+ * second.
+ */
 const REST_MS = 5_000
 
 /** A repository that is being measured, or was a moment ago. */
@@ -26,8 +29,8 @@ function measurementsIn({ db }: App): Map<number, Measurement> {
 }
 
 /**
- * Measures a repository in the background and stores its size, which nobody waits for. Asked again meanwhile, or soon after, it does
- * so once more, and not more often.
+ * Measures a repository in the background and stores its size, which nobody waits for. Asked again
+ * meanwhile, or soon after, it does so once more, and not more often.
  */
 export function measureLater(app: App, repositoryId: number): void {
   const all = measurementsIn(app)
@@ -54,7 +57,10 @@ function endRest(app: App, repositoryId: number, { isStale, rest }: Measurement)
   if (isStale) measureLater(app, repositoryId)
 }
 
-/** Measures what has changed since it was measured, before the server ends. For the time when nothing changes any more. */
+/**
+ * Measures what has changed since it was measured, before the server ends. For the time when
+ * nothing changes any more.
+ */
 export async function finishMeasuring(app: App): Promise<void> {
   for (const all = measurementsIn(app); all.size > 0; ) {
     await app.background.settled()

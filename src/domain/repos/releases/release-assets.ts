@@ -8,7 +8,12 @@ import {
 } from '../../../storage/repos/attachment-files.ts'
 import type { ReleaseAsset } from '../../../storage/repos/release-assets.ts'
 import * as rows from '../../../storage/repos/release-assets.ts'
-import { deleteRelease, findRelease, type Release, updateRelease } from '../../../storage/repos/releases.ts'
+import {
+  deleteRelease,
+  findRelease,
+  type Release,
+  updateRelease,
+} from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
 import { type App, nowSeconds } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
@@ -21,8 +26,9 @@ import { type ByteRange, readRange } from '../reading/byte-ranges.ts'
 export type { ReleaseAsset } from '../../../storage/repos/release-assets.ts'
 
 /**
- * Files that come with releases. The file is written first and its row after, and the other way round when it goes: whatever happens
- * in between, a row has its file, and a file without a row is nobody's until `doctor` removes it.
+ * Files that come with releases. The file is written first and its row after, and the other way
+ * round when it goes: whatever happens in between, a row has its file, and a file without a row is
+ * nobody's until `doctor` removes it.
  */
 
 /** Of one release. Lists of releases show all of them. */
@@ -56,14 +62,19 @@ export async function listAssets(
   releaseId: number,
 ): Promise<ReleaseAsset[]> {
   const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
-  const { id } = visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+  const { id } = visibleRelease(
+    caller,
+    open,
+    await findRelease(app.db, open.repository.id, releaseId),
+  )
   return rows.listReleaseAssets(app.db, [id])
 }
 
 /**
  * One asset of a release.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND, ASSET_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND,
+ *   ASSET_NOT_FOUND
  */
 export async function getAsset(
   app: App,
@@ -74,15 +85,19 @@ export async function getAsset(
   id: number,
 ): Promise<ReleaseAsset> {
   const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
-  const release = visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
+  const release = visibleRelease(
+    caller,
+    open,
+    await findRelease(app.db, open.repository.id, releaseId),
+  )
   return found(await rows.findReleaseAsset(app.db, release.id, id))
 }
 
 /**
  * The release that somebody changes the assets of.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   RELEASE_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND
  */
 export async function openAssets(
   app: App,
@@ -98,8 +113,10 @@ export async function openAssets(
 /**
  * Stores a file for a release, as it comes.
  *
- * @param reopen opens the release again: an upload may take hours, and what counts is who may do it when it is whole.
- * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content and `reopen` throw.
+ * @param reopen opens the release again: an upload may take hours, and what counts is who may do it
+ *   when it is whole.
+ * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content
+ *   and `reopen` throw.
  */
 export async function addAsset(
   app: App,
@@ -117,9 +134,16 @@ export async function addAsset(
     await reopen()
     return await changeWatched(app, async (tx) => {
       // What was deleted meanwhile, or became a mere tag, has no assets.
-      if (!(await findRelease(tx, repository_id, release.id))) throw new DomainError('RELEASE_NOT_FOUND')
+      if (!(await findRelease(tx, repository_id, release.id)))
+        throw new DomainError('RELEASE_NOT_FOUND')
       checkCount(await rows.countReleaseAssets(tx, release.id))
-      const asset = { release_id: release.id, uuid, name, bytes, create_time: nowSeconds(app.clock) }
+      const asset = {
+        release_id: release.id,
+        uuid,
+        name,
+        bytes,
+        create_time: nowSeconds(app.clock),
+      }
       await recordAssetChange(app, tx, caller, release)
       return rows.insertReleaseAsset(tx, asset)
     })
@@ -169,7 +193,12 @@ export async function renameAsset(
  *
  * @throws ASSET_NOT_FOUND
  */
-export async function deleteAsset(app: App, caller: SignedIn, release: Release, id: number): Promise<void> {
+export async function deleteAsset(
+  app: App,
+  caller: SignedIn,
+  release: Release,
+  id: number,
+): Promise<void> {
   const { uuid } = await changeWatched(app, async (tx) => {
     const asset = found(await rows.findReleaseAsset(tx, release.id, id))
     await rows.deleteReleaseAsset(tx, id)
@@ -180,7 +209,12 @@ export async function deleteAsset(app: App, caller: SignedIn, release: Release, 
 }
 
 /** A release whose assets change is edited by that, as it is now. */
-async function recordAssetChange(app: App, tx: Tx, caller: SignedIn, { repository_id, id }: Release): Promise<void> {
+async function recordAssetChange(
+  app: App,
+  tx: Tx,
+  caller: SignedIn,
+  { repository_id, id }: Release,
+): Promise<void> {
   const present = await findRelease(tx, repository_id, id)
   await recordReleaseChange(app, tx, caller, present, present)
 }
@@ -202,7 +236,14 @@ export async function removeReleaseRow(
     const deleted = await rows.deleteAssetsOfRelease(tx, id)
     const isTagThere = (await findTag(tx, repository_id, tag_name)) !== undefined
     if (isTagThere)
-      await updateRelease(tx, id, { tag_only: 1, draft: 0, prerelease: 0, target: '', title: '', note: '' })
+      await updateRelease(tx, id, {
+        tag_only: 1,
+        draft: 0,
+        prerelease: 0,
+        target: '',
+        title: '',
+        note: '',
+      })
     else await deleteRelease(tx, id)
     return deleted
   })
@@ -234,15 +275,22 @@ export async function download(
   const asset = found(await rows.findAttachment(app.db, uuid))
   const { repository_id, draft } = asset
   // To strangers it is missing, whatever it is that they may not read.
-  const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(notFoundInstead)
+  const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(
+    notFoundInstead,
+  )
   if (draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
   const range = rangeText === undefined ? undefined : readRange(rangeText, asset.bytes)
   // Clients that go on where they were cut off have been counted.
-  if (isCounted && (range === undefined || range.first === 0)) await rows.countDownload(app.db, asset.id)
+  if (isCounted && (range === undefined || range.first === 0))
+    await rows.countDownload(app.db, asset.id)
   const file = await openAttachment(app.attachments, repository_id, uuid)
   // The release was deleted a moment ago.
   if (!file) throw new DomainError('ASSET_NOT_FOUND')
-  return { asset, range, chunks: file.createReadStream(range && { start: range.first, end: range.last }) }
+  return {
+    asset,
+    range,
+    chunks: file.createReadStream(range && { start: range.first, end: range.last }),
+  }
 }
 
 function notFoundInstead(error: unknown): never {

@@ -21,16 +21,20 @@ export type { Release } from '../../../storage/repos/releases.ts'
 /**
  * Releases. The tags themselves are Git's: a release that is published has one, a draft need not.
  *
- * A tag without a release is an entry too, of which nobody ever sees anything; it becomes a release when one is made of it. Where
- * there was a release before, its row stays and says so, since clients know its number and get it back. Of all other tags the row in
- * `tags` is the entry: a number that nobody has seen need not be kept. What Git does to tags reaches both where the rows about tags
- * are written (`ref-index.ts`), in the same transaction.
+ * A tag without a release is an entry too, of which nobody ever sees anything; it becomes a release
+ * when one is made of it. Where there was a release before, its row stays and says so, since
+ * clients know its number and get it back. Of all other tags the row in `tags` is the entry: a
+ * number that nobody has seen need not be kept. What Git does to tags reaches both where the rows
+ * about tags are written (`ref-index.ts`), in the same transaction.
  */
 
 /** Beyond that lists would cut it anyway. */
 const MAX_TITLE_CHARACTERS = 255
 
-/** About as much as elsewhere. A list of 30 has them all, and clients of gRPC take 4 MiB unless told otherwise. */
+/**
+ * About as much as elsewhere. A list of 30 has them all, and clients of gRPC take 4 MiB unless told
+ * otherwise.
+ */
 const MAX_NOTE_BYTES = 128 * 1024
 
 /** Far more than any branch or tag has. */
@@ -96,7 +100,10 @@ export async function listReleases(
   const visible = { ...filter, draft: showsDrafts ? filter.draft : false }
   const { id } = open.repository
   const releases = await rows.listReleases(app.db, id, visible, offset, limit)
-  return { releases: await viewReleases(app, open, releases), total: await rows.countReleases(app.db, id, visible) }
+  return {
+    releases: await viewReleases(app, open, releases),
+    total: await rows.countReleases(app.db, id, visible),
+  }
 }
 
 /**
@@ -112,7 +119,11 @@ export async function getRelease(
   id: number,
 ): Promise<ReleaseView> {
   const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
-  return viewRelease(app, open, visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id)))
+  return viewRelease(
+    app,
+    open,
+    visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id)),
+  )
 }
 
 /**
@@ -152,9 +163,10 @@ export async function getReleaseByTag(
 /**
  * Makes a release, of a tag that is there or of one that it makes. A draft makes none.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   RELEASE_REPOSITORY_EMPTY, RELEASE_TAG_REQUIRED, RELEASE_EXISTS, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED, RELEASE_TAG_TAKEN,
- *   TAG_TARGET_NOT_FOUND, INVALID_FIELD; what `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, RELEASE_REPOSITORY_EMPTY, RELEASE_TAG_REQUIRED, RELEASE_EXISTS,
+ *   RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED, RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND,
+ *   INVALID_FIELD; what `pushUpdates` throws.
  */
 export async function createRelease(
   app: App,
@@ -178,7 +190,8 @@ export async function createRelease(
   if (!tag) {
     // That a draft could have its tag is known from the beginning; it gets it when it is published.
     const commitId = await resolveTarget(app, repository, target)
-    if (!draft.isDraft) await makeTag(app, caller, repository.id, { name: tagName, message, commitId }, 'releases')
+    if (!draft.isDraft)
+      await makeTag(app, caller, repository.id, { name: tagName, message, commitId }, 'releases')
   }
   const release = {
     repository_id: repository.id,
@@ -187,12 +200,15 @@ export async function createRelease(
     draft: Number(draft.isDraft),
     prerelease: Number(draft.isPrerelease),
     publisher_id: caller.user.id,
-    create_time: tag && !draft.isDraft ? tagTime(tag, nowSeconds(app.clock)) : nowSeconds(app.clock),
+    create_time:
+      tag && !draft.isDraft ? tagTime(tag, nowSeconds(app.clock)) : nowSeconds(app.clock),
     ...texts,
   }
   const stored = await changeWatched(app, async (tx) => {
     const left = await claimTag(tx, release, undefined)
-    const made = await (left ? rows.updateRelease(tx, left.id, release) : rows.insertRelease(tx, release))
+    const made = await (left
+      ? rows.updateRelease(tx, left.id, release)
+      : rows.insertRelease(tx, release))
     await recordReleaseChange(app, tx, caller, undefined, made)
     return made
   })
@@ -202,9 +218,9 @@ export async function createRelease(
 /**
  * Changes a release. When it is published without a tag, it gets one, and is as old as that.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   RELEASE_NOT_FOUND, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED, RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND, INVALID_FIELD; what
- *   `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED,
+ *   RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND, INVALID_FIELD; what `pushUpdates` throws.
  */
 export async function editRelease(
   app: App,
@@ -216,13 +232,20 @@ export async function editRelease(
 ): Promise<ReleaseView> {
   const open = await openForWriting(app, caller, ownerName, name)
   for (;;) {
-    const before = visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id))
+    const before = visibleRelease(
+      caller,
+      open,
+      await rows.findRelease(app.db, open.repository.id, id),
+    )
     const stored = await attemptEdit(app, caller, open, before, edit)
     if (stored) return viewRelease(app, open, stored)
   }
 }
 
-/** @returns undefined when the release was published, withdrawn or given another tag meanwhile: then its tag has to be looked at anew. */
+/**
+ * @returns undefined when the release was published, withdrawn or given another tag meanwhile: then
+ *   its tag has to be looked at anew.
+ */
 async function attemptEdit(
   app: App,
   caller: SignedIn,
@@ -240,7 +263,8 @@ async function attemptEdit(
   const texts = checkTexts(edit.target, edit.title, edit.note)
   if (isPublished || tagName !== before.tag_name) {
     const holder = await rows.findEntryByTag(app.db, repository.id, tagName)
-    if (holder?.tag_only === 0 && holder.id !== id) throw new DomainError('RELEASE_TAG_TAKEN', { tag: tagName })
+    if (holder?.tag_only === 0 && holder.id !== id)
+      throw new DomainError('RELEASE_TAG_TAKEN', { tag: tagName })
     await checkTag(app, caller, open, tagName)
   }
   const isMade = !isDraft && !tag
@@ -272,8 +296,8 @@ async function attemptEdit(
 /**
  * Deletes a release with its files; its tag stays.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   RELEASE_NOT_FOUND, TAG_PROTECTED
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, TAG_PROTECTED
  */
 export async function deleteRelease(
   app: App,
@@ -298,7 +322,12 @@ export async function deleteReleaseByTag(
   await remove(app, caller, open, await rows.findEntryByTag(app.db, open.repository.id, tagName))
 }
 
-async function remove(app: App, caller: SignedIn, open: OpenRepository, found: Release | undefined): Promise<void> {
+async function remove(
+  app: App,
+  caller: SignedIn,
+  open: OpenRepository,
+  found: Release | undefined,
+): Promise<void> {
   const { repository } = open
   const release = visibleRelease(caller, open, found)
   if (await isTagProtected(app, repository.id, caller, release.tag_name)) {
@@ -311,28 +340,47 @@ async function remove(app: App, caller: SignedIn, open: OpenRepository, found: R
 
 async function checkNotEmpty(app: App, { repository }: OpenRepository): Promise<void> {
   if (repository.branch_count > 0) return
-  if ((await readBranchIndex(app, repository, '', 0, 1)).total === 0) throw new DomainError('RELEASE_REPOSITORY_EMPTY')
+  if ((await readBranchIndex(app, repository, '', 0, 1)).total === 0)
+    throw new DomainError('RELEASE_REPOSITORY_EMPTY')
 }
 
-async function checkTag(app: App, caller: SignedIn, { repository }: OpenRepository, tagName: string): Promise<void> {
+async function checkTag(
+  app: App,
+  caller: SignedIn,
+  { repository }: OpenRepository,
+  tagName: string,
+): Promise<void> {
   if (!isTagName(tagName)) {
-    throw new DomainError('RELEASE_TAG_INVALID', { tag: tagName.slice(0, MAX_SHOWN_TAG_CHARACTERS) })
+    throw new DomainError('RELEASE_TAG_INVALID', {
+      tag: tagName.slice(0, MAX_SHOWN_TAG_CHARACTERS),
+    })
   }
   if (await isTagProtected(app, repository.id, caller, tagName)) {
     throw new DomainError('RELEASE_TAG_PROTECTED', { tag: tagName })
   }
 }
 
-function checkTexts(target: string, title: string, note: string): Pick<Release, 'target' | 'title' | 'note'> {
+function checkTexts(
+  target: string,
+  title: string,
+  note: string,
+): Pick<Release, 'target' | 'title' | 'note'> {
   if (target.length > MAX_TARGET_CHARACTERS) {
-    throw new DomainError('INVALID_FIELD', { field: 'target_commitish', max_length: String(MAX_TARGET_CHARACTERS) })
+    throw new DomainError('INVALID_FIELD', {
+      field: 'target_commitish',
+      max_length: String(MAX_TARGET_CHARACTERS),
+    })
   }
   if (Buffer.byteLength(note) > MAX_NOTE_BYTES) {
     throw new DomainError('INVALID_FIELD', { field: 'body', max_bytes: String(MAX_NOTE_BYTES) })
   }
   const characters = [...title]
   const isTooLong = characters.length > MAX_TITLE_CHARACTERS
-  return { target, title: isTooLong ? `${characters.slice(0, MAX_TITLE_CHARACTERS - 1).join('')}…` : title, note }
+  return {
+    target,
+    title: isTooLong ? `${characters.slice(0, MAX_TITLE_CHARACTERS - 1).join('')}…` : title,
+    note,
+  }
 }
 
 /**
@@ -348,7 +396,8 @@ async function claimTag(
   id: number | undefined,
 ): Promise<Release | undefined> {
   const holder = await rows.findEntryByTag(tx, repository_id, tag_name)
-  if (holder?.tag_only === 0 && holder.id !== id) throw new DomainError('RELEASE_TAG_TAKEN', { tag: tag_name })
+  if (holder?.tag_only === 0 && holder.id !== id)
+    throw new DomainError('RELEASE_TAG_TAKEN', { tag: tag_name })
   if (draft === 0 && !(await findTag(tx, repository_id, tag_name))) {
     throw new DomainError('REF_CHANGED', { ref: `refs/tags/${tag_name}` })
   }
@@ -361,8 +410,14 @@ async function viewRelease(app: App, open: OpenRepository, release: Release): Pr
   return view
 }
 
-async function viewReleases(app: App, open: OpenRepository, releases: readonly Release[]): Promise<ReleaseView[]> {
-  const publishers = await findOwnersByIds(app.db, [...new Set(releases.map(({ publisher_id }) => publisher_id))])
+async function viewReleases(
+  app: App,
+  open: OpenRepository,
+  releases: readonly Release[],
+): Promise<ReleaseView[]> {
+  const publishers = await findOwnersByIds(app.db, [
+    ...new Set(releases.map(({ publisher_id }) => publisher_id)),
+  ])
   const assets = await listReleaseAssets(
     app.db,
     releases.map(({ id }) => id),

@@ -7,7 +7,12 @@ import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
-import { checkNotArchived, type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import {
+  checkNotArchived,
+  type OpenRepository,
+  openRepository,
+  suffices,
+} from '../access/permissions.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayPush } from '../protection/protection-rules.ts'
 import { findCommitId, reading } from '../reading/git-reading.ts'
@@ -40,8 +45,9 @@ export interface BranchMoveDraft {
 /**
  * Makes a branch.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
- *   NO_BRANCHES, REPOSITORY_IS_MIRROR, OLD_BRANCH_NOT_FOUND, BRANCH_NAMED_LIKE_TAG, BRANCH_EXISTS; what `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, OLD_BRANCH_NOT_FOUND,
+ *   BRANCH_NAMED_LIKE_TAG, BRANCH_EXISTS; what `pushUpdates` throws.
  */
 export async function createBranch(
   app: App,
@@ -57,8 +63,10 @@ export async function createBranch(
   const { id } = repository
   const to = await startOf(app, repository, draft)
   if (to === undefined) throw new DomainError('OLD_BRANCH_NOT_FOUND')
-  if (await readTag(app, repository, newName)) throw new DomainError('BRANCH_NAMED_LIKE_TAG', { branch: newName })
-  if (await readBranch(app, repository, newName)) throw new DomainError('BRANCH_EXISTS', { branch: newName })
+  if (await readTag(app, repository, newName))
+    throw new DomainError('BRANCH_NAMED_LIKE_TAG', { branch: newName })
+  if (await readBranch(app, repository, newName))
+    throw new DomainError('BRANCH_EXISTS', { branch: newName })
   const update = { name: refOf(newName), from: undefined, to }
   await pushNewName(app, caller, id, newName, [update]).catch((error: unknown) => {
     const isLost = error instanceof DomainError && error.reason === 'REF_CHANGED'
@@ -79,10 +87,12 @@ async function startOf(
 }
 
 /**
- * Deletes a branch. Nobody deletes one that is protected, or that open pull requests go to; a push may delete that.
+ * Deletes a branch. Nobody deletes one that is protected, or that open pull requests go to; a push
+ * may delete that.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, NO_BRANCHES,
- *   REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE, BRANCH_PROTECTED; what `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE,
+ *   BRANCH_PROTECTED; what `pushUpdates` throws.
  */
 export async function deleteBranch(
   app: App,
@@ -94,7 +104,8 @@ export async function deleteBranch(
   const open = await openForChange(app, caller, ownerName, name)
   const { id, default_branch, default_target_branch } = open.repository
   const { commit_id } = await findBranch(app, open, branchName)
-  const isTarget = default_target_branch === branchName || (await isBaseOfOpenPull(app.db, id, branchName))
+  const isTarget =
+    default_target_branch === branchName || (await isBaseOfOpenPull(app.db, id, branchName))
   if (default_branch === branchName || isTarget) throw new DomainError('BRANCH_NOT_DELETABLE')
   const rules = await rulesFor(app, caller, open)
   if (rules.inForceFor(branchName)) {
@@ -106,9 +117,9 @@ export async function deleteBranch(
 /**
  * Moves a branch to another commit. Who maintains what pulls it may do so, too.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
- *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what
- *   `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND,
+ *   BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what `pushUpdates` throws.
  */
 export async function moveBranch(
   app: App,
@@ -138,11 +149,12 @@ export async function moveBranch(
 }
 
 /**
- * Gives a branch another name. What goes with its name follows: that it is the default branch, and the rule that is called like it.
+ * Gives a branch another name. What goes with its name follows: that it is the default branch, and
+ * the rule that is called like it.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, INVALID_FIELD,
- *   NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_RENAME_CONFLICT, BRANCH_NOT_FOUND, BRANCH_RENAME_DENIED, BRANCH_RENAME_PROTECTED; what
- *   `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_RENAME_CONFLICT,
+ *   BRANCH_NOT_FOUND, BRANCH_RENAME_DENIED, BRANCH_RENAME_PROTECTED; what `pushUpdates` throws.
  */
 export async function renameBranch(
   app: App,
@@ -152,7 +164,9 @@ export async function renameBranch(
   oldName: string,
   newName: string,
 ): Promise<void> {
-  const open = await openForChange(app, caller, ownerName, name, () => checkNewName('name', newName))
+  const open = await openForChange(app, caller, ownerName, name, () =>
+    checkNewName('name', newName),
+  )
   const { repository, access } = open
   if (newName === oldName || (await readBranch(app, repository, newName))) {
     throw new DomainError('BRANCH_RENAME_CONFLICT', { branch: newName })
@@ -162,7 +176,8 @@ export async function renameBranch(
   const isSpecial = oldName === repository.default_branch || rules.inForceFor(oldName) !== undefined
   if (isSpecial && !suffices(access, 'admin')) throw new DomainError('BRANCH_RENAME_DENIED')
   const target = rules.inForceFor(newName)
-  if (target && !mayPush(target.rule, target.pusher)) throw new DomainError('BRANCH_RENAME_PROTECTED')
+  if (target && !mayPush(target.rule, target.pusher))
+    throw new DomainError('BRANCH_RENAME_PROTECTED')
   const updates = [
     { name: refOf(newName), from: undefined, to: commit_id },
     { name: refOf(oldName), from: commit_id, to: undefined },
@@ -184,7 +199,11 @@ async function openForChange(
 }
 
 /** @param checkBody looks at the request, after who asks and before what the repository is like. */
-async function checkChangeable(app: App, { repository }: OpenRepository, checkBody?: () => void): Promise<void> {
+async function checkChangeable(
+  app: App,
+  { repository }: OpenRepository,
+  checkBody?: () => void,
+): Promise<void> {
   checkNotArchived(repository)
   checkBody?.()
   const { id, branch_count, mirror } = repository
@@ -207,7 +226,11 @@ async function findBranch(
   return branch
 }
 
-function rulesFor(app: App, { user }: SignedIn, { repository, units }: OpenRepository): Promise<BranchRules> {
+function rulesFor(
+  app: App,
+  { user }: SignedIn,
+  { repository, units }: OpenRepository,
+): Promise<BranchRules> {
   return readBranchRules(app, repository.id, user.id, units)
 }
 
@@ -222,11 +245,15 @@ function checkGiven(field: string, text: string): void {
 
 function checkNewName(field: string, name: string): void {
   checkGiven(field, name)
-  if (name.length > MAX_BRANCH_CHARACTERS) throw new DomainError('INVALID_FIELD', { field, rule: 'MaxSize' })
+  if (name.length > MAX_BRANCH_CHARACTERS)
+    throw new DomainError('INVALID_FIELD', { field, rule: 'MaxSize' })
   if (!isRefName(name)) throw new DomainError('INVALID_FIELD', { field, rule: 'GitRefName' })
 }
 
-/** Moves refs so that there is a branch of a new name, and says in the words of compatible systems when it has no place. */
+/**
+ * Moves refs so that there is a branch of a new name, and says in the words of compatible systems
+ * when it has no place.
+ */
 async function pushNewName(
   app: App,
   caller: SignedIn,

@@ -71,14 +71,15 @@ export interface ChangedFiles {
 }
 
 /**
- * Changes files of a repository by one commit: all of them, or none. A commit is made although it changes nothing, since whoever asks
- * for one waits for its id.
+ * Changes files of a repository by one commit: all of them, or none. A commit is made although it
+ * changes nothing, since whoever asks for one waits for its id.
  *
  * A race that is lost to somebody who pushes is tried once more on what they have pushed.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   REPOSITORY_IS_MIRROR; INVALID_FIELD, TOO_MANY_FILE_CHANGES, INVALID_FILE_PATH, INVALID_FILE_CHANGE for what is asked;
- *   REF_NOT_FOUND, NEW_BRANCH_EXISTS for the branch; FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND for the file; REF_REFUSED,
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR; INVALID_FIELD, TOO_MANY_FILE_CHANGES,
+ *   INVALID_FILE_PATH, INVALID_FILE_CHANGE for what is asked; REF_NOT_FOUND, NEW_BRANCH_EXISTS for
+ *   the branch; FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND for the file; REF_REFUSED,
  *   REF_NAME_COLLISION, REF_CHANGED for the ref; SERVER_BUSY, GIT_TIMEOUT.
  */
 export async function changeFiles(
@@ -185,7 +186,8 @@ async function readTarget(
 ): Promise<string | undefined> {
   checkBranchName('new_branch', target)
   const held = await readRef(app.git, repositoryId, `refs/heads/${target}`)
-  if (held !== undefined && !mayReplace) throw new DomainError('NEW_BRANCH_EXISTS', { branch: target })
+  if (held !== undefined && !mayReplace)
+    throw new DomainError('NEW_BRANCH_EXISTS', { branch: target })
   return held
 }
 
@@ -201,15 +203,29 @@ interface StoredFile extends Pick<EntryView, 'bytes' | 'content'> {
 }
 
 /** Stores what is new, by path. What is planned to be gone is left out. */
-async function storeFiles(app: App, repositoryId: number, plan: Plan): Promise<ReadonlyMap<string, StoredFile>> {
+async function storeFiles(
+  app: App,
+  repositoryId: number,
+  plan: Plan,
+): Promise<ReadonlyMap<string, StoredFile>> {
   const stored = new Map<string, StoredFile>()
-  for (const [path, file] of plan) if (file) stored.set(path, await storeFile(app, repositoryId, file))
+  for (const [path, file] of plan)
+    if (file) stored.set(path, await storeFile(app, repositoryId, file))
   return stored
 }
 
-async function storeFile(app: App, repositoryId: number, { content, mode }: PlannedFile): Promise<StoredFile> {
+async function storeFile(
+  app: App,
+  repositoryId: number,
+  { content, mode }: PlannedFile,
+): Promise<StoredFile> {
   if (Buffer.isBuffer(content)) {
-    return { blobId: await storeBlob(app.git, repositoryId, content), mode, bytes: content.length, content }
+    return {
+      blobId: await storeBlob(app.git, repositoryId, content),
+      mode,
+      bytes: content.length,
+      content,
+    }
   }
   const { blobId } = content
   const blob = await reading(readObject(app.git, repositoryId, blobId, MAX_INLINE_BYTES))
@@ -224,13 +240,21 @@ interface CommitText {
   readonly message: string
 }
 
-function commitText(app: App, caller: SignedIn, draft: CommitDraft, changes: readonly CheckedChange[]): CommitText {
+function commitText(
+  app: App,
+  caller: SignedIn,
+  draft: CommitDraft,
+  changes: readonly CheckedChange[],
+): CommitText {
   const self = gitIdentity(app, caller)
   const author = signerOf('author', draft.author, draft.committer, self)
   const committer = signerOf('committer', draft.committer, draft.author, self)
   const given = draft.message.replaceAll('\r\n', '\n').replaceAll('\0', '').trim()
   if (Buffer.byteLength(given) > MAX_MESSAGE_BYTES) {
-    throw new DomainError('INVALID_FIELD', { field: 'message', max_bytes: String(MAX_MESSAGE_BYTES) })
+    throw new DomainError('INVALID_FIELD', {
+      field: 'message',
+      max_bytes: String(MAX_MESSAGE_BYTES),
+    })
   }
   const trailer = draft.signoff ? `\n\nSigned-off-by: ${committer.name} <${committer.email}>` : ''
   return { author, committer, message: `${given || defaultMessage(changes)}${trailer}\n` }
@@ -242,7 +266,8 @@ function signerOf(field: string, own: Person, other: Person, self: Signer): Sign
   checkLength(`${field}.email`, own.email, MAX_IDENTITY_CHARACTERS)
   checkSeen(`${field}.email`, own.email)
   const time = own.time ?? self.time
-  if (time < 0 || time > MAX_TIME) throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
+  if (time < 0 || time > MAX_TIME)
+    throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
   const name = own.name || other.name || self.name
   const email = own.email || other.email || self.email
   return cleanSigner({ name, email, time, offsetMinutes: 0 })

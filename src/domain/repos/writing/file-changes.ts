@@ -53,9 +53,12 @@ export type Plan = ReadonlyMap<string, PlannedFile | undefined>
  */
 export function checkChanges(changes: readonly FileChange[]): CheckedChange[] {
   if (changes.length === 0) throw new DomainError('INVALID_FIELD', { field: 'files' })
-  if (changes.length > MAX_FILES) throw new DomainError('TOO_MANY_FILE_CHANGES', { limit: String(MAX_FILES) })
+  if (changes.length > MAX_FILES)
+    throw new DomainError('TOO_MANY_FILE_CHANGES', { limit: String(MAX_FILES) })
   const checked = changes.map(checkChange)
-  const paths = checked.flatMap(({ path, fromPath }) => (path === fromPath ? [path] : [path, fromPath]))
+  const paths = checked.flatMap(({ path, fromPath }) =>
+    path === fromPath ? [path] : [path, fromPath],
+  )
   const twice = paths.find((path, i) => paths.indexOf(path) < i)
   if (twice !== undefined) throw unfit(twice, 'the path is named twice')
   if (new Set(paths.flatMap(foldersAbove)).size > MAX_FOLDERS) {
@@ -79,7 +82,8 @@ function checkChange(change: FileChange): CheckedChange {
 /** Base64 as RFC 4648 has it, in lines or not. */
 function decode(path: string, content: string): Buffer {
   const text = content.replace(/[\r\n]/g, '')
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw unfit(path, 'the content is no base64')
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
+    throw unfit(path, 'the content is no base64')
   return Buffer.from(text, 'base64')
 }
 
@@ -87,7 +91,8 @@ function decode(path: string, content: string): Buffer {
  * Finds out what changes make of a tree.
  *
  * @param treeId undefined for a tree with nothing in it.
- * @throws FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND; INVALID_FILE_CHANGE where something is in the way.
+ * @throws FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND; INVALID_FILE_CHANGE where something is in the
+ *   way.
  */
 export async function planChanges(
   git: Repositories,
@@ -120,14 +125,19 @@ function checkEntries(
     if (entry?.kind === 'submodule') throw unfit(entry.path, 'a submodule is there')
   }
   const isMove = path !== fromPath
-  if (target && (isMove || operation === 'create')) throw new DomainError('FILE_EXISTS', { path: shownPath(path) })
+  if (target && (isMove || operation === 'create'))
+    throw new DomainError('FILE_EXISTS', { path: shownPath(path) })
   if (!source) {
     const needsSource = isMove || operation === 'update' || operation === 'delete'
     if (needsSource) throw new DomainError('PATH_NOT_FOUND', { path: shownPath(fromPath) })
     return
   }
   if (sha !== '' && sha !== source.id) {
-    throw new DomainError('FILE_CHANGED', { path: shownPath(fromPath), given: sha.slice(0, 64), expected: source.id })
+    throw new DomainError('FILE_CHANGED', {
+      path: shownPath(fromPath),
+      given: sha.slice(0, 64),
+      expected: source.id,
+    })
   }
   // What is written would be taken for the path that the link leads to.
   const isWritten = operation !== 'delete' && !(operation === 'rename' && content.length === 0)
@@ -135,7 +145,10 @@ function checkEntries(
 }
 
 /** A file that was executable stays so. */
-function plannedFile({ operation, content }: CheckedChange, source: TreeEntry | undefined): PlannedFile {
+function plannedFile(
+  { operation, content }: CheckedChange,
+  source: TreeEntry | undefined,
+): PlannedFile {
   const keepsContent = source !== undefined && operation === 'rename' && content.length === 0
   return {
     mode: source?.mode ?? REGULAR_FILE,
@@ -147,7 +160,8 @@ function plannedFile({ operation, content }: CheckedChange, source: TreeEntry | 
 function checkWay(path: string, plan: Plan, entries: ReadonlyMap<string, TreeEntry>): void {
   for (const folder of foldersAbove(path)) {
     const entry = plan.has(folder) ? undefined : entries.get(folder)
-    const isInTheWay = plan.get(folder) !== undefined || (entry !== undefined && entry.kind !== 'dir')
+    const isInTheWay =
+      plan.get(folder) !== undefined || (entry !== undefined && entry.kind !== 'dir')
     if (isInTheWay) throw unfit(path, `${shownPath(folder)} is no directory`)
   }
 }

@@ -3,7 +3,13 @@ import type { MergeStyle, UpdateStyle } from '../../../storage/repos/repositorie
 export type { MergeStyle, UpdateStyle }
 
 /** How the commits of a pull request can come to its base. */
-export const MERGE_STYLES: readonly MergeStyle[] = ['merge', 'rebase', 'rebase-merge', 'squash', 'fast-forward-only']
+export const MERGE_STYLES: readonly MergeStyle[] = [
+  'merge',
+  'rebase',
+  'rebase-merge',
+  'squash',
+  'fast-forward-only',
+]
 
 /** How the commits of its base can come to a pull request. */
 export const UPDATE_STYLES: readonly UpdateStyle[] = ['merge', 'rebase']

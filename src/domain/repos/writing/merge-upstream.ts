@@ -19,14 +19,15 @@ export type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
 const MESSAGE = 'merge upstream\n'
 
 /**
- * Brings what is new in the parent of a fork to a branch of the fork, as a push of the caller: from the branch of its name or, where
- * the parent has none, from the parent's default branch.
+ * Brings what is new in the parent of a fork to a branch of the fork, as a push of the caller: from
+ * the branch of its name or, where the parent has none, from the parent's default branch.
  *
  * @param branch without `refs/heads/`.
  * @param fastForwardOnly whether to refuse what takes a commit.
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   REPOSITORY_IS_MIRROR; REPOSITORY_NOT_FORK, UPSTREAM_ACCESS_DENIED, UPSTREAM_BRANCH_NOT_FOUND; FAST_FORWARD_IMPOSSIBLE,
- *   MERGE_CONFLICT; what `pushUpdates` throws; SERVER_BUSY, GIT_TIMEOUT
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR; REPOSITORY_NOT_FORK, UPSTREAM_ACCESS_DENIED,
+ *   UPSTREAM_BRANCH_NOT_FOUND; FAST_FORWARD_IMPOSSIBLE, MERGE_CONFLICT; what `pushUpdates` throws;
+ *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeUpstream(
   app: App,
@@ -41,7 +42,9 @@ export async function mergeUpstream(
   const parent = await openParent(app, caller, fork)
   const ours = await readBranch(app, fork, branch)
   if (ours === undefined) throw noBranch(fork, branch)
-  const theirs = (await readBranch(app, parent, branch)) ?? (await readBranch(app, parent, parent.default_branch))
+  const theirs =
+    (await readBranch(app, parent, branch)) ??
+    (await readBranch(app, parent, parent.default_branch))
   if (theirs === undefined) throw noBranch(parent, parent.default_branch)
   const compared = independentCommits(app.git, fork.id, [ours, theirs], { alsoFrom: parent.id })
   const tips = await readingParent(app, parent, compared)
@@ -54,7 +57,11 @@ export async function mergeUpstream(
   return hasOwn ? 'merge' : 'fast-forward'
 }
 
-async function openParent(app: App, caller: SignedIn, { parent_id }: Repository): Promise<Repository> {
+async function openParent(
+  app: App,
+  caller: SignedIn,
+  { parent_id }: Repository,
+): Promise<Repository> {
   if (parent_id === null) throw new DomainError('REPOSITORY_NOT_FORK')
   try {
     return (await openRepositoryById(app, caller, parent_id, 'read')).repository
@@ -68,10 +75,17 @@ function accessDenied(parentId: number): DomainError {
 }
 
 function noBranch({ id }: Repository, branch: string): DomainError {
-  return new DomainError('UPSTREAM_BRANCH_NOT_FOUND', { repository_id: String(id), branch: metadataText(branch) })
+  return new DomainError('UPSTREAM_BRANCH_NOT_FOUND', {
+    repository_id: String(id),
+    branch: metadataText(branch),
+  })
 }
 
-async function readBranch(app: App, { id }: Repository, branch: string): Promise<string | undefined> {
+async function readBranch(
+  app: App,
+  { id }: Repository,
+  branch: string,
+): Promise<string | undefined> {
   return isRefName(branch) ? readRef(app.git, id, `refs/heads/${branch}`) : undefined
 }
 

@@ -44,9 +44,11 @@ export interface RebaseOrder {
 }
 
 /**
- * Makes commits anew on top of another one, as `git rebase` does, signed by the instance unless it does not sign. They are stored.
+ * Makes commits anew on top of another one, as `git rebase` does, signed by the instance unless it
+ * does not sign. They are stored.
  *
- * @returns the id of the last one: `onto` when nothing is left to be made, `head` when all is in place already.
+ * @returns the id of the last one: `onto` when nothing is left to be made, `head` when all is in
+ *   place already.
  * @throws REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function rebaseOnto(
@@ -60,10 +62,18 @@ export async function rebaseOnto(
   if (rebased.outcome === 'too-many') {
     throw new DomainError('TOO_MANY_COMMITS_TO_REBASE', { limit: String(MAX_REBASED_COMMITS) })
   }
-  throw new DomainError('REBASE_CONFLICT', { style, commit_sha: rebased.commitId, ...conflictOf(rebased) })
+  throw new DomainError('REBASE_CONFLICT', {
+    style,
+    commit_sha: rebased.commitId,
+    ...conflictOf(rebased),
+  })
 }
 
 function conflictOf(merge: Exclude<Merge, { outcome: 'clean' }>): { paths: string; text: string } {
-  if (merge.outcome === 'unrelated') return { paths: '[]', text: 'refusing to merge unrelated histories' }
-  return { paths: metadataList(merge.paths, MAX_PATHS_BYTES), text: merge.text.slice(0, MAX_TEXT_CHARACTERS) }
+  if (merge.outcome === 'unrelated')
+    return { paths: '[]', text: 'refusing to merge unrelated histories' }
+  return {
+    paths: metadataList(merge.paths, MAX_PATHS_BYTES),
+    text: merge.text.slice(0, MAX_TEXT_CHARACTERS),
+  }
 }

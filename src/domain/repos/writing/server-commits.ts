@@ -8,12 +8,23 @@ export function commitSigner({ settings, commitSigning }: App): SignCommit | und
   return settings.signing ? commitSigning.sign : undefined
 }
 
-/** Stores a commit that the server makes for somebody, signed by the instance unless it does not sign. */
-export function makeOwnCommit(app: App, repositoryId: number, commit: NewCommit): Promise<RawCommit> {
+/**
+ * Stores a commit that the server makes for somebody, signed by the instance unless it does not
+ * sign.
+ */
+export function makeOwnCommit(
+  app: App,
+  repositoryId: number,
+  commit: NewCommit,
+): Promise<RawCommit> {
   return storeCommit(app.git, repositoryId, commit, commitSigner(app))
 }
 
 /** The same, for its id. */
-export async function storeOwnCommit(app: App, repositoryId: number, commit: NewCommit): Promise<string> {
+export async function storeOwnCommit(
+  app: App,
+  repositoryId: number,
+  commit: NewCommit,
+): Promise<string> {
   return (await makeOwnCommit(app, repositoryId, commit)).id
 }

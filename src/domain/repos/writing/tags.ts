@@ -6,7 +6,12 @@ import type { Tag } from '../../../storage/repos/tags.ts'
 import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { checkWritable, type OpenRepository, openRepository, type Unit } from '../access/permissions.ts'
+import {
+  checkWritable,
+  type OpenRepository,
+  openRepository,
+  type Unit,
+} from '../access/permissions.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { findCommitId } from '../reading/git-reading.ts'
 import { type RefPage, readTag, readTagIndex } from '../refs/ref-index.ts'
@@ -68,8 +73,9 @@ export async function getTag(
 /**
  * Makes a tag: an object of its own, if there is a message.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   REPOSITORY_IS_MIRROR, INVALID_FIELD, TAG_TARGET_NOT_FOUND, TAG_EXISTS; what `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR, INVALID_FIELD, TAG_TARGET_NOT_FOUND, TAG_EXISTS;
+ *   what `pushUpdates` throws.
  */
 export async function createTag(
   app: App,
@@ -112,7 +118,11 @@ export function tagMessage(field: string, text: string): string {
  *
  * @throws TAG_TARGET_NOT_FOUND
  */
-export async function resolveTarget(app: App, repository: Repository, target: string): Promise<string> {
+export async function resolveTarget(
+  app: App,
+  repository: Repository,
+  target: string,
+): Promise<string> {
   const commitId = await findCommitId(app, repository, target)
   if (commitId === undefined) throw new DomainError('TAG_TARGET_NOT_FOUND')
   return commitId
@@ -144,14 +154,21 @@ export async function makeTag(
     message === ''
       ? commitId
       : await storeTag(app.git, repositoryId, { name, commitId, tagger, message: `${message}\n` })
-  await pushUpdates(app, caller, repositoryId, [{ name: `refs/tags/${name}`, from: undefined, to }], { unit })
+  await pushUpdates(
+    app,
+    caller,
+    repositoryId,
+    [{ name: `refs/tags/${name}`, from: undefined, to }],
+    { unit },
+  )
 }
 
 /**
  * Deletes a tag.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
- *   REPOSITORY_IS_MIRROR, TAG_NOT_FOUND, TAG_HAS_RELEASE; what `pushUpdates` throws.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
+ *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR, TAG_NOT_FOUND, TAG_HAS_RELEASE; what `pushUpdates`
+ *   throws.
  */
 export async function deleteTag(
   app: App,
@@ -165,8 +182,11 @@ export async function deleteTag(
   checkWritable(repository)
   const { object_id } = await findTag(app, open, tagName)
   const entry = await findEntryByTag(app.db, repository.id, tagName)
-  if (entry?.tag_only === 0 && entry.tag_name === tagName) throw new DomainError('TAG_HAS_RELEASE', { tag: tagName })
-  await pushUpdates(app, caller, repository.id, [{ name: `refs/tags/${tagName}`, from: object_id, to: undefined }])
+  if (entry?.tag_only === 0 && entry.tag_name === tagName)
+    throw new DomainError('TAG_HAS_RELEASE', { tag: tagName })
+  await pushUpdates(app, caller, repository.id, [
+    { name: `refs/tags/${tagName}`, from: object_id, to: undefined },
+  ])
 }
 
 async function findTag(app: App, { repository }: OpenRepository, name: string): Promise<Tag> {

@@ -26,7 +26,9 @@ export class OpenCalls {
   }
 }
 
-/** What tells that a client is gone: a response of node:http, or of node:http2, which has a stream. */
+/**
+ * What tells that a client is gone: a response of node:http, or of node:http2, which has a stream.
+ */
 export interface Connection {
   on(event: 'close', listener: () => void): unknown
   readonly destroyed?: boolean
@@ -39,8 +41,9 @@ export function isGone({ stream, destroyed }: Connection): boolean {
 }
 
 /**
- * The deadline and the abort signal of one call. The signal, which costs more than the rest of a small call, exists only
- * if somebody asks for it, the timer only if there is a deadline, and the connection is watched only if one of them is.
+ * The deadline and the abort signal of one call. The signal, which costs more than the rest of a
+ * small call, exists only if somebody asks for it, the timer only if there is a deadline, and the
+ * connection is watched only if one of them is.
  */
 export class Cancellation {
   readonly #openCalls: OpenCalls
@@ -51,7 +54,10 @@ export class Cancellation {
   #controller: AbortController | undefined
   #state: 'running' | 'cancelled' | 'ended' = 'running'
   #reason: unknown
-  /** Rejects what is being waited for. One at a time, because a shared promise would keep every reaction to it alive. */
+  /**
+   * Rejects what is being waited for. One at a time, because a shared promise would keep every
+   * reaction to it alive.
+   */
   #interrupt: ((reason: unknown) => void) | undefined
 
   /** Takes the time allowed in milliseconds, undefined for any. */
@@ -60,12 +66,16 @@ export class Cancellation {
     this.#connection = connection
     if (timeoutMs === undefined) return
     this.#expiresAt = Date.now() + timeoutMs
-    const expire = () => this.cancel(new ConnectError('the operation timed out', Code.DeadlineExceeded))
+    const expire = () =>
+      this.cancel(new ConnectError('the operation timed out', Code.DeadlineExceeded))
     if (timeoutMs === 0) expire()
     else if (timeoutMs <= MAX_TIMER_MS) this.#timer = setTimeout(expire, timeoutMs)
   }
 
-  /** Aborted by deadline, disconnect, shutdown, error and, as Connect promises, when the call is complete. */
+  /**
+   * Aborted by deadline, disconnect, shutdown, error and, as Connect promises, when the call is
+   * complete.
+   */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -81,7 +91,10 @@ export class Cancellation {
     return this.#expiresAt === undefined ? undefined : this.#expiresAt - Date.now()
   }
 
-  /** Settles like the promise, or rejects with the reason when the call is cancelled first. One at a time. */
+  /**
+   * Settles like the promise, or rejects with the reason when the call is cancelled first. One at a
+   * time.
+   */
   race<T>(promise: Promise<T>): Promise<T> {
     this.#watch()
     return new Promise<T>((resolve, reject) => {
@@ -91,7 +104,10 @@ export class Cancellation {
     })
   }
 
-  /** Like `race` for a call with a deadline; without one the promise itself, because that costs nothing. */
+  /**
+   * Like `race` for a call with a deadline; without one the promise itself, because that costs
+   * nothing.
+   */
   limit<T>(promise: Promise<T>): Promise<T> {
     return this.#expiresAt === undefined ? promise : this.race(promise)
   }
@@ -131,5 +147,8 @@ export function clientGone(): ConnectError {
   return new ConnectError('the client is gone', Code.Canceled)
 }
 
-/** Why a signal is aborted after success. One object, because making an error with its stack costs as much as a call. */
+/**
+ * Why a signal is aborted after success. One object, because making an error with its stack costs
+ * as much as a call.
+ */
 const completed = new ConnectError('the call is complete', Code.Canceled)

@@ -7,14 +7,16 @@ import type { Compression } from './connect-internals.ts'
 export const defaultCompressions: readonly Compression[] = [compressionBrotli, compressionGzip]
 
 /**
- * Zlib's default, 11, takes a hundred times as long as this for a twentieth less; it is meant for files that are
- * compressed once.
+ * Zlib's default, 11, takes a hundred times as long as this for a twentieth less; it is meant for
+ * files that are compressed once.
  */
 const BROTLI_QUALITY = 4
 
 const brotli = promisify(brotliCompress)
 
-/** Compresses content of an answer. Connect's brotli works at the default quality and is replaced. */
+/**
+ * Compresses content of an answer. Connect's brotli works at the default quality and is replaced.
+ */
 export async function compress(compression: Compression, bytes: Uint8Array): Promise<Uint8Array> {
   if (compression !== compressionBrotli) return compression.compress(bytes)
   return brotli(bytes, {

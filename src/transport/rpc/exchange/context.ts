@@ -4,8 +4,8 @@ import type { Cancellation } from './cancellation.ts'
 import { LazyHeaders } from './lazy-headers.ts'
 
 /**
- * Whether an interceptor answers calls with one response by their deadline. Then this module does not give them up
- * before they say how they ended.
+ * Whether an interceptor answers calls with one response by their deadline. Then this module does
+ * not give them up before they say how they ended.
  */
 export const deadlineKept = createContextKey(false, { description: 'deadline kept' })
 
@@ -20,9 +20,9 @@ export interface ContextInit {
 }
 
 /**
- * The context of a call over REST. What is expensive, signal and headers, is made when first used. `signal` is a getter
- * of the class, so an implementation that copies the context by a spread has to name it; interceptors, which do copy
- * what they get, have a request with a property of its own.
+ * The context of a call over REST. What is expensive, signal and headers, is made when first used.
+ * `signal` is a getter of the class, so an implementation that copies the context by a spread has
+ * to name it; interceptors, which do copy what they get, have a request with a property of its own.
  */
 export class RestContext implements HandlerContext {
   readonly protocolName = 'rest'

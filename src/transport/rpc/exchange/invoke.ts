@@ -10,9 +10,9 @@ type StreamSpec = Exclude<MethodImplSpec, UnarySpec>
 type AnyFn = ReturnType<Interceptor>
 
 /**
- * Calls a unary implementation through its interceptors and returns a complete message. The same onion as Connect's own
- * `invokeUnaryImplementation`, built for each call because an interceptor may keep state of a call in its outer
- * function, but without reading every field of the context.
+ * Calls a unary implementation through its interceptors and returns a complete message. The same
+ * onion as Connect's own `invokeUnaryImplementation`, built for each call because an interceptor
+ * may keep state of a call in its outer function, but without reading every field of the context.
  */
 export async function invokeUnary(
   spec: UnarySpec,
@@ -20,13 +20,17 @@ export async function invokeUnary(
   message: Message,
   interceptors: readonly Interceptor[],
 ): Promise<Message> {
-  if (interceptors.length === 0) return normalise(spec.method.output, await spec.impl(message, context))
+  if (interceptors.length === 0)
+    return normalise(spec.method.output, await spec.impl(message, context))
 
   const request = new RestRequest(spec.method, context, message)
   const innermost: AnyFn = async (received) => {
     // Interceptors pass on a request of the kind they were given.
     const unary = received as UnaryRequest
-    const output = await spec.impl(unary.message, received === request ? context : derivedContext(context, unary))
+    const output = await spec.impl(
+      unary.message,
+      received === request ? context : derivedContext(context, unary),
+    )
     return {
       stream: false,
       service: context.service,
@@ -44,7 +48,10 @@ export async function invokeUnary(
   return response.message as Message
 }
 
-/** Calls a streaming implementation through its interceptors. Nothing runs before the first item is asked for. */
+/**
+ * Calls a streaming implementation through its interceptors. Nothing runs before the first item is
+ * asked for.
+ */
 export function invokeStream(
   spec: StreamSpec,
   context: RestContext,
@@ -60,9 +67,10 @@ export async function* single(message: Message): AsyncGenerator<Message> {
 }
 
 /**
- * The request as interceptors see it. `signal` is lazy and yet a property of the object itself, because `{...request}`,
- * which interceptors write, would lose a getter of the class. All requests share one accessor: a function for each
- * object would give each a hidden class of its own, at thirty times the cost.
+ * The request as interceptors see it. `signal` is lazy and yet a property of the object itself,
+ * because `{...request}`, which interceptors write, would lose a getter of the class. All requests
+ * share one accessor: a function for each object would give each a hidden class of its own, at
+ * thirty times the cost.
  */
 class RestRequest implements UnaryRequest {
   static readonly #signal: PropertyDescriptor & ThisType<RestRequest> = {

@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Headers that concern one connection only (RFC 9110 7.6.1): no part of the metadata of a call, in or out. */
+/**
+ * Headers that concern one connection only (RFC 9110 7.6.1): no part of the metadata of a call, in
+ * or out.
+ */
 export const hopByHopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -17,12 +20,15 @@ const none: IncomingHttpHeaders = Object.freeze({})
 /**
  * Headers that become a real `Headers` object when more is done to them than reading single fields.
  *
- * Three such objects for each call, for request, response and trailers, would cost a tenth of a small REST call, most of
- * it in garbage; most calls read two fields and set none. As everywhere, hop-by-hop headers and the pseudo-headers of
- * HTTP/2 are no part of the metadata.
+ * Three such objects for each call, for request, response and trailers, would cost a tenth of a
+ * small REST call, most of it in garbage; most calls read two fields and set none. As everywhere,
+ * hop-by-hop headers and the pseudo-headers of HTTP/2 are no part of the metadata.
  */
 export class LazyHeaders implements Headers {
-  /** What the real object starts with: `headers` of a Node request, with lower-case names and repeated fields joined. */
+  /**
+   * What the real object starts with: `headers` of a Node request, with lower-case names and
+   * repeated fields joined.
+   */
   readonly #source: IncomingHttpHeaders
   #real: Headers | undefined
 
@@ -89,7 +95,10 @@ export class LazyHeaders implements Headers {
     return 'Headers'
   }
 
-  /** `Headers` has one that reads private fields, which this class inherits without having the fields. */
+  /**
+   * `Headers` has one that reads private fields, which this class inherits without having the
+   * fields.
+   */
   [Symbol.for('nodejs.util.inspect.custom')](): Headers {
     return this.#headers()
   }
@@ -111,6 +120,7 @@ Object.setPrototypeOf(LazyHeaders.prototype, Headers.prototype)
 
 function isHopByHop(name: string, { connection }: IncomingHttpHeaders): boolean {
   if (hopByHopHeaders.has(name)) return true
-  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return false
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close')
+    return false
   return connection.split(',').some((option) => option.trim().toLowerCase() === name)
 }

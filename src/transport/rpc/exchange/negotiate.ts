@@ -5,19 +5,27 @@ import { mediaTypeOf } from './compression.ts'
 import type { Compression } from './connect-internals.ts'
 
 /**
- * The timeout of a call in milliseconds, undefined if none is asked for: the first of `Connect-Timeout-Ms`,
- * `Grpc-Timeout` and `X-Server-Timeout` that is present. Throws InvalidArgument if it is malformed or above the maximum.
+ * The timeout of a call in milliseconds, undefined if none is asked for: the first of
+ * `Connect-Timeout-Ms`, `Grpc-Timeout` and `X-Server-Timeout` that is present. Throws
+ * InvalidArgument if it is malformed or above the maximum.
  */
 export function timeoutOf(headers: IncomingHttpHeaders, maxTimeoutMs: number): number | undefined {
   // Most requests have none, and nothing is faster than a look for each.
-  if (!('connect-timeout-ms' in headers || 'grpc-timeout' in headers || 'x-server-timeout' in headers)) return undefined
+  if (
+    !('connect-timeout-ms' in headers || 'grpc-timeout' in headers || 'x-server-timeout' in headers)
+  )
+    return undefined
   for (const [name, parse] of timeoutHeaders) {
     const text = headers[name]
     if (text === undefined) continue
     const timeoutMs = parse(String(text))
-    if (timeoutMs === undefined) throw new ConnectError(`malformed ${name}: ${text}`, Code.InvalidArgument)
+    if (timeoutMs === undefined)
+      throw new ConnectError(`malformed ${name}: ${text}`, Code.InvalidArgument)
     if (timeoutMs <= maxTimeoutMs) return timeoutMs
-    throw new ConnectError(`timeout ${timeoutMs} ms must be at most ${maxTimeoutMs} ms`, Code.InvalidArgument)
+    throw new ConnectError(
+      `timeout ${timeoutMs} ms must be at most ${maxTimeoutMs} ms`,
+      Code.InvalidArgument,
+    )
   }
   return undefined
 }
@@ -32,22 +40,31 @@ const grpcUnitMs: ReadonlyMap<string, number> = new Map([
   ['n', 0.000001],
 ])
 
-const timeoutHeaders: readonly (readonly [name: string, parse: (text: string) => number | undefined])[] = [
+const timeoutHeaders: readonly (readonly [
+  name: string,
+  parse: (text: string) => number | undefined,
+])[] = [
   ['connect-timeout-ms', (text) => (/^\d{1,10}$/.test(text) ? Number(text) : undefined)],
   ['grpc-timeout', grpcTimeout],
   // Digits are bounded as in the others.
-  ['x-server-timeout', (text) => (/^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1000 : undefined)],
+  [
+    'x-server-timeout',
+    (text) => (/^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1000 : undefined),
+  ],
 ]
 
 function grpcTimeout(text: string): number | undefined {
   const unitMs = grpcUnitMs.get(text.slice(-1))
-  return unitMs !== undefined && /^\d{1,8}.$/.test(text) ? Number(text.slice(0, -1)) * unitMs : undefined
+  return unitMs !== undefined && /^\d{1,8}.$/.test(text)
+    ? Number(text.slice(0, -1)) * unitMs
+    : undefined
 }
 
 /** Throws 415 unless a Content-Type, if there is one, says JSON in UTF-8. */
 export function checkJson(contentType: string | undefined): void {
   if (contentType === undefined || contentType === 'application/json') return
-  if (!/^application\/(?:[^/\s]+\+)?json$/.test(mediaTypeOf(contentType))) throw unsupportedMediaType(contentType)
+  if (!/^application\/(?:[^/\s]+\+)?json$/.test(mediaTypeOf(contentType)))
+    throw unsupportedMediaType(contentType)
   const charset = /;\s*charset\s*=\s*("?)([^\s;"]*)\1\s*(?:;|$)/i.exec(contentType)?.[2]
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType(contentType)
 }
@@ -60,7 +77,9 @@ export function requestCoding(
   if (contentEncoding === undefined) return undefined
   const name = contentEncoding.trim().toLowerCase()
   if (name === '' || name === 'identity') return undefined
-  const compression = available.find((candidate) => candidate.name === (name === 'x-gzip' ? 'gzip' : name))
+  const compression = available.find(
+    (candidate) => candidate.name === (name === 'x-gzip' ? 'gzip' : name),
+  )
   if (compression === undefined) {
     throw unsupportedCoding(
       name,
@@ -71,8 +90,9 @@ export function requestCoding(
 }
 
 /**
- * The coding for an answer by `Accept-Encoding` (RFC 9110 12.5.3), undefined for none: the highest weight, and the order
- * of `available` among equals. Without the header no coding is used: clients that send none rarely decode.
+ * The coding for an answer by `Accept-Encoding` (RFC 9110 12.5.3), undefined for none: the highest
+ * weight, and the order of `available` among equals. Without the header no coding is used: clients
+ * that send none rarely decode.
  */
 export function responseCoding<Coding extends Pick<Compression, 'name'>>(
   acceptEncoding: string | undefined,
@@ -113,12 +133,16 @@ export function wantsTrailers({ te }: IncomingHttpHeaders): boolean {
   return te !== undefined && (weightsOf(String(te)).get('trailers') ?? 0) > 0
 }
 
-/** Members of a list header with their weights (RFC 9110 12.4.2). A malformed weight counts as 0. */
+/**
+ * Members of a list header with their weights (RFC 9110 12.4.2). A malformed weight counts as 0.
+ */
 function weightsOf(header: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const member of header.split(',')) {
     const [name = '', ...parameters] = member.split(';')
-    const weight = parameters.map((parameter) => parameter.trim()).find((parameter) => /^q=/i.test(parameter))
+    const weight = parameters
+      .map((parameter) => parameter.trim())
+      .find((parameter) => /^q=/i.test(parameter))
     weights.set(name.trim().toLowerCase(), weight === undefined ? 1 : weightOf(weight.slice(2)))
   }
   return weights

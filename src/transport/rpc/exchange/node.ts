@@ -26,12 +26,18 @@ export interface Reply {
   readonly vary?: string
 }
 
-/** Statuses whose answers end at the header section (RFC 9110 6.4.1), 205 aside, whose length has to be 0. */
+/**
+ * Statuses whose answers end at the header section (RFC 9110 6.4.1), 205 aside, whose length has to
+ * be 0.
+ */
 export function hasNoContent(status: number): boolean {
   return status === 204 || status === 205 || status === 304
 }
 
-/** Whether content follows the request headers. May be empty after all if its length is not announced. */
+/**
+ * Whether content follows the request headers. May be empty after all if its length is not
+ * announced.
+ */
 export function hasContent(request: NodeServerRequest): boolean {
   if ('stream' in request) return !request.stream.endAfterHeaders
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
@@ -39,8 +45,8 @@ export function hasContent(request: NodeServerRequest): boolean {
 }
 
 /**
- * Reads the content of a request. Rejects with 413 as soon as it is larger than `maxBytes`, without reading if the client
- * announces that, and with Canceled if the client goes away.
+ * Reads the content of a request. Rejects with 413 as soon as it is larger than `maxBytes`, without
+ * reading if the client announces that, and with Canceled if the client goes away.
  */
 export function readContent(request: NodeServerRequest, maxBytes: number): Promise<Buffer> {
   if (announcedBytes(request) > maxBytes) return Promise.reject(contentTooLarge(maxBytes))
@@ -49,7 +55,8 @@ export function readContent(request: NodeServerRequest, maxBytes: number): Promi
     let size = 0
     const settle = (error?: ConnectError) => {
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone)
-      if (error === undefined) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+      if (error === undefined)
+        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
       else reject(error)
     }
     const onData = (chunk: Buffer) => {
@@ -77,7 +84,10 @@ export function originOf(request: NodeServerRequest): string {
   return `${scheme}://${authority ?? 'localhost'}`
 }
 
-/** Sends a complete answer; nothing if one was begun or the client is gone. Content that is still to come is the server's business. */
+/**
+ * Sends a complete answer; nothing if one was begun or the client is gone. Content that is still to
+ * come is the server's business.
+ */
 export function send(
   request: NodeServerRequest,
   response: NodeServerResponse,
@@ -103,11 +113,16 @@ export function send(
 }
 
 /**
- * Adds the headers of every answer that this one does not set itself, and `Vary` with what both of them vary by.
+ * Adds the headers of every answer that this one does not set itself, and `Vary` with what both of
+ * them vary by.
  *
  * @param defaults with names in lower case.
  */
-export function addDefaults(headers: HeaderList, defaults: HeaderList, vary: string | undefined): void {
+export function addDefaults(
+  headers: HeaderList,
+  defaults: HeaderList,
+  vary: string | undefined,
+): void {
   let varies = vary
   for (let i = 0; i < defaults.length; i += 2) {
     const [name = '', value = ''] = [defaults[i], defaults[i + 1]]
@@ -117,9 +132,13 @@ export function addDefaults(headers: HeaderList, defaults: HeaderList, vary: str
   if (varies !== undefined) headers.push('Vary', varies)
 }
 
-/** Sends status and headers: a flat list of names and values is what both of Node's servers write fastest. */
+/**
+ * Sends status and headers: a flat list of names and values is what both of Node's servers write
+ * fastest.
+ */
 export function writeHead(response: NodeServerResponse, status: number, headers: HeaderList): void {
-  // A layer around this one, for example CORS, may have set it already; a header of the list would replace it.
+  // A layer around this one, for example CORS, may have set it already; a header of the list would
+  // replace it.
   const vary = response.getHeader('vary')
   if (vary !== undefined) {
     response.removeHeader('vary')
@@ -130,10 +149,15 @@ export function writeHead(response: NodeServerResponse, status: number, headers:
   response.writeHead(status, list)
 }
 
-function end(response: NodeServerResponse, content: string | Uint8Array | undefined, size: number): void {
+function end(
+  response: NodeServerResponse,
+  content: string | Uint8Array | undefined,
+  size: number,
+): void {
   if (content === undefined) response.end()
   else if (typeof content !== 'string') response.end(content)
-  // As many bytes as characters is ASCII, which Node writes several times faster if it need not look for more.
+  // As many bytes as characters is ASCII, which Node writes several times faster if it need not
+  // look for more.
   else response.end(content, size === content.length ? 'latin1' : 'utf8')
 }
 

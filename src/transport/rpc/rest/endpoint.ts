@@ -42,7 +42,10 @@ export interface Endpoint {
   readonly readBody: BodyReader | undefined
   /** Takes raw content; undefined unless the body is a google.api.HttpBody. */
   readonly setHttpBody: HttpBodySetter | undefined
-  /** Fills an update mask that the request leaves out; undefined where the schema does not ask for that. */
+  /**
+   * Fills an update mask that the request leaves out; undefined where the schema does not ask for
+   * that.
+   */
   readonly deriveMask: MaskDeriver | undefined
   /** Answers a unary call. */
   readonly reply: ReplyWriter
@@ -69,9 +72,14 @@ export function compileEndpoint(
     spec,
     settings,
     errorStyle: { ...style, dialect },
-    pathSetters: pathFields.map((path) => compilePathSetter(input, path, dialect.query === 'lenient')),
+    pathSetters: pathFields.map((path) =>
+      compilePathSetter(input, path, dialect.query === 'lenient'),
+    ),
     readQuery: compileQuery(input, { pathFields, body }, dialect),
-    readBody: body === '' || setHttpBody !== undefined ? undefined : compileBodyReader(input, body, registry),
+    readBody:
+      body === '' || setHttpBody !== undefined
+        ? undefined
+        : compileBodyReader(input, body, registry),
     setHttpBody,
     deriveMask: compileMaskDeriver(spec.method, body),
     reply: compileReply(binding, registry, settings.writeMaxBytes),
@@ -91,15 +99,19 @@ export interface RequestParts {
 }
 
 /**
- * Makes the request message: body, then path variables, which win, then query parameters. Throws InvalidArgument for
- * anything that does not fit.
+ * Makes the request message: body, then path variables, which win, then query parameters. Throws
+ * InvalidArgument for anything that does not fit.
  */
-export function buildRequest(endpoint: Endpoint, { values, target, content, contentType }: RequestParts): Message {
+export function buildRequest(
+  endpoint: Endpoint,
+  { values, target, content, contentType }: RequestParts,
+): Message {
   const message = create(endpoint.spec.method.input)
   try {
     endpoint.setHttpBody?.(message, contentType, content)
     if (content.length > 0) endpoint.readBody?.(content, message)
-    for (let i = 0; i < endpoint.pathSetters.length; i++) endpoint.pathSetters[i]?.(message, values[i] ?? '')
+    for (let i = 0; i < endpoint.pathSetters.length; i++)
+      endpoint.pathSetters[i]?.(message, values[i] ?? '')
     const question = target.indexOf('?')
     if (question >= 0) endpoint.readQuery(message, target.slice(question + 1))
     endpoint.deriveMask?.(message, content)

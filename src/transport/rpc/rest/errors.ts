@@ -37,12 +37,18 @@ export function noSuchRoute(path: string): ConnectError {
 
 /** Templates match the path, none serves the method. `allow` lists the methods that are served. */
 export function methodNotAllowed(httpMethod: string, allow: readonly string[]): ConnectError {
-  return httpError(405, Code.Unimplemented, `${httpMethod} is not served here`, { Allow: allow.join(', ') })
+  return httpError(405, Code.Unimplemented, `${httpMethod} is not served here`, {
+    Allow: allow.join(', '),
+  })
 }
 
 /** Content, or what it decodes to, is larger than the server reads. */
 export function contentTooLarge(maxBytes: number): ConnectError {
-  return httpError(413, Code.ResourceExhausted, `the request content is larger than ${maxBytes} bytes`)
+  return httpError(
+    413,
+    Code.ResourceExhausted,
+    `the request content is larger than ${maxBytes} bytes`,
+  )
 }
 
 /** The request target is longer than the server reads. */
@@ -64,9 +70,19 @@ export function unsupportedCoding(name: string, available: readonly string[]): C
   })
 }
 
-/** An error whose HTTP status is not that of its code. The detail that says so also serves implementations. */
-function httpError(status: number, code: Code, message: string, headers: Record<string, string> = {}): ConnectError {
-  return new ConnectError(message, code, undefined, [{ desc: HttpStatusSchema, value: { status, headers } }])
+/**
+ * An error whose HTTP status is not that of its code. The detail that says so also serves
+ * implementations.
+ */
+function httpError(
+  status: number,
+  code: Code,
+  message: string,
+  headers: Record<string, string> = {},
+): ConnectError {
+  return new ConnectError(message, code, undefined, [
+    { desc: HttpStatusSchema, value: { status, headers } },
+  ])
 }
 
 /** A thrown value as the error that clients see. What is no RPC error stays behind as `cause`. */
@@ -79,20 +95,30 @@ export function toConnectError(thrown: unknown): ConnectError {
 export function encodeError(error: ConnectError, style: ErrorStyle): ErrorReply {
   style.completeError?.(error)
   const http = httpStatusOf(error)
-  const status = http?.status ?? style.dialect.errorStatus.get(error.code) ?? codeToHttpStatus(error.code)
+  const status =
+    http?.status ?? style.dialect.errorStatus.get(error.code) ?? codeToHttpStatus(error.code)
   const headers = Object.entries(http?.headers ?? {}).filter(([name]) => isHeaderName(name))
   if (http?.noContent) return { status, headers, body: undefined }
   if (http?.body !== undefined) return { status, headers, body: JSON.stringify(http.body) }
-  const body = style.dialect.errors === 'messageUrl' ? messageUrl(error, status, style) : encodeStatus(error, style)
+  const body =
+    style.dialect.errors === 'messageUrl'
+      ? messageUrl(error, status, style)
+      : encodeStatus(error, style)
   return { status, headers, body }
 }
 
-function messageUrl(error: ConnectError, status: number, { dialect, development }: ErrorStyle): string {
+function messageUrl(
+  error: ConnectError,
+  status: number,
+  { dialect, development }: ErrorStyle,
+): string {
   const message = status === 500 && !development ? '' : error.rawMessage
   return JSON.stringify({ message, url: dialect.errorUrl })
 }
 
-/** An error as google.rpc.Status in JSON. Unlike other messages it always has its first two members. */
+/**
+ * An error as google.rpc.Status in JSON. Unlike other messages it always has its first two members.
+ */
 export function encodeStatus(error: ConnectError, { dialect, registry }: ErrorStyle): string {
   const details = error.details
     .filter((detail) => typeNameOf(detail) !== HttpStatusSchema.typeName)
@@ -109,7 +135,8 @@ function typeNameOf(detail: Detail): string {
 
 function httpStatusOf(error: ConnectError): HttpStatus | undefined {
   const [detail] = error.findDetails(HttpStatusSchema)
-  // A detail may come from anywhere; a status that is no error or redirect would break the connection.
+  // A detail may come from anywhere; a status that is no error or redirect would break the
+  // connection.
   return detail !== undefined && detail.status >= 300 && detail.status <= 599 ? detail : undefined
 }
 
@@ -120,21 +147,30 @@ function encodeDetail(detail: Detail, dialect: Dialect, registry: Registry): str
   const desc = 'desc' in detail ? detail.desc : registry.getMessage(typeName)
   try {
     if (desc === undefined) return anyOfBytes(type, detail)
-    const message = 'desc' in detail ? create(detail.desc, detail.value) : fromBinary(desc, detail.value)
+    const message =
+      'desc' in detail ? create(detail.desc, detail.value) : fromBinary(desc, detail.value)
     return anyOf(type, desc, message, dialect, registry)
   } catch {
-    // An Any of an unknown type inside a detail, or bytes of another version: not worth failing an error for.
+    // An Any of an unknown type inside a detail, or bytes of another version: not worth failing an
+    // error for.
     return anyOfBytes(type, detail)
   }
 }
 
-function anyOf(type: string, desc: DescMessage, message: Message, dialect: Dialect, registry: Registry): string {
+function anyOf(
+  type: string,
+  desc: DescMessage,
+  message: Message,
+  dialect: Dialect,
+  registry: Registry,
+): string {
   const json = compileWriter(desc, dialect, registry)(message)
   if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${json}}`
   return json === '{}' ? `{${type}}` : `{${type},${json.slice(1)}`
 }
 
 function anyOfBytes(type: string, detail: Detail): string {
-  const bytes = 'desc' in detail ? toBinary(detail.desc, create(detail.desc, detail.value)) : detail.value
+  const bytes =
+    'desc' in detail ? toBinary(detail.desc, create(detail.desc, detail.value)) : detail.value
   return `{${type},"value":${JSON.stringify(base64Encode(bytes))}}`
 }

@@ -31,19 +31,34 @@ export interface ServerState {
   readonly contextValues: ((request: NodeServerRequest) => ContextValues) | undefined
   readonly headers: ((request: NodeServerRequest) => HeaderList) | undefined
   readonly publicUrl: (() => string) | undefined
-  readonly roomFor: ((request: NodeServerRequest, bytes: number) => ConnectError | undefined) | undefined
+  readonly roomFor:
+    | ((request: NodeServerRequest, bytes: number) => ConnectError | undefined)
+    | undefined
   readonly onError: (error: unknown, request: NodeServerRequest) => void
 }
 
-/** Answers a request. `notFound` is called, if given, instead of answering 404 to a path that no template matches. */
-export type RestHandler = (request: NodeServerRequest, response: NodeServerResponse, notFound?: () => void) => void
+/**
+ * Answers a request. `notFound` is called, if given, instead of answering 404 to a path that no
+ * template matches.
+ */
+export type RestHandler = (
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+  notFound?: () => void,
+) => void
 
 /** Creates the handler of Node requests. It never throws. */
 export function createHandler(state: ServerState): RestHandler {
   return (request, response, notFound) => {
     const target = request.url ?? ''
     if (target.length > state.maxTargetBytes) {
-      sendError(state, state.headers?.(request), request, response, targetTooLong(state.maxTargetBytes))
+      sendError(
+        state,
+        state.headers?.(request),
+        request,
+        response,
+        targetTooLong(state.maxTargetBytes),
+      )
       return
     }
     const found = state.router.match(request.method ?? 'GET', target)
@@ -53,7 +68,12 @@ export function createHandler(state: ServerState): RestHandler {
   }
 }
 
-function answerMiss(state: ServerState, miss: Miss, request: NodeServerRequest, response: NodeServerResponse): void {
+function answerMiss(
+  state: ServerState,
+  miss: Miss,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+): void {
   const { method = 'GET', url = '' } = request
   if (miss.kind === 'notAllowed' && method === 'OPTIONS') {
     const headers = ['Allow', miss.allow.join(', ')]
@@ -160,7 +180,9 @@ type StreamSpec = Exclude<Endpoint['spec'], { kind: 'unary' }>
 
 async function answerUnary(call: Call, spec: Spec<'unary'>): Promise<Reply> {
   const { endpoint, context, cancellation } = call
-  const message = takesContent(endpoint) ? await cancellation.limit(readRequest(call)) : requestOf(call, NO_CONTENT)
+  const message = takesContent(endpoint)
+    ? await cancellation.limit(readRequest(call))
+    : requestOf(call, NO_CONTENT)
   const invoked = invokeUnary(spec, context, message, endpoint.settings.interceptors)
   const response = await (context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked))
   return replyTo(call, message, response)
@@ -170,7 +192,9 @@ async function answerUnary(call: Call, spec: Spec<'unary'>): Promise<Reply> {
 async function answerUpload(call: Call, spec: StreamSpec): Promise<Reply> {
   const { endpoint, context, cancellation, request, values } = call
   const uploads = uploadMessages(endpoint, request, values)
-  const iterator = invokeStream(spec, context, uploads, endpoint.settings.interceptors)[Symbol.asyncIterator]()
+  const iterator = invokeStream(spec, context, uploads, endpoint.settings.interceptors)[
+    Symbol.asyncIterator
+  ]()
   const invoked = iterator.next()
   const response = await (context.values.get(deadlineKept) ? invoked : cancellation.race(invoked))
   if (response.done) throw new Error(`${spec.method.name} ended without a response`)
@@ -181,9 +205,14 @@ async function answerUpload(call: Call, spec: StreamSpec): Promise<Reply> {
 
 async function answerStream(call: Call, spec: StreamSpec): Promise<Reply | undefined> {
   const { endpoint, context, cancellation } = call
-  const message = takesContent(endpoint) ? await cancellation.race(readRequest(call)) : requestOf(call, NO_CONTENT)
+  const message = takesContent(endpoint)
+    ? await cancellation.race(readRequest(call))
+    : requestOf(call, NO_CONTENT)
   const report = (error: unknown) => call.state.onError(error, call.request)
-  return sendStream({ ...call, report }, invokeStream(spec, context, single(message), endpoint.settings.interceptors))
+  return sendStream(
+    { ...call, report },
+    invokeStream(spec, context, single(message), endpoint.settings.interceptors),
+  )
 }
 
 const NO_CONTENT = new Uint8Array()
@@ -199,10 +228,19 @@ async function readRequest(call: Call): Promise<Message> {
 
 function requestOf({ endpoint, values, request }: Call, content: Uint8Array): Message {
   const { url: target = '', headers } = request
-  return buildRequest(endpoint, { values, target, content, contentType: headers['content-type'] ?? '' })
+  return buildRequest(endpoint, {
+    values,
+    target,
+    content,
+    contentType: headers['content-type'] ?? '',
+  })
 }
 
-function replyTo({ state, endpoint, context, request }: Call, message: Message, response: Message): Reply {
+function replyTo(
+  { state, endpoint, context, request }: Call,
+  message: Message,
+  response: Message,
+): Reply {
   const { url: target = '', headers } = request
   const baseUrl = () => state.publicUrl?.() || originOf(request)
   const ifNoneMatch = headers['if-none-match']
@@ -214,13 +252,19 @@ function replyTo({ state, endpoint, context, request }: Call, message: Message, 
  *
  * @throws what there is to answer in place of content that there is no room for.
  */
-function deliver({ state, endpoint, request, response, defaults }: Call, reply: Reply): Promise<void> | undefined {
+function deliver(
+  { state, endpoint, request, response, defaults }: Call,
+  reply: Reply,
+): Promise<void> | undefined {
   const { compressions, compressMinBytes } = endpoint.settings
   const { body, contentType } = reply
   const lacking = body === undefined ? undefined : state.roomFor?.(request, byteLength(body))
   if (lacking) throw lacking
   const mayCompress =
-    body !== undefined && compressions.length > 0 && isAtLeast(body, compressMinBytes) && isCompressible(contentType)
+    body !== undefined &&
+    compressions.length > 0 &&
+    isAtLeast(body, compressMinBytes) &&
+    isCompressible(contentType)
   if (!mayCompress) {
     send(request, response, reply, defaults)
     return undefined

@@ -19,10 +19,12 @@ import { compileGetter } from './text/field-value.ts'
 import { compileFieldWriter, compileWriter } from './text/json-write.ts'
 
 /**
- * Context value with which one call sets its own success status, for example 201 where PUT created and 204 where it
- * replaced. The RPC protocols do not see it.
+ * Context value with which one call sets its own success status, for example 201 where PUT created
+ * and 204 where it replaced. The RPC protocols do not see it.
  */
-export const successStatus = createContextKey<number | undefined>(undefined, { description: 'REST success status' })
+export const successStatus = createContextKey<number | undefined>(undefined, {
+  description: 'REST success status',
+})
 
 /** Content of an answer. */
 export interface Content {
@@ -45,7 +47,10 @@ export interface ReplyInput {
 export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
 
 /** Compiles how the response of a binding becomes content: JSON, or the raw data of an HttpBody. */
-export function compileContent(binding: Binding, registry: Registry): (response: Message) => Content {
+export function compileContent(
+  binding: Binding,
+  registry: Registry,
+): (response: Message) => Content {
   const { rpc, dialect, responseBody, singleBody } = binding
   const getHttpBody = httpBodyGetter(rpc.output, responseBody)
   if (getHttpBody !== undefined) {
@@ -57,14 +62,22 @@ export function compileContent(binding: Binding, registry: Registry): (response:
   const { contentType } = dialect
   const field = fieldNamed(rpc.output, responseBody)
   const write =
-    field === undefined ? compileWriter(rpc.output, dialect, registry) : compileFieldWriter(field, dialect, registry)
+    field === undefined
+      ? compileWriter(rpc.output, dialect, registry)
+      : compileFieldWriter(field, dialect, registry)
   if (singleBody === undefined) return (response) => ({ body: write(response), contentType })
   const single = compileGetter(singleBody)
   const writeSingle = compileFieldWriter(singleBody, dialect, registry)
-  return (response) => ({ body: (single(response) === undefined ? write : writeSingle)(response), contentType })
+  return (response) => ({
+    body: (single(response) === undefined ? write : writeSingle)(response),
+    contentType,
+  })
 }
 
-/** Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be sent. */
+/**
+ * Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be
+ * sent.
+ */
 export function compileReply(binding: Binding, registry: Registry, maxBytes: number): ReplyWriter {
   const contentOf = compileContent(binding, registry)
   const { dialect, isBodiless } = binding
@@ -75,12 +88,14 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
     const status = statusOf(context, binding.successStatus)
     const headers = metadataOf(context.responseHeader, context.responseTrailer)
     addFields(headers, response, input)
-    if (isBodiless || hasNoContent(status)) return { status, headers, body: undefined, contentType: '' }
+    if (isBodiless || hasNoContent(status))
+      return { status, headers, body: undefined, contentType: '' }
 
     const content = contentOf(response)
     checkSize(content.body, maxBytes)
     const contentType = (isRaw && context.responseHeader.get('content-type')) || content.contentType
-    const tagged = status === 200 && (context.requestMethod === 'GET' || context.requestMethod === 'HEAD')
+    const tagged =
+      status === 200 && (context.requestMethod === 'GET' || context.requestMethod === 'HEAD')
     if (!tagged) return { status, headers, body: content.body, contentType }
 
     let tag = findHeader(headers, 'etag')
@@ -89,13 +104,18 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
       headers.push('ETag', tag)
     }
     const { ifNoneMatch } = input
-    if (tag !== undefined && ifNoneMatch !== undefined && tagMatches(ifNoneMatch, tag)) return notModified(headers)
+    if (tag !== undefined && ifNoneMatch !== undefined && tagMatches(ifNoneMatch, tag))
+      return notModified(headers)
     return { status, headers, body: content.body, contentType }
   }
 }
 
 /** The answer to a call that failed. `context` is there if the call was made. */
-export function errorReply(error: ConnectError, style: ErrorStyle, context: RestContext | undefined): Reply {
+export function errorReply(
+  error: ConnectError,
+  style: ErrorStyle,
+  context: RestContext | undefined,
+): Reply {
   const { status, headers: own, body } = encodeError(error, style)
   // Metadata of the error replaces what the call had set before it failed, as over Connect.
   const merged = new Headers(context?.responseHeader)
@@ -110,8 +130,8 @@ export function errorReply(error: ConnectError, style: ErrorStyle, context: Rest
 }
 
 /**
- * The headers that a call set, without those that belong to the protocol. Trailers become headers with a prefix, as in
- * the Connect protocol.
+ * The headers that a call set, without those that belong to the protocol. Trailers become headers
+ * with a prefix, as in the Connect protocol.
  */
 export function metadataOf(header: Headers, trailer?: Headers): HeaderList {
   const headers: HeaderList = []
@@ -144,7 +164,8 @@ function compileFieldHeaders(binding: Binding): AddHeaders {
   return (headers, response, { context, request, target, baseUrl }) => {
     for (const { name, textOf } of copies) {
       const text = textOf(response)
-      if (text !== undefined && !context.responseHeader.has(name)) headers.push(name, headerValue(text))
+      if (text !== undefined && !context.responseHeader.has(name))
+        headers.push(name, headerValue(text))
     }
     if (pageHeaders === undefined) return
     const { total, link } = pageHeaders(request, response, publicRequestUrl(baseUrl(), target))
@@ -153,7 +174,10 @@ function compileFieldHeaders(binding: Binding): AddHeaders {
   }
 }
 
-/** The value of a scalar field as text; undefined for zero, false, the empty string and an unset member of a oneof. */
+/**
+ * The value of a scalar field as text; undefined for zero, false, the empty string and an unset
+ * member of a oneof.
+ */
 function textUnlessDefault(field: DescField, value: unknown): string | undefined {
   // With `jstype`, a 64-bit zero is a text too.
   if (!value || (value === '0' && field.scalar !== ScalarType.STRING)) return undefined
@@ -174,16 +198,27 @@ export function checkSize(body: string | Uint8Array, maxBytes: number): void {
   if (body.length * 3 <= maxBytes) return
   const size = byteLength(body)
   if (size <= maxBytes) return
-  throw new ConnectError(`message size ${size} is larger than ${maxBytes} bytes`, Code.ResourceExhausted)
+  throw new ConnectError(
+    `message size ${size} is larger than ${maxBytes} bytes`,
+    Code.ResourceExhausted,
+  )
 }
 
-/** A weak tag: the same message in another content coding has it too. SHA-1 tells versions apart, no more is needed. */
+/**
+ * A weak tag: the same message in another content coding has it too. SHA-1 tells versions apart, no
+ * more is needed.
+ */
 function weakTag(body: string | Uint8Array): string {
   return `W/"${hash('sha1', body, 'base64url')}"`
 }
 
 /** Metadata of content that is not sent (RFC 9110 15.4.5). */
-const contentMetadata = new Set(['content-disposition', 'content-language', 'content-range', 'last-modified'])
+const contentMetadata = new Set([
+  'content-disposition',
+  'content-language',
+  'content-range',
+  'last-modified',
+])
 
 /** The answer to a client that has the content. */
 export function notModified(headers: HeaderList): Reply {

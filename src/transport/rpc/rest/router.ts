@@ -4,7 +4,11 @@ import type { ConnectError, ConnectRouter, ContextValues, Interceptor } from '@c
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { OpenCalls } from '../exchange/cancellation.ts'
 import { defaultCompressions } from '../exchange/compression.ts'
-import type { Compression, MethodImplSpec, UniversalHandlerOptions } from '../exchange/connect-internals.ts'
+import type {
+  Compression,
+  MethodImplSpec,
+  UniversalHandlerOptions,
+} from '../exchange/connect-internals.ts'
 import {
   createMethodImplSpec,
   createServiceImplSpec,
@@ -33,13 +37,18 @@ export interface RestOptions {
   interceptors?: Interceptor[]
   /** Context values that come from the request. */
   contextValues?: (request: NodeServerRequest) => ContextValues
-  /** Headers of every answer to a request, names in lower case; those that a call sets itself win. */
+  /**
+   * Headers of every answer to a request, names in lower case; those that a call sets itself win.
+   */
   headers?: (request: NodeServerRequest) => string[]
   /** Largest request content, compressed and not. Default 4 GiB, as in Connect. */
   readMaxBytes?: number
   /** Largest response content, and largest message of a stream. Default 4 GiB, as in Connect. */
   writeMaxBytes?: number
-  /** Smallest content that is compressed. Default 1 KiB, as in Connect: less is hardly worth the time. */
+  /**
+   * Smallest content that is compressed. Default 1 KiB, as in Connect: less is hardly worth the
+   * time.
+   */
   compressMinBytes?: number
   /** Content codings. Default brotli and gzip. */
   acceptCompression?: Compression[]
@@ -47,7 +56,10 @@ export interface RestOptions {
   maxTimeoutMs?: number
   /** Aborts the signals of all calls. */
   shutdownSignal?: AbortSignal
-  /** Types that may occur in google.protobuf.Any and in error details, beside those of the recorded services. */
+  /**
+   * Types that may occur in google.protobuf.Any and in error details, beside those of the recorded
+   * services.
+   */
   registry?: Registry
   /** Base of the URLs in `Link`. Default: scheme and authority of the request. */
   publicUrl?: string | (() => string)
@@ -57,21 +69,31 @@ export interface RestOptions {
   maxTargetBytes?: number
   /** Shows the messages of 500s where a dialect hides them. */
   development?: boolean
-  /** Completes every error before it is written: the place for details that tell programs what this module refused. */
+  /**
+   * Completes every error before it is written: the place for details that tell programs what this
+   * module refused.
+   */
   completeError?: (error: ConnectError) => void
-  /** The error to answer with in place of content of so many bytes, where there is no room for it. */
+  /**
+   * The error to answer with in place of content of so many bytes, where there is no room for it.
+   */
   roomFor?: (request: NodeServerRequest, bytes: number) => ConnectError | undefined
-  /** Told about everything that is thrown and is no ConnectError, and so about what "internal error" stands for. */
+  /**
+   * Told about everything that is thrown and is no ConnectError, and so about what "internal error"
+   * stands for.
+   */
   onError?: (error: unknown, request: NodeServerRequest) => void
 }
 
 /** The REST side of a server. */
 export interface Rest {
-  /** Wraps a Connect router: everything that is registered on the result is served over REST too. */
+  /**
+   * Wraps a Connect router: everything that is registered on the result is served over REST too.
+   */
   record(router: ConnectRouter): ConnectRouter
   /**
-   * Compiles everything recorded so far and returns the handler of its requests. Throws RouteTableError with all mistakes
-   * in the schema. Meant to be called once, after registration.
+   * Compiles everything recorded so far and returns the handler of its requests. Throws
+   * RouteTableError with all mistakes in the schema. Meant to be called once, after registration.
    */
   nodeHandler(): RestHandler
   /** The routes recorded so far, by template and method. */
@@ -96,7 +118,9 @@ export function createRest(options: RestOptions = {}): Rest {
     nodeHandler: () => compileHandler([...recorded.values()], options, settings),
     routes: () => {
       const services = servicesOf(recorded.values())
-      return routeEntries([...recorded.values()].flatMap(({ spec }) => bindingsOf(spec.method, services).bindings))
+      return routeEntries(
+        [...recorded.values()].flatMap(({ spec }) => bindingsOf(spec.method, services).bindings),
+      )
     },
   }
 }
@@ -109,7 +133,8 @@ function recordingRouter(
     handlers: router.handlers,
     service(service, implementation, options) {
       router.service(service, implementation, options)
-      for (const spec of Object.values(createServiceImplSpec(service, implementation).methods)) add(spec, options)
+      for (const spec of Object.values(createServiceImplSpec(service, implementation).methods))
+        add(spec, options)
       return recording
     },
     rpc(method, implementation, options) {
@@ -121,10 +146,18 @@ function recordingRouter(
   return recording
 }
 
-function compileHandler(recorded: readonly Recorded[], options: RestOptions, settings: CallSettings): RestHandler {
+function compileHandler(
+  recorded: readonly Recorded[],
+  options: RestOptions,
+  settings: CallSettings,
+): RestHandler {
   const services = servicesOf(recorded)
   const registry = registryOf(services, options.registry)
-  const style = { registry, development: options.development ?? false, completeError: options.completeError }
+  const style = {
+    registry,
+    development: options.development ?? false,
+    completeError: options.completeError,
+  }
   const { publicUrl, contextValues, headers, roomFor, onError } = options
   const problems: string[] = []
   const routes: { binding: Binding; recorded: Recorded }[] = []
@@ -162,7 +195,11 @@ type SettingOptions = Pick<RestOptions, 'interceptors' | 'acceptCompression' | '
 function settingsOf(options: SettingOptions): CallSettings {
   return {
     interceptors: options.interceptors ?? [],
-    ...validateReadWriteMaxBytes(options.readMaxBytes, options.writeMaxBytes, options.compressMinBytes),
+    ...validateReadWriteMaxBytes(
+      options.readMaxBytes,
+      options.writeMaxBytes,
+      options.compressMinBytes,
+    ),
     compressions: byPreference(options.acceptCompression ?? defaultCompressions),
     maxTimeoutMs: options.maxTimeoutMs ?? Number.MAX_SAFE_INTEGER,
   }

@@ -24,16 +24,23 @@ export interface StreamCall {
   readonly cancellation: Cancellation
   /** Headers of the answer unless the call sets them. */
   readonly defaults: HeaderList
-  /** Told about unexpected errors after the first message, when no error answer is possible any more. */
+  /**
+   * Told about unexpected errors after the first message, when no error answer is possible any
+   * more.
+   */
   readonly report: (error: unknown) => void
 }
 
 /**
- * Answers with a stream of messages, each sent as soon as it is there and pulled only when the one before is on its way.
- * Rejects with what the call throws before its first message, when nothing is sent yet; never afterwards. Resolves to
- * an answer that the caller has to send, for a stream without messages and for raw content that the client has by its ETag.
+ * Answers with a stream of messages, each sent as soon as it is there and pulled only when the one
+ * before is on its way. Rejects with what the call throws before its first message, when nothing is
+ * sent yet; never afterwards. Resolves to an answer that the caller has to send, for a stream
+ * without messages and for raw content that the client has by its ETag.
  */
-export async function sendStream(call: StreamCall, messages: AsyncIterable<Message>): Promise<Reply | undefined> {
+export async function sendStream(
+  call: StreamCall,
+  messages: AsyncIterable<Message>,
+): Promise<Reply | undefined> {
   const { cancellation, context, request, response, endpoint } = call
   const framing = framingOf(endpoint, request)
   const iterator = messages[Symbol.asyncIterator]()
@@ -47,7 +54,8 @@ export async function sendStream(call: StreamCall, messages: AsyncIterable<Messa
       if (item.done) break
       content = contentOf(endpoint, item.value)
     }
-    if (framing === raw && hasIt(request, context)) return notModified(metadataOf(context.responseHeader))
+    if (framing === raw && hasIt(request, context))
+      return notModified(metadataOf(context.responseHeader))
     const headers = headOf(context, framing, content)
     addDefaults(headers, call.defaults, undefined)
     writeHead(response, statusOf(context, endpoint.binding.successStatus), headers)
@@ -63,7 +71,12 @@ export async function sendStream(call: StreamCall, messages: AsyncIterable<Messa
 /** Whether the client has the content, by the tag that the call set. */
 function hasIt({ method, headers }: NodeServerRequest, { responseHeader }: RestContext): boolean {
   const [tag, known] = [responseHeader.get('etag'), headers['if-none-match']]
-  return (method === 'GET' || method === 'HEAD') && tag !== null && known !== undefined && tagMatches(known, tag)
+  return (
+    (method === 'GET' || method === 'HEAD') &&
+    tag !== null &&
+    known !== undefined &&
+    tagMatches(known, tag)
+  )
 }
 
 async function writeAll(
@@ -73,7 +86,8 @@ async function writeAll(
   next: () => Promise<IteratorResult<Message>>,
 ): Promise<void> {
   const { cancellation, context, request, response, endpoint } = call
-  // A client that goes away while a chunk is written shows up here too; `close` has cancelled the call by then.
+  // A client that goes away while a chunk is written shows up here too; `close` has cancelled the
+  // call by then.
   response.on('error', () => {})
   const trailers = wantsTrailers(request.headers)
   try {
@@ -111,7 +125,10 @@ function emptyReply({ context, endpoint }: StreamCall, framing: Framing): Reply 
 interface Framing {
   readonly contentType: (first: Content) => string
   readonly vary: string | undefined
-  /** Whether the head of the answer is still open after this message, and the message itself carries nothing. */
+  /**
+   * Whether the head of the answer is still open after this message, and the message itself carries
+   * nothing.
+   */
   readonly isOpen: (content: Content) => boolean
   readonly frame: (content: Content) => string | Uint8Array
   /** The last frame of a stream that fails; undefined if the answer can only be cut off. */
@@ -156,8 +173,10 @@ function headOf({ responseHeader }: RestContext, framing: Framing, first: Conten
   if (framing.vary !== undefined) headers.push('Vary', framing.vary)
   const bytes = responseHeader.get('content-length')
   if (framing === raw && bytes !== null) headers.push('Content-Length', bytes)
-  // Caches would otherwise hold events back (https://html.spec.whatwg.org/multipage/server-sent-events.html).
-  if (framing === events && !responseHeader.has('cache-control')) headers.push('Cache-Control', 'no-cache')
+  // Caches would otherwise hold events back
+  // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+  if (framing === events && !responseHeader.has('cache-control'))
+    headers.push('Cache-Control', 'no-cache')
   return headers
 }
 
@@ -183,13 +202,21 @@ function endWithError(
     return
   }
   if (trailers) {
-    const status = ['Grpc-Status', String(error.code), 'Grpc-Message', grpcMessage(error.rawMessage)]
+    const status = [
+      'Grpc-Status',
+      String(error.code),
+      'Grpc-Message',
+      grpcMessage(error.rawMessage),
+    ]
     addTrailers(response, [...metadataOf(error.metadata), ...status])
   }
   response.end(framing.error(encodeStatus(error, endpoint.errorStyle)))
 }
 
-/** Lets the client see that raw content is incomplete: no final chunk on HTTP/1.1, a reset on HTTP/2. */
+/**
+ * Lets the client see that raw content is incomplete: no final chunk on HTTP/1.1, a reset on
+ * HTTP/2.
+ */
 function cutOff(response: NodeServerResponse): void {
   if ('stream' in response) {
     response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { signInByPassword } from '../../../../src/domain/accounts/credentials/credentials.ts'
-import { createPasswordHasher, type PasswordHasher } from '../../../../src/domain/accounts/credentials/passwords.ts'
+import {
+  createPasswordHasher,
+  type PasswordHasher,
+} from '../../../../src/domain/accounts/credentials/passwords.ts'
 import { authenticateAccessToken } from '../../../../src/domain/accounts/credentials/sessions.ts'
 import type { App } from '../../../../src/domain/app.ts'
 import type { Peer } from '../../../../src/domain/core/access.ts'
@@ -9,7 +12,13 @@ import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, testApp } from '../../../support/app.ts'
 
 function signIn(app: App, username: string, password = PASSWORD, peer: Peer = LOCAL_PEER) {
-  return signInByPassword(app, peer, { username, password }, { passcode: '', recoveryCode: '' }, 'curl/8')
+  return signInByPassword(
+    app,
+    peer,
+    { username, password },
+    { passcode: '', recoveryCode: '' },
+    'curl/8',
+  )
 }
 
 function reasons(outcomes: readonly PromiseSettledResult<unknown>[]): Record<string, number> {
@@ -26,8 +35,12 @@ describe('signInByPassword', () => {
     const app = await testApp()
     const ada = await addUser(app, 'Ada')
     const session = await signIn(app, 'aDA')
-    await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({ user: { id: ada.id } })
-    expect(await app.db.selectFrom('sessions').select('user_agent').execute()).toEqual([{ user_agent: 'curl/8' }])
+    await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({
+      user: { id: ada.id },
+    })
+    expect(await app.db.selectFrom('sessions').select('user_agent').execute()).toEqual([
+      { user_agent: 'curl/8' },
+    ])
   })
 
   it('answers unknown names, chosen ids and wrong passwords alike, and takes the time of a hash for each', async () => {
@@ -53,7 +66,10 @@ describe('signInByPassword', () => {
       ['chosen', PASSWORD],
       [' ada', PASSWORD],
     ] as const) {
-      await expect(signIn(app, username, password)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS', metadata: {} })
+      await expect(signIn(app, username, password)).rejects.toMatchObject({
+        reason: 'BAD_CREDENTIALS',
+        metadata: {},
+      })
     }
     expect(hashes).toEqual(['verify', 'verifyNothing', 'verifyNothing', 'verifyNothing'])
   })
@@ -78,9 +94,15 @@ describe('signInByPassword', () => {
     const app = await testApp()
     await addUser(app, 'ada')
     const guesses = Array.from({ length: 100 }, (_, i) =>
-      signIn(app, i % 2 === 0 ? 'ada' : 'ADA', `guess ${i}`, { address: `192.0.2.${i}`, loopback: false }),
+      signIn(app, i % 2 === 0 ? 'ada' : 'ADA', `guess ${i}`, {
+        address: `192.0.2.${i}`,
+        loopback: false,
+      }),
     )
-    expect(reasons(await Promise.allSettled(guesses))).toEqual({ BAD_CREDENTIALS: 10, RATE_LIMITED: 90 })
+    expect(reasons(await Promise.allSettled(guesses))).toEqual({
+      BAD_CREDENTIALS: 10,
+      RATE_LIMITED: 90,
+    })
     await expect(signIn(app, 'ada')).rejects.toMatchObject({
       reason: 'RATE_LIMITED',
       metadata: { retry_after_seconds: '600' },
@@ -92,16 +114,24 @@ describe('signInByPassword', () => {
   it('counts names that no account has like those that exist', async () => {
     const app = await testApp()
     const guesses = Array.from({ length: 11 }, () => signIn(app, 'nobody', 'guess'))
-    expect(reasons(await Promise.allSettled(guesses))).toEqual({ BAD_CREDENTIALS: 10, RATE_LIMITED: 1 })
+    expect(reasons(await Promise.allSettled(guesses))).toEqual({
+      BAD_CREDENTIALS: 10,
+      RATE_LIMITED: 1,
+    })
   })
 
   it('starts no session for a password that was replaced while it was being checked', async () => {
     const real = createPasswordHasher()
-    const app = await testApp({}, { passwords: { ...real, verify: (hash, password) => verifySlowly(hash, password) } })
+    const app = await testApp(
+      {},
+      { passwords: { ...real, verify: (hash, password) => verifySlowly(hash, password) } },
+    )
     const ada = await addUser(app, 'ada')
     async function verifySlowly(hash: string, password: string) {
       const right = await real.verify(hash, password)
-      await transaction(app.db, (tx) => updateUser(tx, ada.id, { password_hash: 'other', token_version: 2 }))
+      await transaction(app.db, (tx) =>
+        updateUser(tx, ada.id, { password_hash: 'other', token_version: 2 }),
+      )
       return right
     }
     await expect(signIn(app, 'ada')).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createGuessLimits, type GuessLimits } from '../../../../src/domain/accounts/credentials/guess-limits.ts'
+import {
+  createGuessLimits,
+  type GuessLimits,
+} from '../../../../src/domain/accounts/credentials/guess-limits.ts'
 import { testClock } from '../../../support/app.ts'
 
 const wrong = async () => undefined
@@ -9,7 +12,10 @@ const broken = async () => {
 }
 
 function limited(seconds: number) {
-  return expect.objectContaining({ reason: 'RATE_LIMITED', metadata: { retry_after_seconds: String(seconds) } })
+  return expect.objectContaining({
+    reason: 'RATE_LIMITED',
+    metadata: { retry_after_seconds: String(seconds) },
+  })
 }
 
 async function guessWrong(limits: GuessLimits, times: number, account: string, peer: string) {
@@ -29,7 +35,8 @@ describe('GuessLimits', () => {
     clock.advance(539)
     await expect(limits.attempt('ada', '192.0.2.3', wrong)).rejects.toEqual(limited(1))
     clock.advance(1)
-    // The five of the first minute are over, those of the second are not; refused guesses counted for nothing.
+    // The five of the first minute are over, those of the second are not; refused guesses counted
+    // for nothing.
     await guessWrong(limits, 5, 'ada', '192.0.2.3')
     await expect(limits.attempt('ada', '192.0.2.3', wrong)).rejects.toEqual(limited(60))
   })
@@ -51,7 +58,8 @@ describe('GuessLimits', () => {
     }
     await expect(limits.attemptCode('192.0.2.1', right)).rejects.toEqual(limited(600))
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
-    for (let i = 0; i < 25; i++) await expect(limits.attemptCode('192.0.2.2', right)).resolves.toBe('account')
+    for (let i = 0; i < 25; i++)
+      await expect(limits.attemptCode('192.0.2.2', right)).resolves.toBe('account')
   })
 
   it('counts guesses while they are under way', async () => {
@@ -86,7 +94,8 @@ describe('GuessLimits', () => {
 
   it('counts nothing for checks that could not be made', async () => {
     const limits = createGuessLimits(testClock())
-    for (let i = 0; i < 60; i++) await expect(limits.attempt('ada', '192.0.2.1', broken)).rejects.toThrow('database')
+    for (let i = 0; i < 60; i++)
+      await expect(limits.attempt('ada', '192.0.2.1', broken)).rejects.toThrow('database')
     await guessWrong(limits, 10, 'ada', '192.0.2.1')
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
   })
@@ -107,7 +116,9 @@ describe('GuessLimits', () => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 4; i++) await limits.attemptSecondFactor(1, wrong)
     await limits.attemptSecondFactor(1, right)
-    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => limits.attemptSecondFactor(1, wrong)))
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, () => limits.attemptSecondFactor(1, wrong)),
+    )
     expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(15)
   })
 
@@ -136,7 +147,11 @@ describe('GuessLimits', () => {
     await guessWrong(limits, 10, 'ada', '192.0.2.1')
     // More names, from more networks, than are remembered.
     for (let i = 0; i < 50_010; i++) {
-      await limits.attempt(`user-${i}`, `2001:db8:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::`, wrong)
+      await limits.attempt(
+        `user-${i}`,
+        `2001:db8:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::`,
+        wrong,
+      )
     }
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
     await guessWrong(limits, 8, 'bob', '192.0.2.9')

@@ -1,20 +1,29 @@
 import { describe, expect, it } from 'vitest'
 import { loadInstanceKeys } from '../../../../src/domain/accounts/credentials/instance-keys.ts'
-import { authenticateAccessToken, startSession } from '../../../../src/domain/accounts/credentials/sessions.ts'
+import {
+  authenticateAccessToken,
+  startSession,
+} from '../../../../src/domain/accounts/credentials/sessions.ts'
 import { addUser, testApp } from '../../../support/app.ts'
 
 describe('loadInstanceKeys', () => {
   it('finds the same keys at each start, also when two processes start at once', async () => {
     const app = await testApp()
     const { accessToken } = await startSession(app, await addUser(app, 'ada'), '')
-    const [one, two] = await Promise.all([loadInstanceKeys(app.db, app.clock), loadInstanceKeys(app.db, app.clock)])
+    const [one, two] = await Promise.all([
+      loadInstanceKeys(app.db, app.clock),
+      loadInstanceKeys(app.db, app.clock),
+    ])
     expect(two.derive('page-tokens')).toEqual(one.derive('page-tokens'))
     await expect(authenticateAccessToken({ ...app, keys: one }, accessToken)).resolves.toBeDefined()
   })
 
   it('makes other keys for each instance and each purpose, of 256 bits, none of them the secret', async () => {
     const [app, other] = await Promise.all([testApp(), testApp()])
-    const { secret } = await app.db.selectFrom('instance_keys').select('secret').executeTakeFirstOrThrow()
+    const { secret } = await app.db
+      .selectFrom('instance_keys')
+      .select('secret')
+      .executeTakeFirstOrThrow()
     expect(secret).toHaveLength(32)
     const keys = [app.keys.derive('one'), app.keys.derive('two'), other.keys.derive('one'), secret]
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(4)

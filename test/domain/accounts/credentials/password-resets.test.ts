@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { authenticateToken, signInByPassword } from '../../../../src/domain/accounts/credentials/credentials.ts'
+import {
+  authenticateToken,
+  signInByPassword,
+} from '../../../../src/domain/accounts/credentials/credentials.ts'
 import type { Mail } from '../../../../src/domain/accounts/credentials/mail.ts'
 import {
   createPasswordResetToken,
@@ -13,12 +16,19 @@ import {
   refreshSession,
   startSession,
 } from '../../../../src/domain/accounts/credentials/sessions.ts'
-import { confirmTwoFactor, enrollTwoFactor } from '../../../../src/domain/accounts/credentials/two-factor.ts'
+import {
+  confirmTwoFactor,
+  enrollTwoFactor,
+} from '../../../../src/domain/accounts/credentials/two-factor.ts'
 import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import { deleteUser } from '../../../../src/domain/administration/delete-user.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { Scopes } from '../../../../src/domain/core/scopes.ts'
-import { findUserById, type UserChanges, updateUser } from '../../../../src/storage/accounts/users.ts'
+import {
+  findUserById,
+  type UserChanges,
+  updateUser,
+} from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'
@@ -49,9 +59,15 @@ function mailedToken(): string {
   return /token=(\S+)$/m.exec(sent.at(-1)?.text ?? '')?.[1] ?? ''
 }
 
-const as = (user: User): SignedIn => ({ kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'password' } })
+const as = (user: User): SignedIn => ({
+  kind: 'user',
+  peer: LOCAL_PEER,
+  user,
+  credential: { kind: 'password' },
+})
 const tokenFor = async (user: User) => (await createPasswordResetToken(app, as(ada), user)).token
-const change = (user: User, changes: UserChanges) => transaction(app.db, (tx) => updateUser(tx, user.id, changes))
+const change = (user: User, changes: UserChanges) =>
+  transaction(app.db, (tx) => updateUser(tx, user.id, changes))
 const signIn = (password: string) =>
   signInByPassword(app, LOCAL_PEER, { username: 'bob', password }, NONE, '').then(() => 'signed in')
 
@@ -68,7 +84,9 @@ describe('asking for a reset', () => {
         from: 'noreply@git.example.org',
         to: 'Bob@example.org',
         subject: 'Set a new password',
-        text: expect.stringMatching(/^https:\/\/git\.example\.org\/reset-password\?token=[\w-]{43}$/m),
+        text: expect.stringMatching(
+          /^https:\/\/git\.example\.org\/reset-password\?token=[\w-]{43}$/m,
+        ),
       },
     ])
     await resetPassword(app, mailedToken(), NEW_PASSWORD, NONE)
@@ -76,9 +94,21 @@ describe('asking for a reset', () => {
   })
 
   it('sends nothing to anybody else', async () => {
-    await addUser(app, 'archived', { email: 'a@example.org', email_key: 'a@example.org', state: 'ARCHIVED' })
-    await addUser(app, 'sso', { email: 's@example.org', email_key: 's@example.org', password_hash: '' })
-    await addUser(app, 'chosen', { email: 'c@example.org', email_key: 'c@example.org', user_id: 'the-id' })
+    await addUser(app, 'archived', {
+      email: 'a@example.org',
+      email_key: 'a@example.org',
+      state: 'ARCHIVED',
+    })
+    await addUser(app, 'sso', {
+      email: 's@example.org',
+      email_key: 's@example.org',
+      password_hash: '',
+    })
+    await addUser(app, 'chosen', {
+      email: 'c@example.org',
+      email_key: 'c@example.org',
+      user_id: 'the-id',
+    })
     await request(
       { username: 'nobody' },
       { email: 'nobody@example.org' },
@@ -151,7 +181,9 @@ describe('asking for a reset', () => {
     app = { ...app, mail }
     await request({ username: 'carol' }, { username: 'bob' })
     expect(sent.map(({ to }) => to)).toEqual(['Bob@example.org'])
-    expect(errors).toEqual([[{ err: expect.objectContaining({ message: 'the disk is full' }) }, 'a reset mail failed']])
+    expect(errors).toEqual([
+      [{ err: expect.objectContaining({ message: 'the disk is full' }) }, 'a reset mail failed'],
+    ])
   })
 
   it('is refused where no mail is sent', () => {
@@ -167,14 +199,19 @@ describe('asking for a reset', () => {
   ])('sends from the host of %s', async (publicUrl, from) => {
     app = { ...app, publicUrl: () => publicUrl }
     await request({ username: 'bob' })
-    expect(sent[0]).toMatchObject({ from, text: expect.stringContaining(`\n${publicUrl}/reset-password?token=`) })
+    expect(sent[0]).toMatchObject({
+      from,
+      text: expect.stringContaining(`\n${publicUrl}/reset-password?token=`),
+    })
   })
 })
 
 describe('a reset token', () => {
   it('works once, also when twenty use it at once', async () => {
     const token = await tokenFor(bob)
-    const attempts = Array.from({ length: 20 }, (_, i) => resetPassword(app, token, `password ${i}`, NONE))
+    const attempts = Array.from({ length: 20 }, (_, i) =>
+      resetPassword(app, token, `password ${i}`, NONE),
+    )
     const outcomes = await Promise.allSettled(attempts)
     const winners = outcomes.flatMap(({ status }, i) => (status === 'fulfilled' ? [i] : []))
     expect(winners).toHaveLength(1)
@@ -192,7 +229,9 @@ describe('a reset token', () => {
     const token = await tokenFor(bob)
     app.clock.advance(seconds)
     const outcome = resetPassword(app, token, NEW_PASSWORD, NONE)
-    await (good ? expect(outcome).resolves.toBeUndefined() : expect(outcome).rejects.toEqual(INVALID))
+    await (good
+      ? expect(outcome).resolves.toBeUndefined()
+      : expect(outcome).rejects.toEqual(INVALID))
   })
 
   it.each<[string, UserChanges, boolean]>([
@@ -208,7 +247,9 @@ describe('a reset token', () => {
     const token = await tokenFor(bob)
     await change(bob, changes)
     const outcome = resetPassword(app, token, NEW_PASSWORD, NONE)
-    await (good ? expect(outcome).resolves.toBeUndefined() : expect(outcome).rejects.toEqual(INVALID))
+    await (good
+      ? expect(outcome).resolves.toBeUndefined()
+      : expect(outcome).rejects.toEqual(INVALID))
   })
 
   it('is void once the account has been archived, also when it is taken back', async () => {
@@ -230,18 +271,25 @@ describe('a reset token', () => {
     await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toEqual(INVALID)
   })
 
-  it.each(['', 'short', 'x'.repeat(257)])('is not used up by a password that is refused: %j', async (password) => {
-    const token = await tokenFor(await change(bob, { username: 'robert-tables' }))
-    for (const refused of [password, 'Robert-Tables']) {
-      await expect(resetPassword(app, token, refused, NONE)).rejects.toMatchObject({ reason: 'WEAK_PASSWORD' })
-    }
-    await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).resolves.toBeUndefined()
-  })
+  it.each(['', 'short', 'x'.repeat(257)])(
+    'is not used up by a password that is refused: %j',
+    async (password) => {
+      const token = await tokenFor(await change(bob, { username: 'robert-tables' }))
+      for (const refused of [password, 'Robert-Tables']) {
+        await expect(resetPassword(app, token, refused, NONE)).rejects.toMatchObject({
+          reason: 'WEAK_PASSWORD',
+        })
+      }
+      await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).resolves.toBeUndefined()
+    },
+  )
 
   it('is stored as a hash', async () => {
     const token = await tokenFor(bob)
     const rows = await app.db.selectFrom('password_resets').selectAll().execute()
-    expect(rows).toEqual([expect.objectContaining({ token_hash: expect.stringMatching(/^[\da-f]{64}$/) })])
+    expect(rows).toEqual([
+      expect.objectContaining({ token_hash: expect.stringMatching(/^[\da-f]{64}$/) }),
+    ])
     expect(JSON.stringify(rows)).not.toContain(token)
   })
 })
@@ -249,12 +297,22 @@ describe('a reset token', () => {
 describe('a reset', () => {
   it('ends every session with its access tokens, and leaves personal access tokens alone', async () => {
     const session = await startSession(app, bob, '')
-    const pat = await createPersonalAccessToken(app, as(bob), { description: '', expiresInDays: 0, scopes: ['all'] })
+    const pat = await createPersonalAccessToken(app, as(bob), {
+      description: '',
+      expiresInDays: 0,
+      scopes: ['all'],
+    })
     await resetPassword(app, await tokenFor(bob), NEW_PASSWORD, NONE)
-    await expect(authenticateAccessToken(app, session.accessToken)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
-    await expect(refreshSession(app, session.refreshToken)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
+    await expect(authenticateAccessToken(app, session.accessToken)).rejects.toMatchObject({
+      reason: 'BAD_CREDENTIALS',
+    })
+    await expect(refreshSession(app, session.refreshToken)).rejects.toMatchObject({
+      reason: 'BAD_CREDENTIALS',
+    })
     await expect(signIn(PASSWORD)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
-    await expect(authenticateToken(app, LOCAL_PEER, pat.text)).resolves.toMatchObject({ user: { username: 'Bob' } })
+    await expect(authenticateToken(app, LOCAL_PEER, pat.text)).resolves.toMatchObject({
+      user: { username: 'Bob' },
+    })
   })
 
   it('leaves no session behind that is refreshed, or started by the old password, at the same time', async () => {
@@ -266,10 +324,16 @@ describe('a reset', () => {
       ...Array.from({ length: 20 }, () => refreshSession(app, session.refreshToken)),
     ])
     expect(raced[1]?.status).toBe('fulfilled')
-    const grants = raced.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []))
+    const grants = raced.flatMap((one) =>
+      one.status === 'fulfilled' && one.value ? [one.value] : [],
+    )
     for (const { accessToken, refreshToken } of [session, ...grants]) {
-      await expect(authenticateAccessToken(app, accessToken)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
-      await expect(refreshSession(app, refreshToken)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
+      await expect(authenticateAccessToken(app, accessToken)).rejects.toMatchObject({
+        reason: 'BAD_CREDENTIALS',
+      })
+      await expect(refreshSession(app, refreshToken)).rejects.toMatchObject({
+        reason: 'BAD_CREDENTIALS',
+      })
     }
   })
 
@@ -278,15 +342,23 @@ describe('a reset', () => {
     const { recoveryCodes } = await confirmTwoFactor(app, bob, passcodeAt(secret, app.clock))
     app.clock.advance(STEP_SECONDS)
     const token = await tokenFor(bob)
-    await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toMatchObject({ reason: 'TWO_FACTOR_REQUIRED' })
+    await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toMatchObject({
+      reason: 'TWO_FACTOR_REQUIRED',
+    })
     const wrong = { passcode: wrongPasscode(secret, app.clock), recoveryCode: '' }
-    await expect(resetPassword(app, token, NEW_PASSWORD, wrong)).rejects.toMatchObject({ reason: 'TWO_FACTOR_INVALID' })
+    await expect(resetPassword(app, token, NEW_PASSWORD, wrong)).rejects.toMatchObject({
+      reason: 'TWO_FACTOR_INVALID',
+    })
     const passcode = { passcode: passcodeAt(secret, app.clock), recoveryCode: '' }
     // A password that is refused does not cost the passcode either.
-    await expect(resetPassword(app, token, 'short', passcode)).rejects.toMatchObject({ reason: 'WEAK_PASSWORD' })
+    await expect(resetPassword(app, token, 'short', passcode)).rejects.toMatchObject({
+      reason: 'WEAK_PASSWORD',
+    })
     await expect(resetPassword(app, token, NEW_PASSWORD, passcode)).resolves.toBeUndefined()
     const byCode = { passcode: '', recoveryCode: recoveryCodes[0] ?? '' }
-    await expect(resetPassword(app, await tokenFor(bob), 'third horse', byCode)).resolves.toBeUndefined()
+    await expect(
+      resetPassword(app, await tokenFor(bob), 'third horse', byCode),
+    ).resolves.toBeUndefined()
   })
 })
 
@@ -326,7 +398,9 @@ describe('a token from an administrator', () => {
       ...as(ada),
       credential: { kind: 'token', uuid: '', scopes: Scopes.fromText('write:admin') },
     }
-    await expect(createPasswordResetToken(app, byToken, ada)).rejects.toMatchObject({ reason: 'SESSION_REQUIRED' })
+    await expect(createPasswordResetToken(app, byToken, ada)).rejects.toMatchObject({
+      reason: 'SESSION_REQUIRED',
+    })
     await expect(createPasswordResetToken(app, byToken, bob)).resolves.toBeDefined()
   })
 })

@@ -9,7 +9,10 @@ describe('PasswordHasher', () => {
   const hasher = createPasswordHasher()
 
   it('makes argon2id hashes with the documented cost, each with its own salt', async () => {
-    const [one, two] = await Promise.all([hasher.hash('correct horse'), hasher.hash('correct horse')])
+    const [one, two] = await Promise.all([
+      hasher.hash('correct horse'),
+      hasher.hash('correct horse'),
+    ])
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(one).not.toBe(two)
     expect(await hasher.verify(one, 'correct horse')).toBe(true)
@@ -24,24 +27,33 @@ describe('PasswordHasher', () => {
 
   it('refuses a text too long for a password without normalising it', async () => {
     const hash = await hasher.hash('correct horse')
-    // Alternating combining classes make normalisation sort, in quadratic time: this would take minutes.
+    // Alternating combining classes make normalisation sort, in quadratic time: this would take
+    // minutes.
     expect(await hasher.verify(hash, '\u0315\u0300\u031b'.repeat(500_000))).toBe(false)
   })
 
-  it.each(['', ' ', 'correct horse'])('takes %j for wrong where there is no password', async (password) => {
-    expect(await hasher.verify(NO_PASSWORD, password)).toBe(false)
-  })
+  it.each(['', ' ', 'correct horse'])(
+    'takes %j for wrong where there is no password',
+    async (password) => {
+      expect(await hasher.verify(NO_PASSWORD, password)).toBe(false)
+    },
+  )
 
   it('sheds load beyond its queue, and works again afterwards', async () => {
     const crowded = createPasswordHasher()
     // Looking for no password in vain takes its turn like any other work.
     const work = [() => crowded.verifyNothing(), () => crowded.verify(NO_PASSWORD, 'correct horse')]
-    const outcomes = await Promise.allSettled(Array.from({ length: 105 }, () => work.map((start) => start())).flat())
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 105 }, () => work.map((start) => start())).flat(),
+    )
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
     // Two run and 200 wait.
     expect(refused).toHaveLength(8)
     for (const { reason } of refused) {
-      expect(reason).toMatchObject({ reason: 'RATE_LIMITED', metadata: { retry_after_seconds: '3' } })
+      expect(reason).toMatchObject({
+        reason: 'RATE_LIMITED',
+        metadata: { retry_after_seconds: '3' },
+      })
     }
     await expect(crowded.hash('correct horse')).resolves.toMatch(/^\$argon2id/)
   })
@@ -71,7 +83,10 @@ describe('checkNewPassword', () => {
     ['the username in another case', 'ALEXANDRA'],
   ])('refuses %s', (_, password) => {
     expect(() => checkNewPassword(settings, 'alexandra', password)).toThrow(
-      expect.objectContaining({ reason: 'WEAK_PASSWORD', metadata: { min_length: '8', max_bytes: '256' } }),
+      expect.objectContaining({
+        reason: 'WEAK_PASSWORD',
+        metadata: { min_length: '8', max_bytes: '256' },
+      }),
     )
   })
 

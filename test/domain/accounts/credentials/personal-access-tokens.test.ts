@@ -36,7 +36,12 @@ function byToken(user: User, ...scopes: string[]): SignedIn {
 }
 
 function mint(caller: SignedIn, input: Partial<NewPersonalAccessToken> = {}) {
-  return createPersonalAccessToken(app, caller, { description: 'ci', expiresInDays: 0, scopes: [], ...input })
+  return createPersonalAccessToken(app, caller, {
+    description: 'ci',
+    expiresInDays: 0,
+    scopes: [],
+    ...input,
+  })
 }
 
 async function listed(user: User) {
@@ -48,29 +53,45 @@ describe('createPersonalAccessToken', () => {
     const { text } = await mint(bySession(ada))
     expect(text).toMatch(/^branchline_pat_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/)
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-    const checksum = [...text.slice(-6)].reduce((value, digit) => value * 62 + digits.indexOf(digit), 0)
+    const checksum = [...text.slice(-6)].reduce(
+      (value, digit) => value * 62 + digits.indexOf(digit),
+      0,
+    )
     expect(checksum).toBe(crc32(text.slice(0, -6)))
     expect((await mint(bySession(ada))).text).not.toBe(text)
   })
 
   it('stores the text nowhere', async () => {
     const { text } = await mint(bySession(ada))
-    const tables = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(app.db)
+    const tables = await sql<{
+      name: string
+    }>`select name from sqlite_master where type = 'table'`.execute(app.db)
     const dump: unknown[] = []
-    for (const { name } of tables.rows) dump.push((await sql`select * from ${sql.table(name)}`.execute(app.db)).rows)
+    for (const { name } of tables.rows)
+      dump.push((await sql`select * from ${sql.table(name)}`.execute(app.db)).rows)
     expect(JSON.stringify(dump)).toContain('"ci"')
     expect(JSON.stringify(dump)).not.toContain(text.slice('branchline_pat_'.length))
   })
 
   it('grants all scopes when none are asked for, and stores them normalised', async () => {
     expect((await mint(bySession(ada))).token.scopes).toBe('all')
-    expect((await mint(bySession(ada), { scopes: ['read:user', 'write:user'] })).token.scopes).toBe('write:user')
+    expect((await mint(bySession(ada), { scopes: ['read:user', 'write:user'] })).token.scopes).toBe(
+      'write:user',
+    )
   })
 
   it.each([
-    ['a negative number of days', { expiresInDays: -1 }, { reason: 'INVALID_EXPIRY', metadata: { max_days: '36500' } }],
+    [
+      'a negative number of days',
+      { expiresInDays: -1 },
+      { reason: 'INVALID_EXPIRY', metadata: { max_days: '36500' } },
+    ],
     ['more than a hundred years', { expiresInDays: 36_501 }, { reason: 'INVALID_EXPIRY' }],
-    ['an unknown scope', { scopes: ['user'] }, { reason: 'INVALID_SCOPE', metadata: { scope: 'user' } }],
+    [
+      'an unknown scope',
+      { scopes: ['user'] },
+      { reason: 'INVALID_SCOPE', metadata: { scope: 'user' } },
+    ],
     ['a long description', { description: 'x'.repeat(257) }, { reason: 'INVALID_FIELD' }],
   ])('refuses %s', async (_, input, error) => {
     await expect(mint(bySession(ada), input)).rejects.toMatchObject(error)
@@ -83,7 +104,9 @@ describe('createPersonalAccessToken', () => {
   })
 
   it('counts characters of a description, not their parts', async () => {
-    await expect(mint(bySession(ada), { description: '\u{1f40e}'.repeat(256) })).resolves.toBeDefined()
+    await expect(
+      mint(bySession(ada), { description: '\u{1f40e}'.repeat(256) }),
+    ).resolves.toBeDefined()
   })
 
   it.each([
@@ -164,7 +187,9 @@ describe('authenticatePersonalAccessToken', () => {
 
   it('outlives a change of password', async () => {
     const { text } = await mint(bySession(ada))
-    await transaction(app.db, (tx) => updateUser(tx, ada.id, { token_version: ada.token_version + 1 }))
+    await transaction(app.db, (tx) =>
+      updateUser(tx, ada.id, { token_version: ada.token_version + 1 }),
+    )
     await expect(authenticatePersonalAccessToken(app, text)).resolves.toBeDefined()
   })
 })
@@ -210,7 +235,9 @@ describe('last_used_at', () => {
     await sql`create trigger full_disk before update on personal_access_tokens begin select raise(abort, 'disk is full'); end`.execute(
       app.db,
     )
-    await expect(authenticatePersonalAccessToken(app, text)).resolves.toMatchObject({ user: { id: ada.id } })
+    await expect(authenticatePersonalAccessToken(app, text)).resolves.toMatchObject({
+      user: { id: ada.id },
+    })
     expect(await lastUse()).toBeNull()
   })
 })

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { authenticateBasic, authenticateBearer } from '../../../../src/domain/accounts/credentials/credentials.ts'
+import {
+  authenticateBasic,
+  authenticateBearer,
+} from '../../../../src/domain/accounts/credentials/credentials.ts'
 import {
   createPersonalAccessToken,
   deletePersonalAccessToken,
@@ -30,11 +33,20 @@ const callers = {
   },
   token: async () => {
     const session = await callers.session()
-    const { text } = await createPersonalAccessToken(app, session, { description: '', expiresInDays: 2, scopes: [] })
+    const { text } = await createPersonalAccessToken(app, session, {
+      description: '',
+      expiresInDays: 2,
+      scopes: [],
+    })
     return authenticateBearer(app, LOCAL_PEER, text)
   },
   password: async () => {
-    const caller = await authenticateBasic(app, LOCAL_PEER, { username: 'ada', password: PASSWORD }, '')
+    const caller = await authenticateBasic(
+      app,
+      LOCAL_PEER,
+      { username: 'ada', password: PASSWORD },
+      '',
+    )
     return caller as SignedIn
   },
 }
@@ -71,7 +83,8 @@ describe('the caller of a long call', () => {
     [
       'its token was deleted',
       'token',
-      ({ credential }) => credential.kind === 'token' && deletePersonalAccessToken(app, ada, credential.uuid),
+      ({ credential }) =>
+        credential.kind === 'token' && deletePersonalAccessToken(app, ada, credential.uuid),
     ],
     ['its token has expired', 'token', () => app.clock.advance(2 * DAY_SECONDS)],
     ['the password was changed', 'session', () => change({ token_version: 2 })],
@@ -79,9 +92,17 @@ describe('the caller of a long call', () => {
     ['the account was archived', 'session', () => change({ state: 'ARCHIVED' })],
     ['the account was archived', 'token', () => change({ state: 'ARCHIVED' })],
     ['the account was archived', 'password', () => change({ state: 'ARCHIVED' })],
-    ['the account was deleted', 'session', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
+    [
+      'the account was deleted',
+      'session',
+      () => transaction(app.db, (tx) => deleteUser(tx, ada.id)),
+    ],
     ['the account was deleted', 'token', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
-    ['the account was deleted', 'password', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
+    [
+      'the account was deleted',
+      'password',
+      () => transaction(app.db, (tx) => deleteUser(tx, ada.id)),
+    ],
   ])('is refused when %s, by %s', async (_, kind, happen) => {
     const caller = await callers[kind]()
     await happen(caller)

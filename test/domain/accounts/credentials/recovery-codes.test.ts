@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { newRecoveryCodes, parseRecoveryCode } from '../../../../src/domain/accounts/credentials/recovery-codes.ts'
+import {
+  newRecoveryCodes,
+  parseRecoveryCode,
+} from '../../../../src/domain/accounts/credentials/recovery-codes.ts'
 
 describe('newRecoveryCodes', () => {
   it('makes ten codes of five groups of base32, found by their first group', () => {

@@ -13,7 +13,10 @@ describe('a sealed secret', () => {
 
   it('shows neither the secret nor that two are equal', async () => {
     const app = await testApp()
-    const [a, b] = [seal(app, 'one', Buffer.from('the secret')), seal(app, 'one', Buffer.from('the secret'))]
+    const [a, b] = [
+      seal(app, 'one', Buffer.from('the secret')),
+      seal(app, 'one', Buffer.from('the secret')),
+    ]
     expect(a.includes('the secret')).toBe(false)
     expect(a.equals(b)).toBe(false)
   })

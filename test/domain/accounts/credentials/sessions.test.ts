@@ -52,7 +52,11 @@ function sessionCount() {
 
 describe('an access token', () => {
   it('has the claims that clients of the compatible API read', () => {
-    expect(decodeProtectedHeader(session.accessToken)).toEqual({ alg: 'HS256', typ: 'JWT', kid: 'v1' })
+    expect(decodeProtectedHeader(session.accessToken)).toEqual({
+      alg: 'HS256',
+      typ: 'JWT',
+      kid: 'v1',
+    })
     const now = app.clock.now() / 1000
     expect(decodeJwt(session.accessToken)).toEqual({
       type: 'access',
@@ -82,17 +86,24 @@ describe('an access token', () => {
 
   it('takes role and state from the account, not from its claims', async () => {
     await change(ada, { role: 'ADMIN' })
-    await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({ user: { role: 'ADMIN' } })
+    await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({
+      user: { role: 'ADMIN' },
+    })
     const claimsAdmin = await forge({ role: 'ADMIN' })
     await change(ada, { role: 'USER' })
-    await expect(authenticateAccessToken(app, claimsAdmin)).resolves.toMatchObject({ user: { role: 'USER' } })
+    await expect(authenticateAccessToken(app, claimsAdmin)).resolves.toMatchObject({
+      user: { role: 'USER' },
+    })
   })
 
   it.each<[string, () => Promise<string> | string]>([
     ['unsigned', () => new UnsecuredJWT(decodeJwt(session.accessToken)).encode()],
     ['without its signature', () => session.accessToken.replace(/[^.]+$/, '')],
     ['signed with another key', () => forge({}, { key: randomBytes(32) })],
-    ['signed with the raw name of the key', () => forge({}, { key: Buffer.from('v1'.padEnd(32, '\0')) })],
+    [
+      'signed with the raw name of the key',
+      () => forge({}, { key: Buffer.from('v1'.padEnd(32, '\0')) }),
+    ],
     ['of another key id', () => forge({}, { header: { kid: 'v2' } })],
     ['of another type of object', () => forge({}, { header: { typ: 'at+jwt' } })],
     ['of another issuer', () => forge({ iss: 'memos' })],
@@ -109,7 +120,9 @@ describe('an access token', () => {
     ['that is nothing', () => ''],
   ])('is refused %s', async (_, text) => {
     // Unchanged, what the cases start from is good.
-    await expect(authenticateAccessToken(app, await forge({}))).resolves.toMatchObject({ user: { id: ada.id } })
+    await expect(authenticateAccessToken(app, await forge({}))).resolves.toMatchObject({
+      user: { id: ada.id },
+    })
     await expect(authenticateAccessToken(app, await text())).rejects.toEqual(BAD_CREDENTIALS)
   })
 
@@ -191,7 +204,9 @@ describe('refreshSession', () => {
     expect(two.refreshToken).toBe(one.refreshToken)
     expect(three.refreshToken).toBe(one.refreshToken)
     app.clock.advance(30)
-    await expect(refreshSession(app, session.refreshToken)).resolves.toMatchObject({ refreshToken: one.refreshToken })
+    await expect(refreshSession(app, session.refreshToken)).resolves.toMatchObject({
+      refreshToken: one.refreshToken,
+    })
     await expect(refreshSession(app, one.refreshToken)).resolves.toBeDefined()
   })
 
@@ -234,7 +249,10 @@ describe('refreshSession', () => {
   it.each<[string, () => Promise<string> | string]>([
     ['an access token', () => session.accessToken],
     ['an unsigned token', () => new UnsecuredJWT(decodeJwt(session.refreshToken)).encode()],
-    ['a token signed with another key', () => forge(decodeJwt(session.refreshToken), { key: randomBytes(32) })],
+    [
+      'a token signed with another key',
+      () => forge(decodeJwt(session.refreshToken), { key: randomBytes(32) }),
+    ],
     ['a token for another user', () => forge({ ...decodeJwt(session.refreshToken), sub: '999' })],
   ])('refuses %s, and the session goes on', async (_, text) => {
     await expect(refreshSession(app, await text())).rejects.toEqual(BAD_CREDENTIALS)

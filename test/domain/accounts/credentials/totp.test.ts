@@ -72,10 +72,18 @@ describe('a secret', () => {
       digits: '6',
       period: '30',
     })
-    expect(URI.parse(uri)).toMatchObject({ issuer: 'Branchline', label: 'ada', digits: 6, period: 30 })
+    expect(URI.parse(uri)).toMatchObject({
+      issuer: 'Branchline',
+      label: 'ada',
+      digits: 6,
+      period: 30,
+    })
   })
 
   it('keeps a username of another time apart from the issuer', () => {
-    expect(URI.parse(otpauthUri(SECRET, 'a:b & c'))).toMatchObject({ issuer: 'Branchline', label: 'a:b & c' })
+    expect(URI.parse(otpauthUri(SECRET, 'a:b & c'))).toMatchObject({
+      issuer: 'Branchline',
+      label: 'a:b & c',
+    })
   })
 })

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { authenticateBasic, signInByPassword } from '../../../../src/domain/accounts/credentials/credentials.ts'
+import {
+  authenticateBasic,
+  signInByPassword,
+} from '../../../../src/domain/accounts/credentials/credentials.ts'
 import { NO_PASSWORD } from '../../../../src/domain/accounts/credentials/passwords.ts'
 import {
   confirmTwoFactor,
@@ -27,7 +30,12 @@ beforeEach(async () => {
   ada = await addUser(app, 'ada')
 })
 
-const as = (user: User): SignedIn => ({ kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'password' } })
+const as = (user: User): SignedIn => ({
+  kind: 'user',
+  peer: LOCAL_PEER,
+  user,
+  credential: { kind: 'password' },
+})
 const byPasscode = (passcode: string) => ({ passcode, recoveryCode: '' })
 const byRecoveryCode = (recoveryCode = '') => ({ passcode: '', recoveryCode })
 const require = (factor = NONE, user = ada) => requireSecondFactor(app, user, factor, 'sign-in')
@@ -84,9 +92,13 @@ describe('setting a second factor up', () => {
 
   it('needs the password, and counts wrong ones with those of signing in', async () => {
     for (let i = 0; i < 10; i++) {
-      await expect(enrollTwoFactor(app, as(ada), `guess ${i}`)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
+      await expect(enrollTwoFactor(app, as(ada), `guess ${i}`)).rejects.toMatchObject({
+        reason: 'BAD_CREDENTIALS',
+      })
     }
-    await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({ reason: 'RATE_LIMITED' })
+    await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({
+      reason: 'RATE_LIMITED',
+    })
     const credentials = { username: 'ada', password: PASSWORD }
     await expect(signInByPassword(app, LOCAL_PEER, credentials, NONE, '')).rejects.toMatchObject({
       reason: 'RATE_LIMITED',
@@ -99,15 +111,22 @@ describe('setting a second factor up', () => {
     const { secret } = await enrollTwoFactor(app, as(sso), '')
     await confirmTwoFactor(app, sso, passcodeAt(secret, app.clock))
     app.clock.advance(STEP_SECONDS)
-    await disableTwoFactor(app, as(sso), sso, { password: '', ...byPasscode(passcodeAt(secret, app.clock)) })
+    await disableTwoFactor(app, as(sso), sso, {
+      password: '',
+      ...byPasscode(passcodeAt(secret, app.clock)),
+    })
     expect(await getTwoFactor(app, sso)).toMatchObject({ state: 'DISABLED' })
   })
 
   it('takes only the newest secret', async () => {
     const first = await enrollTwoFactor(app, as(ada), PASSWORD)
     const second = await enrollTwoFactor(app, as(ada), PASSWORD)
-    await expect(confirmTwoFactor(app, ada, passcodeAt(first.secret, app.clock))).rejects.toEqual(INVALID)
-    await expect(confirmTwoFactor(app, ada, passcodeAt(second.secret, app.clock))).resolves.toBeDefined()
+    await expect(confirmTwoFactor(app, ada, passcodeAt(first.secret, app.clock))).rejects.toEqual(
+      INVALID,
+    )
+    await expect(
+      confirmTwoFactor(app, ada, passcodeAt(second.secret, app.clock)),
+    ).resolves.toBeDefined()
   })
 
   it('waits for an hour', async () => {
@@ -120,7 +139,9 @@ describe('setting a second factor up', () => {
       reason: 'TWO_FACTOR_NOT_PENDING',
     })
     const anew = await enrollTwoFactor(app, as(ada), PASSWORD)
-    await expect(confirmTwoFactor(app, ada, passcodeAt(anew.secret, app.clock))).resolves.toBeDefined()
+    await expect(
+      confirmTwoFactor(app, ada, passcodeAt(anew.secret, app.clock)),
+    ).resolves.toBeDefined()
   })
 
   it('is not begun anew once it is on', async () => {
@@ -133,13 +154,17 @@ describe('setting a second factor up', () => {
 
   it('is not begun for an account that is deleted while its password is checked', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
-    await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
+    await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({
+      reason: 'USER_NOT_FOUND',
+    })
   })
 
   it('is confirmed by one of many requests at once, whose codes are those that work', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     const passcode = passcodeAt(secret, app.clock)
-    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => confirmTwoFactor(app, ada, passcode)))
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 5 }, () => confirmTwoFactor(app, ada, passcode)),
+    )
     expect(countReasons(outcomes)).toEqual({ OK: 1, TWO_FACTOR_NOT_PENDING: 4 })
     const won = outcomes.find((outcome) => outcome.status === 'fulfilled')
     await expect(require(byRecoveryCode(won?.value.recoveryCodes[9]))).resolves.toBeUndefined()
@@ -151,7 +176,9 @@ describe('setting a second factor up', () => {
       ...(await app.db.selectFrom('two_factors').selectAll().execute()),
       ...(await app.db.selectFrom('recovery_codes').selectAll().execute()),
     ].flatMap((row): unknown[] => Object.values(row))
-    const texts = stored.map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value))).join('\n')
+    const texts = stored
+      .map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value)))
+      .join('\n')
     expect(texts).toContain('$argon2id$')
     expect(texts).not.toContain(secret)
     for (const code of recoveryCodes) expect(texts).not.toContain(code.slice(5))
@@ -190,7 +217,9 @@ describe('a passcode', () => {
 
   it('does not work after a newer one, though its time has not passed', async () => {
     const { secret } = await enable()
-    const [before, now, after] = [-1, 0, 1].map((steps) => byPasscode(passcodeAt(secret, app.clock, steps)))
+    const [before, now, after] = [-1, 0, 1].map((steps) =>
+      byPasscode(passcodeAt(secret, app.clock, steps)),
+    )
     await expect(require(after)).resolves.toBeUndefined()
     await expect(require(now)).rejects.toEqual(INVALID)
     await expect(require(before)).rejects.toEqual(INVALID)
@@ -207,7 +236,9 @@ describe('a passcode', () => {
         Object.getOwnPropertyNames(error).filter((name) => name !== 'stack'),
       )
     }
-    expect(await refusalOf(used)).toBe(await refusalOf(byPasscode(wrongPasscode(secret, app.clock))))
+    expect(await refusalOf(used)).toBe(
+      await refusalOf(byPasscode(wrongPasscode(secret, app.clock))),
+    )
   })
 
   it('of another account is none', async () => {
@@ -237,13 +268,22 @@ describe('a passcode', () => {
     await expect(signInByPassword(app, LOCAL_PEER, wrong, passcode, '')).rejects.toMatchObject({
       reason: 'BAD_CREDENTIALS',
     })
-    await expect(authenticateBasic(app, LOCAL_PEER, wrong, passcode.passcode)).rejects.toMatchObject({
+    await expect(
+      authenticateBasic(app, LOCAL_PEER, wrong, passcode.passcode),
+    ).rejects.toMatchObject({
       reason: 'BAD_CREDENTIALS',
     })
     const disable = { password: 'wrong', ...passcode }
-    await expect(disableTwoFactor(app, as(ada), ada, disable)).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
-    const failing = { ...app, passwords: { ...app.passwords, hash: () => Promise.reject(new Error('out of memory')) } }
-    await expect(regenerateRecoveryCodes(failing, ada, passcode.passcode)).rejects.toThrow('out of memory')
+    await expect(disableTwoFactor(app, as(ada), ada, disable)).rejects.toMatchObject({
+      reason: 'BAD_CREDENTIALS',
+    })
+    const failing = {
+      ...app,
+      passwords: { ...app.passwords, hash: () => Promise.reject(new Error('out of memory')) },
+    }
+    await expect(regenerateRecoveryCodes(failing, ada, passcode.passcode)).rejects.toThrow(
+      'out of memory',
+    )
     await expect(require(passcode)).rejects.toEqual(INVALID)
   })
 
@@ -252,10 +292,14 @@ describe('a passcode', () => {
     const credentials = { username: 'ada', password: PASSWORD }
     const passcode = byPasscode(passcodeAt(secret, app.clock))
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
-    await expect(signInByPassword(app, LOCAL_PEER, credentials, passcode, '')).rejects.toMatchObject({
+    await expect(
+      signInByPassword(app, LOCAL_PEER, credentials, passcode, ''),
+    ).rejects.toMatchObject({
       reason: 'ACCOUNT_ARCHIVED',
     })
-    await expect(authenticateBasic(app, LOCAL_PEER, credentials, passcode.passcode)).rejects.toMatchObject({
+    await expect(
+      authenticateBasic(app, LOCAL_PEER, credentials, passcode.passcode),
+    ).rejects.toMatchObject({
       reason: 'BAD_CREDENTIALS',
     })
     await expect(require(passcode)).resolves.toBeUndefined()
@@ -270,9 +314,13 @@ describe('wrong second factors', () => {
     const credentials = { username: 'ada', password: PASSWORD }
     await expect(require(byPasscode(wrong))).rejects.toEqual(INVALID)
     await expect(authenticateBasic(app, LOCAL_PEER, credentials, wrong)).rejects.toEqual(INVALID)
-    await expect(signInByPassword(app, LOCAL_PEER, credentials, byRecoveryCode('ABCD'), '')).rejects.toEqual(INVALID)
+    await expect(
+      signInByPassword(app, LOCAL_PEER, credentials, byRecoveryCode('ABCD'), ''),
+    ).rejects.toEqual(INVALID)
     await expect(regenerateRecoveryCodes(app, ada, wrong)).rejects.toEqual(INVALID)
-    await expect(disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...NONE })).rejects.toEqual(INVALID)
+    await expect(
+      disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...NONE }),
+    ).rejects.toEqual(INVALID)
     const limited = { reason: 'RATE_LIMITED', metadata: { retry_after_seconds: '300' } }
     await expect(require(good())).rejects.toMatchObject(limited)
     await expect(require(byRecoveryCode(recoveryCodes[0]))).rejects.toMatchObject(limited)
@@ -284,8 +332,13 @@ describe('wrong second factors', () => {
 
   it('are counted while they are being checked', async () => {
     await enable()
-    const guesses = Array.from({ length: 50 }, () => require(byRecoveryCode('AAAA-AAAA-AAAA-AAAA-AAAA')))
-    expect(countReasons(await Promise.allSettled(guesses))).toEqual({ TWO_FACTOR_INVALID: 5, RATE_LIMITED: 45 })
+    const guesses = Array.from({ length: 50 }, () =>
+      require(byRecoveryCode('AAAA-AAAA-AAAA-AAAA-AAAA')),
+    )
+    expect(countReasons(await Promise.allSettled(guesses))).toEqual({
+      TWO_FACTOR_INVALID: 5,
+      RATE_LIMITED: 45,
+    })
   })
 
   it('are forgiven after a good one', async () => {
@@ -301,16 +354,21 @@ describe('wrong second factors', () => {
 
   it('of one account hinder no other, nor the peer that they came from', async () => {
     const { secret } = await enable()
-    for (let i = 0; i < 5; i++) await require(byPasscode(wrongPasscode(secret, app.clock))).catch(() => undefined)
+    for (let i = 0; i < 5; i++)
+      await require(byPasscode(wrongPasscode(secret, app.clock))).catch(() => undefined)
     const bob = await addUser(app, 'bob')
     const ofBob = await enable(bob)
-    await expect(require(byPasscode(passcodeAt(ofBob.secret, app.clock)), bob)).resolves.toBeUndefined()
+    await expect(
+      require(byPasscode(passcodeAt(ofBob.secret, app.clock)), bob),
+    ).resolves.toBeUndefined()
   })
 
   it('limit confirming too', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     for (let i = 0; i < 5; i++) {
-      await expect(confirmTwoFactor(app, ada, wrongPasscode(secret, app.clock))).rejects.toEqual(INVALID)
+      await expect(confirmTwoFactor(app, ada, wrongPasscode(secret, app.clock))).rejects.toEqual(
+        INVALID,
+      )
     }
     await expect(confirmTwoFactor(app, ada, passcodeAt(secret, app.clock))).rejects.toMatchObject({
       reason: 'RATE_LIMITED',
@@ -356,8 +414,15 @@ describe('a recovery code', () => {
       },
     }
     const [code = ''] = recoveryCodes
-    for (const text of [`${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`, code, code, 'nonsense']) {
-      await requireSecondFactor(watched, ada, byRecoveryCode(text), 'sign-in').catch(() => undefined)
+    for (const text of [
+      `${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`,
+      code,
+      code,
+      'nonsense',
+    ]) {
+      await requireSecondFactor(watched, ada, byRecoveryCode(text), 'sign-in').catch(
+        () => undefined,
+      )
     }
     expect(hashes).toEqual(['verify', 'verify', 'verifyNothing', 'verifyNothing'])
   })
@@ -380,8 +445,12 @@ describe('a recovery code', () => {
   it('is left alone when a passcode is given beside it', async () => {
     const { secret, recoveryCodes } = await enable()
     const [recoveryCode = ''] = recoveryCodes
-    await expect(require({ passcode: wrongPasscode(secret, app.clock), recoveryCode })).rejects.toEqual(INVALID)
-    await expect(require({ passcode: passcodeAt(secret, app.clock), recoveryCode })).resolves.toBeUndefined()
+    await expect(
+      require({ passcode: wrongPasscode(secret, app.clock), recoveryCode }),
+    ).rejects.toEqual(INVALID)
+    await expect(
+      require({ passcode: passcodeAt(secret, app.clock), recoveryCode }),
+    ).resolves.toBeUndefined()
     await expect(require(byRecoveryCode(recoveryCode))).resolves.toBeUndefined()
   })
 
@@ -399,25 +468,36 @@ describe('a recovery code', () => {
         },
       },
     }
-    await expect(regenerateRecoveryCodes(slow, ada, passcodeAt(secret, app.clock))).rejects.toMatchObject({
+    await expect(
+      regenerateRecoveryCodes(slow, ada, passcodeAt(secret, app.clock)),
+    ).rejects.toMatchObject({
       reason: 'TWO_FACTOR_NOT_ENABLED',
     })
   })
 })
 
 describe('turning a second factor off', () => {
-  it.each(['passcode', 'recovery code'])('takes the password and a %s, and leaves nothing behind', async (means) => {
-    const { secret, recoveryCodes } = await enable()
-    const factor =
-      means === 'passcode' ? byPasscode(passcodeAt(secret, app.clock)) : byRecoveryCode(recoveryCodes[3] ?? '')
-    await expect(disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...NONE })).rejects.toEqual(INVALID)
-    await disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...factor })
-    expect(await app.db.selectFrom('recovery_codes').select('user_id').execute()).toEqual([])
-    await expect(require()).resolves.toBeUndefined()
-    await expect(disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...factor })).rejects.toMatchObject({
-      reason: 'TWO_FACTOR_NOT_ENABLED',
-    })
-  })
+  it.each(['passcode', 'recovery code'])(
+    'takes the password and a %s, and leaves nothing behind',
+    async (means) => {
+      const { secret, recoveryCodes } = await enable()
+      const factor =
+        means === 'passcode'
+          ? byPasscode(passcodeAt(secret, app.clock))
+          : byRecoveryCode(recoveryCodes[3] ?? '')
+      await expect(
+        disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...NONE }),
+      ).rejects.toEqual(INVALID)
+      await disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...factor })
+      expect(await app.db.selectFrom('recovery_codes').select('user_id').execute()).toEqual([])
+      await expect(require()).resolves.toBeUndefined()
+      await expect(
+        disableTwoFactor(app, as(ada), ada, { password: PASSWORD, ...factor }),
+      ).rejects.toMatchObject({
+        reason: 'TWO_FACTOR_NOT_ENABLED',
+      })
+    },
+  )
 
   it('takes no proof from an administrator who helps somebody else, and is logged', async () => {
     const lines: { level: string; line: unknown }[] = []
@@ -433,7 +513,9 @@ describe('turning a second factor off', () => {
   it('takes the proof from an administrator who does it for themselves', async () => {
     const root = await addUser(app, 'root', { role: 'ADMIN' })
     await enable(root)
-    await expect(disableTwoFactor(app, as(root), root, { password: '', ...NONE })).rejects.toMatchObject({
+    await expect(
+      disableTwoFactor(app, as(root), root, { password: '', ...NONE }),
+    ).rejects.toMatchObject({
       reason: 'BAD_CREDENTIALS',
     })
   })
@@ -441,7 +523,9 @@ describe('turning a second factor off', () => {
   it('is nothing to do while it is not confirmed', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     const proof = { password: PASSWORD, ...byPasscode(passcodeAt(secret, app.clock)) }
-    await expect(disableTwoFactor(app, as(ada), ada, proof)).rejects.toMatchObject({ reason: 'TWO_FACTOR_NOT_ENABLED' })
+    await expect(disableTwoFactor(app, as(ada), ada, proof)).rejects.toMatchObject({
+      reason: 'TWO_FACTOR_NOT_ENABLED',
+    })
     await expect(regenerateRecoveryCodes(app, ada, proof.passcode)).rejects.toMatchObject({
       reason: 'TWO_FACTOR_NOT_ENABLED',
     })

@@ -12,7 +12,11 @@ import {
   sign,
 } from 'openpgp'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hasSigned, KEY_FLAGS, readOpenPgpKey } from '../../../../src/domain/accounts/keys/openpgp-keys.ts'
+import {
+  hasSigned,
+  KEY_FLAGS,
+  readOpenPgpKey,
+} from '../../../../src/domain/accounts/keys/openpgp-keys.ts'
 
 const userIDs = [{ name: 'Bob', email: 'bob@example.org' }]
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -20,7 +24,9 @@ const DAY_MS = 24 * 60 * 60 * 1000
 let bob: PrivateKey
 let carol: PrivateKey
 
-async function newKey(options: Partial<Parameters<typeof generateKey>[0]> = {}): Promise<PrivateKey> {
+async function newKey(
+  options: Partial<Parameters<typeof generateKey>[0]> = {},
+): Promise<PrivateKey> {
   const { privateKey } = await generateKey({ userIDs, ...options, format: 'object' })
   return privateKey
 }
@@ -36,7 +42,10 @@ async function signatureOf(key: PrivateKey, text: string): Promise<string> {
 }
 
 const refused = (problem: string) =>
-  expect.objectContaining({ reason: 'INVALID_GPG_KEY', metadata: { problem: expect.stringContaining(problem) } })
+  expect.objectContaining({
+    reason: 'INVALID_GPG_KEY',
+    metadata: { problem: expect.stringContaining(problem) },
+  })
 
 beforeAll(async () => {
   bob = await newKey({ subkeys: [{ sign: true }, {}] })
@@ -64,7 +73,9 @@ describe('an OpenPGP key', () => {
     ])
     // The packet is that of the key alone: nobody's name is in it.
     expect(Buffer.from(read.primary.packet, 'base64').length).toBeLessThan(100)
-    expect((await readKey({ binaryKey: read.certificate })).getFingerprint()).toBe(bob.getFingerprint())
+    expect((await readKey({ binaryKey: read.certificate })).getFingerprint()).toBe(
+      bob.getFingerprint(),
+    )
   })
 
   it.each<[string, Partial<Parameters<typeof generateKey>[0]>]>([
@@ -79,11 +90,16 @@ describe('an OpenPGP key', () => {
     const signed = await bob.toPublic().signAllUsers([carol])
     const { certificate } = await readOpenPgpKey(signed.armor())
     expect(signed.users[0]?.otherCertifications).toHaveLength(1)
-    expect((await readKey({ binaryKey: certificate })).users[0]?.otherCertifications).toHaveLength(0)
+    expect((await readKey({ binaryKey: certificate })).users[0]?.otherCertifications).toHaveLength(
+      0,
+    )
   })
 
   it('loses names and subkeys that were revoked', async () => {
-    const key = await newKey({ userIDs: [...userIDs, { email: 'old@example.org' }], subkeys: [{ sign: true }, {}] })
+    const key = await newKey({
+      userIDs: [...userIDs, { email: 'old@example.org' }],
+      subkeys: [{ sign: true }, {}],
+    })
     // Of a private key the packet is a secret one.
     const secret = key.keyPacket as SecretKeyPacket
     const [kept, old] = key.users
@@ -107,18 +123,24 @@ describe('an OpenPGP key', () => {
     binding.keyFlags = new Uint8Array([KEY_FLAGS.sign])
     const secret = thief.keyPacket as SecretKeyPacket
     // The library's types know of a part of the arguments.
-    const signBinding = binding.sign.bind(binding) as unknown as (...args: unknown[]) => Promise<void>
+    const signBinding = binding.sign.bind(binding) as unknown as (
+      ...args: unknown[]
+    ) => Promise<void>
     await signBinding(secret, { key: secret, bind: stolen.keyPacket }, new Date(), false, config)
     stolen.bindingSignatures = [binding]
     thief.subkeys = [stolen]
     const read = await readOpenPgpKey(publicKeyOf(thief))
     expect(read.subkeys).toMatchObject([{ fingerprint: stolen.getFingerprint(), flags: 0 }])
-    expect(await hasSigned(read.certificate, await signatureOf(bob, 'one'), ['one'], Date.now() + 1000)).toBe(false)
+    expect(
+      await hasSigned(read.certificate, await signatureOf(bob, 'one'), ['one'], Date.now() + 1000),
+    ).toBe(false)
   })
 
   it('is read after it has expired, because it may have signed before', async () => {
     const date = new Date(Date.now() - 2 * DAY_MS)
-    const read = await readOpenPgpKey(publicKeyOf(await newKey({ date, keyExpirationTime: 60, subkeys: [{}] })))
+    const read = await readOpenPgpKey(
+      publicKeyOf(await newKey({ date, keyExpirationTime: 60, subkeys: [{}] })),
+    )
     expect(read.primary.expireTime).toBe(Math.floor(date.getTime() / 1000) + 60)
     expect(read.subkeys).toHaveLength(1)
   })
@@ -140,7 +162,11 @@ describe('an OpenPGP key', () => {
     ['a signature', () => signatureOf(bob, 'hello'), 'no armored'],
     [
       'two keys',
-      () => armor(enums.armor.publicKey, Buffer.concat([bob.toPublic().write(), carol.toPublic().write()])),
+      () =>
+        armor(
+          enums.armor.publicKey,
+          Buffer.concat([bob.toPublic().write(), carol.toPublic().write()]),
+        ),
       '2 keys',
     ],
     ['cut off', () => publicKeyOf(bob).slice(0, 400), 'no armored'],
@@ -148,7 +174,8 @@ describe('an OpenPGP key', () => {
     ['Ed448', async () => publicKeyOf(await newKey({ type: 'curve448' })), 'ed448'],
     [
       'RSA of 1024 bits',
-      async () => publicKeyOf(await newKey({ type: 'rsa', rsaBits: 1024, config: { minRSABits: 1024 } })),
+      async () =>
+        publicKeyOf(await newKey({ type: 'rsa', rsaBits: 1024, config: { minRSABits: 1024 } })),
       '1024',
     ],
     [
@@ -204,7 +231,10 @@ describe('a detached signature', () => {
     ['of another key', () => signatureOf(carol, 'one')],
     ['empty', () => ''],
     ['no signature', () => publicKeyOf(bob)],
-    ['longer than signatures are', async () => `${await signatureOf(bob, 'one')}${' '.repeat(8192)}`],
+    [
+      'longer than signatures are',
+      async () => `${await signatureOf(bob, 'one')}${' '.repeat(8192)}`,
+    ],
     ['cut off', async () => (await signatureOf(bob, 'one')).slice(0, 120)],
   ])('proves nothing that is %s', async (_, make) => {
     expect(await check(await make())).toBe(false)

@@ -29,7 +29,9 @@ const userIDs = [{ name: 'Bob', email: 'bob@example.org' }]
 
 let bob: PrivateKey
 
-async function newKey(options: Partial<Parameters<typeof generateKey>[0]> = {}): Promise<PrivateKey> {
+async function newKey(
+  options: Partial<Parameters<typeof generateKey>[0]> = {},
+): Promise<PrivateKey> {
   const { privateKey } = await generateKey({ userIDs, date: START, ...options, format: 'object' })
   return privateKey
 }
@@ -43,11 +45,16 @@ async function signatureOf(key: PrivateKey, date: Date, text = TEXT): Promise<st
   return (await sign({ message, signingKeys: key, detached: true, date })) as string
 }
 
-/** Whether an armored signature is good by a key as the forge stores it; undefined if it is no signature at all. */
+/**
+ * Whether an armored signature is good by a key as the forge stores it; undefined if it is no
+ * signature at all.
+ */
 async function check(armored: string, key: PublicKey, text = TEXT): Promise<boolean | undefined> {
   const signature = await readOpenPgpSignature(armored)
   const { certificate } = await readOpenPgpKey(key.armor())
-  return signature && isOpenPgpSignatureOf(signature, openCertificate(certificate), Buffer.from(text))
+  return (
+    signature && isOpenPgpSignatureOf(signature, openCertificate(certificate), Buffer.from(text))
+  )
 }
 
 beforeAll(async () => {
@@ -106,7 +113,10 @@ describe('an OpenPGP signature', () => {
     ['no longer used', enums.reasonForRevocation.keyRetired, [true, false]],
   ])('is judged by a subkey that was revoked as %s', async (_, flag, expected) => {
     const key = await newKey({ subkeys: [{ sign: true }] })
-    const [before, after] = [await signatureOf(key, daysLater(1)), await signatureOf(key, daysLater(3))]
+    const [before, after] = [
+      await signatureOf(key, daysLater(1)),
+      await signatureOf(key, daysLater(3)),
+    ]
     const [subkey] = key.subkeys
     const revoked = await subkey?.revoke(key.keyPacket as SecretKeyPacket, { flag }, daysLater(2))
     if (revoked) key.subkeys[0] = revoked
@@ -114,7 +124,10 @@ describe('an OpenPGP signature', () => {
     const results: boolean[] = []
     for (const armored of [before, after]) {
       const signature = await readOpenPgpSignature(armored)
-      results.push(signature !== undefined && (await isOpenPgpSignatureOf(signature, certificate, Buffer.from(TEXT))))
+      results.push(
+        signature !== undefined &&
+          (await isOpenPgpSignatureOf(signature, certificate, Buffer.from(TEXT))),
+      )
     }
     expect(results).toEqual(expected)
   })
@@ -126,13 +139,17 @@ describe('an OpenPGP signature', () => {
     const { publicKey } = await revokeKey({ key, reasonForRevocation, format: 'object' })
     const certificate = readKey({ armoredKey: publicKey.armor() })
     const signature = await readOpenPgpSignature(armored)
-    expect(signature && (await isOpenPgpSignatureOf(signature, certificate, Buffer.from(TEXT)))).toBe(false)
+    expect(
+      signature && (await isOpenPgpSignatureOf(signature, certificate, Buffer.from(TEXT))),
+    ).toBe(false)
   })
 
   it('is not good by a key that cannot be read any more', async () => {
     const signature = await readOpenPgpSignature(await signatureOf(bob, daysLater(1)))
     const certificate = openCertificate(Buffer.from('no key'))
-    expect(signature && (await isOpenPgpSignatureOf(signature, certificate, Buffer.from(TEXT)))).toBe(false)
+    expect(
+      signature && (await isOpenPgpSignatureOf(signature, certificate, Buffer.from(TEXT))),
+    ).toBe(false)
   })
 
   it('is not good with a weak hash', async () => {
@@ -152,7 +169,8 @@ describe('an OpenPGP signature', () => {
     ['of X.509', async () => '-----BEGIN SIGNED MESSAGE-----\niQ==\n-----END SIGNED MESSAGE-----'],
     [
       'that is too long',
-      async () => `-----BEGIN PGP SIGNATURE-----\n\n${'A'.repeat(9000)}\n-----END PGP SIGNATURE-----`,
+      async () =>
+        `-----BEGIN PGP SIGNATURE-----\n\n${'A'.repeat(9000)}\n-----END PGP SIGNATURE-----`,
     ],
     ['that is a key', async () => bob.toPublic().armor()],
     ['that is empty', async () => ''],
@@ -161,7 +179,10 @@ describe('an OpenPGP signature', () => {
   })
 
   it('may come with line feeds of another system, and with a comment', async () => {
-    const armored = (await signatureOf(bob, START)).replace('\n\n', '\nComment: https://a-b.example/--x\n\n')
+    const armored = (await signatureOf(bob, START)).replace(
+      '\n\n',
+      '\nComment: https://a-b.example/--x\n\n',
+    )
     expect(await check(armored.trim(), bob.toPublic())).toBe(true)
     expect(await check(armored.replaceAll('\n', '\r\n'), bob.toPublic())).toBe(true)
   })
@@ -184,7 +205,10 @@ async function byHand(
   const { packets } = await createMessage({ binary: Buffer.from(TEXT) })
   // The library's types know of a part of the arguments.
   const signText = packet.sign.bind(packet) as unknown as (...args: unknown[]) => Promise<void>
-  await signText(key.keyPacket, packets[0], date, true, { ...config, nonDeterministicSignaturesViaNotation: false })
+  await signText(key.keyPacket, packets[0], date, true, {
+    ...config,
+    nonDeterministicSignaturesViaNotation: false,
+  })
   const list = new PacketList()
   list.push(packet)
   return armor(enums.armor.signature, list.write())

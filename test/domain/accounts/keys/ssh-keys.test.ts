@@ -60,7 +60,9 @@ describe('an SSH key', () => {
     const [, blob = ''] = ecLine('P-256').split(' ')
     const q = Buffer.from(blob, 'base64').subarray(-65)
     const ecdsa = wire('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', q, 'ssh:')
-    expect(readSshKey(`sk-ecdsa-sha2-nistp256@openssh.com ${ecdsa}`).fingerprint).toMatch(/^SHA256:[\w+/]{43}$/)
+    expect(readSshKey(`sk-ecdsa-sha2-nistp256@openssh.com ${ecdsa}`).fingerprint).toMatch(
+      /^SHA256:[\w+/]{43}$/,
+    )
   })
 
   it.each([
@@ -70,9 +72,17 @@ describe('an SSH key', () => {
     ['two lines', `ssh-ed25519 ${ED25519}\nssh-ed25519 ${ED25519}`, 'not one line'],
     ['an escape in the comment', `ssh-ed25519 ${ED25519} \u001b[2J`, 'not one line'],
     ['a line that is too long', `ssh-ed25519 ${ED25519} ${'x'.repeat(4096)}`, '4096'],
-    ['a private key', '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END', 'private key'],
+    [
+      'a private key',
+      '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END',
+      'private key',
+    ],
     ['a type of its own', `ssh-ed448 ${ED25519}`, 'ssh-ed448'],
-    ['a certificate', `ssh-ed25519-cert-v01@openssh.com ${ED25519}`, 'ssh-ed25519-cert-v01@openssh.com'],
+    [
+      'a certificate',
+      `ssh-ed25519-cert-v01@openssh.com ${ED25519}`,
+      'ssh-ed25519-cert-v01@openssh.com',
+    ],
     ['DSA', `ssh-dss ${wire('ssh-dss', 'p', 'q', 'g', 'y')}`, 'ssh-dss'],
     ['another type than it says', `ssh-rsa ${ED25519}`, 'does not fit'],
     [
@@ -82,12 +92,28 @@ describe('an SSH key', () => {
     ],
     ['RSA of 1024 bits', rsaLine(1024), '1024'],
     // Not made, because that takes minutes.
-    ['RSA of 16392 bits', `ssh-rsa ${wire('ssh-rsa', '\u0001\u0000\u0001', Buffer.alloc(2049, 0x7f))}`, '16391'],
-    ['a point that is too short', `ssh-ed25519 ${wire('ssh-ed25519', point.subarray(1))}`, 'does not fit'],
+    [
+      'RSA of 16392 bits',
+      `ssh-rsa ${wire('ssh-rsa', '\u0001\u0000\u0001', Buffer.alloc(2049, 0x7f))}`,
+      '16391',
+    ],
+    [
+      'a point that is too short',
+      `ssh-ed25519 ${wire('ssh-ed25519', point.subarray(1))}`,
+      'does not fit',
+    ],
     ['bytes behind it', `ssh-ed25519 ${wire('ssh-ed25519', point, 'more')}`, 'does not fit'],
-    ['a length beyond its end', `ssh-ed25519 ${Buffer.from('ffffffff00', 'hex').toString('base64')}`, 'does not fit'],
+    [
+      'a length beyond its end',
+      `ssh-ed25519 ${Buffer.from('ffffffff00', 'hex').toString('base64')}`,
+      'does not fit',
+    ],
     // sshpk would take it for a private key and leave its public part.
-    ['private parts', `ssh-ed25519 ${wire('ssh-ed25519', point, Buffer.alloc(64, 1))}`, 'does not fit'],
+    [
+      'private parts',
+      `ssh-ed25519 ${wire('ssh-ed25519', point, Buffer.alloc(64, 1))}`,
+      'does not fit',
+    ],
     [
       'a point beside the curve',
       `ecdsa-sha2-nistp256 ${wire('ecdsa-sha2-nistp256', 'nistp256', Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 1)]))}`,
@@ -105,7 +131,10 @@ describe('an SSH key', () => {
     ],
   ])('is not %s', (_, text, problem) => {
     expect(() => readSshKey(text)).toThrow(
-      expect.objectContaining({ reason: 'INVALID_SSH_KEY', metadata: { problem: expect.stringContaining(problem) } }),
+      expect.objectContaining({
+        reason: 'INVALID_SSH_KEY',
+        metadata: { problem: expect.stringContaining(problem) },
+      }),
     )
   })
 })
@@ -120,14 +149,17 @@ const isOpenSshHere = (() => {
 })()
 
 describe.skipIf(!isOpenSshHere)('a key of OpenSSH (skipped without ssh-keygen)', () => {
-  it.each(['ed25519', 'ecdsa', 'rsa'])('of the type %s has the fingerprint that OpenSSH prints', (type) => {
-    const file = join(folder, type)
-    execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-C', 'bob@work', '-f', file])
-    const { line: read, fingerprint } = readSshKey(readFileSync(`${file}.pub`, 'utf8'))
-    expect(read).toBe(readFileSync(`${file}.pub`, 'utf8').trim())
-    const [, printed] = execFileSync('ssh-keygen', ['-l', '-E', 'sha256', '-f', `${file}.pub`], {
-      encoding: 'utf8',
-    }).split(' ')
-    expect(fingerprint).toBe(printed)
-  })
+  it.each(['ed25519', 'ecdsa', 'rsa'])(
+    'of the type %s has the fingerprint that OpenSSH prints',
+    (type) => {
+      const file = join(folder, type)
+      execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-C', 'bob@work', '-f', file])
+      const { line: read, fingerprint } = readSshKey(readFileSync(`${file}.pub`, 'utf8'))
+      expect(read).toBe(readFileSync(`${file}.pub`, 'utf8').trim())
+      const [, printed] = execFileSync('ssh-keygen', ['-l', '-E', 'sha256', '-f', `${file}.pub`], {
+        encoding: 'utf8',
+      }).split(' ')
+      expect(fingerprint).toBe(printed)
+    },
+  )
 })

@@ -4,8 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readSshKey } from '../../../../src/domain/accounts/keys/ssh-keys.ts'
-import { isSshSignatureOf, readSshSignature } from '../../../../src/domain/accounts/keys/ssh-signatures.ts'
-import { armor, type HowToSign, newSshSigner, SSH_KEY_TYPES, type SshKeyType } from '../../../support/ssh-signing.ts'
+import {
+  isSshSignatureOf,
+  readSshSignature,
+} from '../../../../src/domain/accounts/keys/ssh-signatures.ts'
+import {
+  armor,
+  type HowToSign,
+  newSshSigner,
+  SSH_KEY_TYPES,
+  type SshKeyType,
+} from '../../../support/ssh-signing.ts'
 
 const TEXT = 'tree 0\n\nmessage\n'
 
@@ -15,7 +24,9 @@ function signerOf(type: SshKeyType) {
   return signers[type] ?? newSshSigner(type)
 }
 
-/** Whether an armored signature is one of a text for Git; undefined if it is no signature at all. */
+/**
+ * Whether an armored signature is one of a text for Git; undefined if it is no signature at all.
+ */
 async function check(armored: string, text: string | Buffer = TEXT): Promise<boolean | undefined> {
   const signature = readSshSignature(armored)
   return signature && isSshSignatureOf(signature, 'git', Buffer.from(text))
@@ -57,7 +68,11 @@ describe('an SSH signature', () => {
     ['with a text hashed by SHA-256', 'ssh-ed25519', { hashAlgorithm: 'sha256' }],
     ['by RSA with SHA-256', 'ssh-rsa', { scheme: 'rsa-sha2-256' }],
     ['with something that is reserved', 'ssh-ed25519', { reserved: 'for later' }],
-    ['by a security key that nobody touched', 'sk-ssh-ed25519@openssh.com', { flags: 0, counter: 2 ** 32 - 1 }],
+    [
+      'by a security key that nobody touched',
+      'sk-ssh-ed25519@openssh.com',
+      { flags: 0, counter: 2 ** 32 - 1 },
+    ],
   ])('may be one %s', async (_, type, how) => {
     expect(await check(signerOf(type).sign(TEXT, how))).toBe(true)
   })
@@ -67,14 +82,22 @@ describe('an SSH signature', () => {
     ['for no purpose', 'ssh-ed25519', { namespace: '' }],
     ['with a weak hash', 'ssh-ed25519', { hashAlgorithm: 'sha1' }],
     ['by RSA with SHA-1', 'ssh-rsa', { scheme: 'ssh-rsa', digest: 'sha1' }],
-    ['by RSA with another hash than it says', 'ssh-rsa', { scheme: 'rsa-sha2-256', digest: 'sha512' }],
+    [
+      'by RSA with another hash than it says',
+      'ssh-rsa',
+      { scheme: 'rsa-sha2-256', digest: 'sha512' },
+    ],
     ['by a scheme of another type of keys', 'ssh-ed25519', { scheme: 'rsa-sha2-512' }],
     ['by a scheme that nobody knows', 'ssh-ed25519', { scheme: 'constructor' }],
     ['by the scheme of a security key', 'ssh-ed25519', { scheme: 'sk-ssh-ed25519@openssh.com' }],
     ['by another key', 'ssh-ed25519', { blob: newSshSigner('ssh-ed25519').blob }],
     ['by a key of another type', 'ssh-ed25519', { blob: newSshSigner('ecdsa-sha2-nistp256').blob }],
     ['by a key that is none', 'ssh-ed25519', { blob: Buffer.from('key') }],
-    ['by a curve of another length', 'ecdsa-sha2-nistp384', { blob: newSshSigner('ecdsa-sha2-nistp256').blob }],
+    [
+      'by a curve of another length',
+      'ecdsa-sha2-nistp384',
+      { blob: newSshSigner('ecdsa-sha2-nistp256').blob },
+    ],
     ['with another counter than was signed', 'sk-ssh-ed25519@openssh.com', { sentCounter: 8 }],
     ['for another application', 'sk-ssh-ed25519@openssh.com', { blob: otherApplication() }],
   ])('is not good when it is one %s', async (_, type, how) => {
@@ -84,7 +107,10 @@ describe('an SSH signature', () => {
   it.each<[string, string]>([
     ['of another version', signerOf('ssh-ed25519').sign(TEXT, { version: 2 })],
     ['of another format', signerOf('ssh-ed25519').sign(TEXT, { magic: 'SSHSIH' })],
-    ['with something behind it', signerOf('ssh-ed25519').sign(TEXT, { rest: Buffer.from([0, 0, 0, 0]) })],
+    [
+      'with something behind it',
+      signerOf('ssh-ed25519').sign(TEXT, { rest: Buffer.from([0, 0, 0, 0]) }),
+    ],
     ['with something behind its armor', `${signerOf('ssh-ed25519').sign(TEXT)}more`],
     ['twice', signerOf('ssh-ed25519').sign(TEXT).repeat(2)],
     ['that is too long', armor(Buffer.alloc(8192))],
@@ -105,7 +131,8 @@ describe('an SSH signature', () => {
         const changed = Buffer.from(bytes)
         changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
         // It may be good by a key that nobody has.
-        const isByAnother = readSshSignature(armor(changed))?.fingerprint !== readSshSignature(whole)?.fingerprint
+        const isByAnother =
+          readSshSignature(armor(changed))?.fingerprint !== readSshSignature(whole)?.fingerprint
         if (!isByAnother) expect(await check(armor(changed))).not.toBe(true)
       }
     },
@@ -141,14 +168,20 @@ describe.skipIf(!isOpenSshHere)('a signature of OpenSSH (skipped without ssh-key
     const key = join(folder, `${type}${bits.join('')}`)
     execFileSync('ssh-keygen', ['-q', '-t', type, ...bits, '-N', '', '-f', key])
     for (const hash of ['sha256', 'sha512']) {
-      const armored = execFileSync('ssh-keygen', ['-Y', 'sign', '-n', 'git', '-O', `hashalg=${hash}`, '-f', key], {
-        input: TEXT,
-        encoding: 'utf8',
-        stdio: ['pipe', 'pipe', 'ignore'],
-      })
+      const armored = execFileSync(
+        'ssh-keygen',
+        ['-Y', 'sign', '-n', 'git', '-O', `hashalg=${hash}`, '-f', key],
+        {
+          input: TEXT,
+          encoding: 'utf8',
+          stdio: ['pipe', 'pipe', 'ignore'],
+        },
+      )
       expect(await check(armored)).toBe(true)
       expect(await check(armored, 'something else')).toBe(false)
-      expect(readSshSignature(armored)?.fingerprint).toBe(readSshKey(readFileSync(`${key}.pub`, 'utf8')).fingerprint)
+      expect(readSshSignature(armored)?.fingerprint).toBe(
+        readSshKey(readFileSync(`${key}.pub`, 'utf8')).fingerprint,
+      )
     }
   })
 
@@ -158,10 +191,14 @@ describe.skipIf(!isOpenSshHere)('a signature of OpenSSH (skipped without ssh-key
       const [signers, signature] = [join(folder, 'signers'), join(folder, 'signature')]
       writeFileSync(signers, `ada ${line}\n`)
       writeFileSync(signature, sign(TEXT))
-      execFileSync('ssh-keygen', ['-Y', 'verify', '-n', 'git', '-I', 'ada', '-f', signers, '-s', signature], {
-        input: TEXT,
-        stdio: ['pipe', 'ignore', 'pipe'],
-      })
+      execFileSync(
+        'ssh-keygen',
+        ['-Y', 'verify', '-n', 'git', '-I', 'ada', '-f', signers, '-s', signature],
+        {
+          input: TEXT,
+          stdio: ['pipe', 'ignore', 'pipe'],
+        },
+      )
     }
   })
 })

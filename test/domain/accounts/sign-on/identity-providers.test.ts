@@ -34,8 +34,17 @@ beforeEach(async () => {
   app = await testApp()
 })
 
-function make(uid = 'example', config: Partial<OAuth2Config> = {}, values: Partial<IdentityProviderValues> = {}) {
-  const draft = { title: 'Example', identifierFilter: '', config: { ...CONFIG, ...config }, ...values }
+function make(
+  uid = 'example',
+  config: Partial<OAuth2Config> = {},
+  values: Partial<IdentityProviderValues> = {},
+) {
+  const draft = {
+    title: 'Example',
+    identifierFilter: '',
+    config: { ...CONFIG, ...config },
+    ...values,
+  }
   return createIdentityProvider(app, uid, draft)
 }
 
@@ -86,14 +95,20 @@ describe('createIdentityProvider', () => {
     await expect(make(uid)).resolves.toMatchObject({ uid })
   })
 
-  it.each(['-a', 'a-', 'a b', 'a/b', 'a_b', 'é', 'x'.repeat(37)])('refuses the id %s', async (uid) => {
-    await expect(make(uid)).rejects.toMatchObject({ reason: 'INVALID_IDENTITY_PROVIDER_ID' })
-  })
+  it.each(['-a', 'a-', 'a b', 'a/b', 'a_b', 'é', 'x'.repeat(37)])(
+    'refuses the id %s',
+    async (uid) => {
+      await expect(make(uid)).rejects.toMatchObject({ reason: 'INVALID_IDENTITY_PROVIDER_ID' })
+    },
+  )
 
   it('refuses an id that is taken, at the same moment too', async () => {
     const outcomes = await Promise.allSettled([make('same'), make('same')])
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    await expect(make('same')).rejects.toMatchObject({ reason: 'IDENTITY_PROVIDER_ID_TAKEN', metadata: { id: 'same' } })
+    await expect(make('same')).rejects.toMatchObject({
+      reason: 'IDENTITY_PROVIDER_ID_TAKEN',
+      metadata: { id: 'same' },
+    })
   })
 
   it.each<[string, Partial<OAuth2Config>, string]>([
@@ -125,11 +140,23 @@ describe('createIdentityProvider', () => {
   })
 
   it.each<[string, Partial<IdentityProviderValues>, object]>([
-    ['no title', { title: '' }, { reason: 'INVALID_FIELD', metadata: { field: 'identity_provider.title' } }],
+    [
+      'no title',
+      { title: '' },
+      { reason: 'INVALID_FIELD', metadata: { field: 'identity_provider.title' } },
+    ],
     ['a title of blanks', { title: ' \t' }, { reason: 'INVALID_FIELD' }],
     ['an endless title', { title: 'x'.repeat(129) }, { reason: 'INVALID_FIELD' }],
-    ['no config', { config: undefined }, { reason: 'INVALID_FIELD', metadata: { field: 'identity_provider.config' } }],
-    ['a filter that does not compile', { identifierFilter: '(' }, { reason: 'INVALID_IDENTIFIER_FILTER' }],
+    [
+      'no config',
+      { config: undefined },
+      { reason: 'INVALID_FIELD', metadata: { field: 'identity_provider.config' } },
+    ],
+    [
+      'a filter that does not compile',
+      { identifierFilter: '(' },
+      { reason: 'INVALID_IDENTIFIER_FILTER' },
+    ],
   ])('refuses %s', async (_, values, error) => {
     await expect(make('example', {}, values)).rejects.toMatchObject(error)
   })
@@ -142,12 +169,21 @@ describe('updateIdentityProvider', () => {
     const before = await getIdentityProvider(app, 'example')
     const values = { title: 'New', identifierFilter: '(', config: { ...CONFIG, clientId: 'other' } }
     expect(await update(values, 'title')).toEqual({ ...before, title: 'New' })
-    expect(await update({ identifierFilter: '^b' }, 'identifier_filter')).toMatchObject({ identifier_filter: '^b' })
-    expect(await update(values)).toMatchObject({ title: 'New', identifier_filter: '^b', client_id: 'branchline' })
+    expect(await update({ identifierFilter: '^b' }, 'identifier_filter')).toMatchObject({
+      identifier_filter: '^b',
+    })
+    expect(await update(values)).toMatchObject({
+      title: 'New',
+      identifier_filter: '^b',
+      client_id: 'branchline',
+    })
   })
 
   it('replaces the config as a whole, and keeps the secret when none is given', async () => {
-    const kept = await update({ config: { ...CONFIG, clientSecret: '', scopes: [], authUrl: '' } }, 'config')
+    const kept = await update(
+      { config: { ...CONFIG, clientSecret: '', scopes: [], authUrl: '' } },
+      'config',
+    )
     expect(kept).toMatchObject({ scopes: '', auth_url: '' })
     expect(clientSecretOf(app, kept)).toBe('open sesame')
     const replaced = await update({ config: { ...CONFIG, clientSecret: 'another' } }, 'config')
@@ -156,10 +192,14 @@ describe('updateIdentityProvider', () => {
 
   it('changes nothing when a part of it is refused', async () => {
     const before = await getIdentityProvider(app, 'example')
-    await expect(update({ title: 'New', identifierFilter: '[' }, 'title', 'identifier_filter')).rejects.toMatchObject({
+    await expect(
+      update({ title: 'New', identifierFilter: '[' }, 'title', 'identifier_filter'),
+    ).rejects.toMatchObject({
       reason: 'INVALID_IDENTIFIER_FILTER',
     })
-    await expect(update({ title: 'New' }, 'title', 'config')).rejects.toMatchObject({ reason: 'INVALID_FIELD' })
+    await expect(update({ title: 'New' }, 'title', 'config')).rejects.toMatchObject({
+      reason: 'INVALID_FIELD',
+    })
     expect(await getIdentityProvider(app, 'example')).toEqual(before)
   })
 
@@ -167,7 +207,9 @@ describe('updateIdentityProvider', () => {
     const provider = await getIdentityProvider(app, 'example')
     await deleteIdentityProvider(app, 'example')
     const values = { title: 'New', identifierFilter: '', config: undefined }
-    await expect(updateIdentityProvider(app, provider, values, new Set(['title']))).rejects.toMatchObject({
+    await expect(
+      updateIdentityProvider(app, provider, values, new Set(['title'])),
+    ).rejects.toMatchObject({
       reason: 'IDENTITY_PROVIDER_NOT_FOUND',
       metadata: { name: 'identity-providers/example' },
     })
@@ -185,17 +227,24 @@ describe('deleteIdentityProvider', () => {
     await deleteIdentityProvider(app, 'one')
     const left = await app.db.selectFrom('linked_identities').selectAll().execute()
     expect(left).toMatchObject([{ provider_id: two.id }])
-    await expect(deleteIdentityProvider(app, 'one')).rejects.toMatchObject({ reason: 'IDENTITY_PROVIDER_NOT_FOUND' })
+    await expect(deleteIdentityProvider(app, 'one')).rejects.toMatchObject({
+      reason: 'IDENTITY_PROVIDER_NOT_FOUND',
+    })
   })
 
   it('keeps the last one where people may not use passwords', async () => {
     app = await testApp({ passwordSignIn: false })
     await make('one')
     await make('two')
-    const outcomes = await Promise.allSettled([deleteIdentityProvider(app, 'one'), deleteIdentityProvider(app, 'two')])
+    const outcomes = await Promise.allSettled([
+      deleteIdentityProvider(app, 'one'),
+      deleteIdentityProvider(app, 'two'),
+    ])
     expect(outcomes).toMatchObject([
       { status: 'fulfilled' },
-      { reason: { reason: 'LAST_IDENTITY_PROVIDER', metadata: { name: 'identity-providers/two' } } },
+      {
+        reason: { reason: 'LAST_IDENTITY_PROVIDER', metadata: { name: 'identity-providers/two' } },
+      },
     ])
   })
 })

@@ -14,7 +14,11 @@ import { deleteUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { providerValues } from '../../../support/identity-providers.ts'
-import { type OAuthProvider, REDIRECT_URI, startOAuthProvider } from '../../../support/oauth-provider.ts'
+import {
+  type OAuthProvider,
+  REDIRECT_URI,
+  startOAuthProvider,
+} from '../../../support/oauth-provider.ts'
 
 let provider: OAuthProvider
 let app: TestApp
@@ -30,18 +34,27 @@ beforeEach(async () => {
 })
 afterEach(() => provider.stop())
 
-function link(user: User, userInfo: object | string, { uid = 'example', code = provider.signIn(userInfo) } = {}) {
+function link(
+  user: User,
+  userInfo: object | string,
+  { uid = 'example', code = provider.signIn(userInfo) } = {},
+) {
   const grant = { code, redirectUri: REDIRECT_URI, codeVerifier: '' }
   return linkIdentity(app, user, uid, grant, new AbortController().signal)
 }
 
 async function linkedTo(user: User) {
-  return (await listLinkedIdentities(app, user)).map(({ provider_uid, extern_uid }) => `${provider_uid}/${extern_uid}`)
+  return (await listLinkedIdentities(app, user)).map(
+    ({ provider_uid, extern_uid }) => `${provider_uid}/${extern_uid}`,
+  )
 }
 
 describe('linkIdentity', () => {
   it('links whom the provider names', async () => {
-    expect(await link(bob, { sub: 'b-7' })).toMatchObject({ provider_uid: 'example', extern_uid: 'b-7' })
+    expect(await link(bob, { sub: 'b-7' })).toMatchObject({
+      provider_uid: 'example',
+      extern_uid: 'b-7',
+    })
     expect(await linkedTo(bob)).toEqual(['example/b-7'])
   })
 
@@ -111,7 +124,10 @@ describe('linkIdentity', () => {
   })
 
   it('refuses whom the filter does not admit', async () => {
-    await createIdentityProvider(app, 'staff', { ...providerValues(provider), identifierFilter: '@example\\.org$' })
+    await createIdentityProvider(app, 'staff', {
+      ...providerValues(provider),
+      identifierFilter: '@example\\.org$',
+    })
     await expect(link(bob, { sub: 'bob@example.com' }, { uid: 'staff' })).rejects.toMatchObject({
       reason: 'IDENTITY_REFUSED',
       metadata: { name: 'identity-providers/staff' },
@@ -159,7 +175,8 @@ describe('linkIdentity', () => {
 
   it('leaves other work alone while it waits for the provider', async () => {
     provider.answerUserInfo = (response) => {
-      // A transaction that waited for the provider would keep this one waiting, and so the provider.
+      // A transaction that waited for the provider would keep this one waiting, and so the
+      // provider.
       void addUser(app, 'carol').then(() => response.end('{"sub":"b-7"}'))
     }
     await expect(link(bob, {})).resolves.toMatchObject({ extern_uid: 'b-7' })
@@ -183,10 +200,18 @@ describe('unlinkIdentity', () => {
     const eve = await addUser(app, 'eve', { password_hash: NO_PASSWORD })
     await link(eve, { sub: 'x' })
     await link(eve, { sub: 'x' }, { uid: 'other' })
-    const outcomes = await Promise.allSettled([unlinkIdentity(app, eve, 'example'), unlinkIdentity(app, eve, 'other')])
+    const outcomes = await Promise.allSettled([
+      unlinkIdentity(app, eve, 'example'),
+      unlinkIdentity(app, eve, 'other'),
+    ])
     expect(outcomes).toMatchObject([
       { status: 'fulfilled' },
-      { reason: { reason: 'LAST_SIGN_IN_METHOD', metadata: { name: 'users/eve/linkedIdentities/other' } } },
+      {
+        reason: {
+          reason: 'LAST_SIGN_IN_METHOD',
+          metadata: { name: 'users/eve/linkedIdentities/other' },
+        },
+      },
     ])
   })
 

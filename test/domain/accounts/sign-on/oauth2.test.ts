@@ -45,7 +45,12 @@ function fetchClaims(
       userInfoUrl: provider.userInfoUrl,
       ...endpoints,
     },
-    { code: provider.signIn({ sub: 'bob' }), redirectUri: REDIRECT_URI, codeVerifier: '', ...grant },
+    {
+      code: provider.signIn({ sub: 'bob' }),
+      redirectUri: REDIRECT_URI,
+      codeVerifier: '',
+      ...grant,
+    },
     signal,
   )
 }
@@ -77,7 +82,9 @@ describe('redeeming a code', () => {
       'content-type': 'application/x-www-form-urlencoded',
       'user-agent': 'branchline/test',
     })
-    expect(provider.userInfoRequests).toMatchObject([{ accept: 'application/json', 'user-agent': 'branchline/test' }])
+    expect(provider.userInfoRequests).toMatchObject([
+      { accept: 'application/json', 'user-agent': 'branchline/test' },
+    ])
   })
 
   it('proves that it started the flow (PKCE, S256)', async () => {
@@ -110,7 +117,9 @@ describe('redeeming a code', () => {
   it('never carries what the provider wrote about the code, nor the code, nor the secret', async () => {
     const error = await fetchClaims({ code: 'a-private-code' }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject(refused('invalid_grant'))
-    expect(JSON.stringify([error, String(error), (error as Error).stack])).not.toMatch(/a-private-code|sesame/)
+    expect(JSON.stringify([error, String(error), (error as Error).stack])).not.toMatch(
+      /a-private-code|sesame/,
+    )
   })
 })
 
@@ -119,7 +128,10 @@ describe('client authentication', () => {
     provider.takes = 'form'
     await fetchClaims({})
     await fetchClaims({})
-    const ways = provider.tokenRequests.map(({ headers, form }) => [!!headers.authorization, form.has('client_secret')])
+    const ways = provider.tokenRequests.map(({ headers, form }) => [
+      !!headers.authorization,
+      form.has('client_secret'),
+    ])
     expect(ways).toEqual([
       [true, false],
       [false, true],
@@ -140,12 +152,16 @@ describe('client authentication', () => {
     provider.takes = 'none'
     await expect(fetchClaims({}, { clientSecret: '' })).resolves.toBeDefined()
     provider.takes = 'basic'
-    await expect(fetchClaims({}, { clientSecret: '' })).rejects.toMatchObject(refused('invalid_client'))
+    await expect(fetchClaims({}, { clientSecret: '' })).rejects.toMatchObject(
+      refused('invalid_client'),
+    )
     expect(provider.tokenRequests).toHaveLength(2)
   })
 
   it('is tried in both ways and no third', async () => {
-    await expect(fetchClaims({}, { clientSecret: 'wrong' })).rejects.toMatchObject(refused('invalid_client'))
+    await expect(fetchClaims({}, { clientSecret: 'wrong' })).rejects.toMatchObject(
+      refused('invalid_client'),
+    )
     expect(provider.tokenRequests).toHaveLength(2)
   })
 
@@ -178,8 +194,20 @@ describe('a token answer', () => {
 
   it.each<[string, number, string, string, object]>([
     // Some providers refuse with status 200.
-    ['an error', 200, 'application/json', '{"error":"bad_verification_code"}', refused('bad_verification_code')],
-    ['an error in a form', 200, 'application/x-www-form-urlencoded', 'error=denied', refused('denied')],
+    [
+      'an error',
+      200,
+      'application/json',
+      '{"error":"bad_verification_code"}',
+      refused('bad_verification_code'),
+    ],
+    [
+      'an error in a form',
+      200,
+      'application/x-www-form-urlencoded',
+      'error=denied',
+      refused('denied'),
+    ],
     ['a refusal without a reason', 403, 'text/html', '<h1>No</h1>', refused('')],
     ['an error that is no code', 400, 'application/json', '{"error":"<script>\\n"}', refused('')],
     ['an error without end', 400, 'application/json', `{"error":"${'x'.repeat(65)}"}`, refused('')],
@@ -191,14 +219,26 @@ describe('a token answer', () => {
       '{"error":"server_error"}',
       unavailable('token answer of status 500 makes no sense'),
     ],
-    ['too many requests', 429, 'text/plain', '', unavailable('token answer of status 429 makes no sense')],
+    [
+      'too many requests',
+      429,
+      'text/plain',
+      '',
+      unavailable('token answer of status 429 makes no sense'),
+    ],
     ['HTML', 200, 'text/html', '<a href="?access_token=t">', NONSENSE],
     ['HTML that says it is a form', 200, 'text/plain', '<p>', NONSENSE],
     ['nothing', 200, 'application/json', '', NONSENSE],
     ['no token', 200, 'application/json', '{}', NONSENSE],
     ['an empty token', 200, 'application/json', '{"access_token":""}', NONSENSE],
     ['a token that is a list', 200, 'application/json', '{"access_token":["t"]}', NONSENSE],
-    ['a token that ends the header', 200, 'application/json', '{"access_token":"t\\r\\nx-evil: 1"}', NONSENSE],
+    [
+      'a token that ends the header',
+      200,
+      'application/json',
+      '{"access_token":"t\\r\\nx-evil: 1"}',
+      NONSENSE,
+    ],
     ['a list', 200, 'application/json', '[{"access_token":"t"}]', NONSENSE],
   ])('that is %s ends the exchange', async (_, status, type, body, error) => {
     provider.answerToken = answer(status, type, body)
@@ -218,13 +258,17 @@ describe('the claims', () => {
     ['"a \\" 12 \\\\"', 'a " 12 \\'],
     ['"\\u0031"', '1'],
   ])('have the text of %s as it was sent', async (json, value) => {
-    const claims = await fetchClaims({ code: provider.signIn(`{ "n" : [1, -2.5e+3, "3"] , "sub":${json}}`) })
+    const claims = await fetchClaims({
+      code: provider.signIn(`{ "n" : [1, -2.5e+3, "3"] , "sub":${json}}`),
+    })
     expect(claims.get('sub')).toBe(value)
     expect(claims.get('n')).toEqual(['1', '-2.5e+3', '3'])
   })
 
   it('may have any name', async () => {
-    const claims = await fetchClaims({ code: provider.signIn('{"__proto__":"a","constructor":"b","12":"c"}') })
+    const claims = await fetchClaims({
+      code: provider.signIn('{"__proto__":"a","constructor":"b","12":"c"}'),
+    })
     expect(Object.fromEntries([...claims].sort())).toEqual(
       Object.fromEntries([
         ['12', 'c'],
@@ -236,7 +280,9 @@ describe('the claims', () => {
   })
 
   it('survive a long text of escapes', async () => {
-    const claims = await fetchClaims({ code: provider.signIn(`{"x":"${'\\\\'.repeat(400_000)}","sub":1}`) })
+    const claims = await fetchClaims({
+      code: provider.signIn(`{"x":"${'\\\\'.repeat(400_000)}","sub":1}`),
+    })
     expect(claims.get('sub')).toBe('1')
   })
 
@@ -260,20 +306,26 @@ describe('the claims', () => {
 })
 
 describe('a provider that misbehaves', () => {
-  it.each(['answerToken', 'answerUserInfo'] as const)('is not followed to another place (%s)', async (endpoint) => {
-    provider[endpoint] = (response) => {
-      response.writeHead(307, { location: provider.tokenUrl })
-      response.end()
-    }
-    await expect(fetchClaims({})).rejects.toMatchObject({ isRefusal: false })
-    expect(provider.tokenRequests).toHaveLength(1)
-  })
+  it.each(['answerToken', 'answerUserInfo'] as const)(
+    'is not followed to another place (%s)',
+    async (endpoint) => {
+      provider[endpoint] = (response) => {
+        response.writeHead(307, { location: provider.tokenUrl })
+        response.end()
+      }
+      await expect(fetchClaims({})).rejects.toMatchObject({ isRefusal: false })
+      expect(provider.tokenRequests).toHaveLength(1)
+    },
+  )
 
-  it.each(['answerToken', 'answerUserInfo'] as const)('is given up when it says nothing (%s)', async (endpoint) => {
-    client = createOAuth2Client({ outbound, userAgent: 'branchline/test', timeoutMs: 50 })
-    provider[endpoint] = () => {}
-    await expect(fetchClaims({})).rejects.toMatchObject(unavailable('TIMEOUT'))
-  })
+  it.each(['answerToken', 'answerUserInfo'] as const)(
+    'is given up when it says nothing (%s)',
+    async (endpoint) => {
+      client = createOAuth2Client({ outbound, userAgent: 'branchline/test', timeoutMs: 50 })
+      provider[endpoint] = () => {}
+      await expect(fetchClaims({})).rejects.toMatchObject(unavailable('TIMEOUT'))
+    },
+  )
 
   it('is given up when it never stops', async () => {
     provider.answerUserInfo = (response) => {
@@ -290,13 +342,17 @@ describe('a provider that misbehaves', () => {
   it('is given up when nobody waits any more', async () => {
     const waiting = new AbortController()
     provider.answerToken = () => waiting.abort()
-    await expect(fetchClaims({}, {}, waiting.signal)).rejects.toMatchObject(unavailable('CANCELLED'))
+    await expect(fetchClaims({}, {}, waiting.signal)).rejects.toMatchObject(
+      unavailable('CANCELLED'),
+    )
   })
 
   it('is unavailable when nobody is there', async () => {
     const { tokenUrl } = provider
     await provider.stop()
-    await expect(fetchClaims({}, { tokenUrl })).rejects.toMatchObject(unavailable('CONNECTION_FAILED'))
+    await expect(fetchClaims({}, { tokenUrl })).rejects.toMatchObject(
+      unavailable('CONNECTION_FAILED'),
+    )
   })
 
   it('holds no more than twenty exchanges, and others none', async () => {
@@ -306,12 +362,16 @@ describe('a provider that misbehaves', () => {
         if (held.push(response) === 20) resolve()
       }
     })
-    const exchanges = Array.from({ length: 20 }, () => fetchClaims({}).catch((error: unknown) => error))
+    const exchanges = Array.from({ length: 20 }, () =>
+      fetchClaims({}).catch((error: unknown) => error),
+    )
     await full
     await expect(fetchClaims({})).rejects.toMatchObject(unavailable('too many exchanges at once'))
     const other = await startOAuthProvider()
     const elsewhere = { tokenUrl: other.tokenUrl, userInfoUrl: other.userInfoUrl }
-    await expect(fetchClaims({ code: other.signIn({ sub: 'bob' }) }, elsewhere)).resolves.toBeDefined()
+    await expect(
+      fetchClaims({ code: other.signIn({ sub: 'bob' }) }, elsewhere),
+    ).resolves.toBeDefined()
     await other.stop()
     for (const response of held) answerJson(response, 500, {})
     await Promise.all(exchanges)

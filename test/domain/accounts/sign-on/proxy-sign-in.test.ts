@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { signInByPassword } from '../../../../src/domain/accounts/credentials/credentials.ts'
-import { type ProxyIdentity, userOfProxy } from '../../../../src/domain/accounts/sign-on/proxy-sign-in.ts'
+import {
+  type ProxyIdentity,
+  userOfProxy,
+} from '../../../../src/domain/accounts/sign-on/proxy-sign-in.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
@@ -21,7 +24,8 @@ function find(
 describe('the account that a proxy names', () => {
   it('is found by its username in any case', async () => {
     const ada = await addUser(app, 'Ada')
-    for (const username of ['Ada', 'ada', 'ADA']) await expect(find(username)).resolves.toMatchObject({ id: ada.id })
+    for (const username of ['Ada', 'ada', 'ADA'])
+      await expect(find(username)).resolves.toMatchObject({ id: ada.id })
   })
 
   it.each([
@@ -39,7 +43,11 @@ describe('the account that a proxy names', () => {
 
   it('is made when it is unknown, as a user, although people may not register', async () => {
     await addUser(app, 'ada')
-    const made = await find('Bob', { register: true, email: 'bob@example.org', displayName: 'Bob B.' })
+    const made = await find('Bob', {
+      register: true,
+      email: 'bob@example.org',
+      displayName: 'Bob B.',
+    })
     expect(made).toMatchObject({
       username: 'Bob',
       email: 'bob@example.org',
@@ -70,7 +78,10 @@ describe('the account that a proxy names', () => {
     ['a list', 'bob@example.org, eve@example.org'],
   ])('is made without an address that is %s', async (_, email) => {
     await addUser(app, 'ada', { email: 'ada@example.org', email_key: 'ada@example.org' })
-    await expect(find('bob', { register: true, email })).resolves.toMatchObject({ email: '', email_key: '' })
+    await expect(find('bob', { register: true, email })).resolves.toMatchObject({
+      email: '',
+      email_key: '',
+    })
   })
 
   it('has at most 128 characters of the name that the proxy gives', async () => {

@@ -7,7 +7,11 @@ import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.t
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { providerValues } from '../../../support/identity-providers.ts'
-import { type OAuthProvider, REDIRECT_URI, startOAuthProvider } from '../../../support/oauth-provider.ts'
+import {
+  type OAuthProvider,
+  REDIRECT_URI,
+  startOAuthProvider,
+} from '../../../support/oauth-provider.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -30,7 +34,10 @@ function grantOf(userInfo: object | string, code = provider.signIn(userInfo)) {
   return { code, redirectUri: REDIRECT_URI, codeVerifier: '' }
 }
 
-function signIn(userInfo: object | string, { code = provider.signIn(userInfo), peer = LOCAL_PEER } = {}) {
+function signIn(
+  userInfo: object | string,
+  { code = provider.signIn(userInfo), peer = LOCAL_PEER } = {},
+) {
   const client = { userAgent: 'Firefox', signal: new AbortController().signal }
   return signInByIdentity(app, peer, 'example', grantOf(userInfo, code), client)
 }
@@ -103,7 +110,10 @@ describe('sign-in of an unknown identity', () => {
   })
 
   it('never takes over an account that shares its name or its address', async () => {
-    const bob = await addUser(app, 'bob', { email: 'bob@example.org', email_key: 'bob@example.org' })
+    const bob = await addUser(app, 'bob', {
+      email: 'bob@example.org',
+      email_key: 'bob@example.org',
+    })
     const { user } = await signIn({ sub: 'bob', email: 'BOB@example.org' })
     expect(user.id).not.toBe(bob.id)
     expect(user).toMatchObject({ email: '', email_key: '' })
@@ -113,7 +123,10 @@ describe('sign-in of an unknown identity', () => {
     ['that is none', { email: 'bob' }],
     ['that is no text', { email: ['bob@example.org'] }],
     ['that is not known to be theirs', { email: 'bob@example.org', email_verified: false }],
-    ['that is not known to be theirs, in a text', { email: 'bob@example.org', email_verified: 'false' }],
+    [
+      'that is not known to be theirs, in a text',
+      { email: 'bob@example.org', email_verified: 'false' },
+    ],
   ])('leaves out an address %s', async (_, claims) => {
     expect((await signIn({ sub: 'bob', ...claims })).user.email).toBe('')
   })
@@ -163,7 +176,13 @@ describe('sign-in of an unknown identity', () => {
     const { user } = await signIn({ sub: 'bob' })
     for (const password of [' ', PASSWORD]) {
       const credentials = { username: user.username, password }
-      const attempt = signInByPassword(app, LOCAL_PEER, credentials, { passcode: '', recoveryCode: '' }, '')
+      const attempt = signInByPassword(
+        app,
+        LOCAL_PEER,
+        credentials,
+        { passcode: '', recoveryCode: '' },
+        '',
+      )
       await expect(attempt).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
     }
   })
@@ -180,7 +199,9 @@ describe('a code that the provider refuses', () => {
   it('counts for the peer, whatever it tries next', async () => {
     const peer = { address: '203.0.113.7', loopback: false }
     for (let i = 0; i < 50; i++) {
-      await expect(signIn({}, { code: 'guess', peer })).rejects.toMatchObject({ reason: 'CODE_REFUSED' })
+      await expect(signIn({}, { code: 'guess', peer })).rejects.toMatchObject({
+        reason: 'CODE_REFUSED',
+      })
     }
     const asked = provider.tokenRequests.length
     await expect(signIn({ sub: 'bob' }, { peer })).rejects.toMatchObject({ reason: 'RATE_LIMITED' })
@@ -192,7 +213,9 @@ describe('a code that the provider refuses', () => {
     const peer = { address: '203.0.113.7', loopback: false }
     provider.answerUserInfo = (response) => response.end('nonsense')
     for (let i = 0; i < 50; i++) {
-      await expect(signIn({ sub: 'bob' }, { peer })).rejects.toMatchObject({ reason: 'IDENTITY_PROVIDER_UNAVAILABLE' })
+      await expect(signIn({ sub: 'bob' }, { peer })).rejects.toMatchObject({
+        reason: 'IDENTITY_PROVIDER_UNAVAILABLE',
+      })
     }
     provider.answerUserInfo = undefined
     await expect(signIn({ sub: 'bob' }, { peer })).resolves.toBeDefined()

@@ -10,7 +10,14 @@ import {
 import { deleteUser, findUserById, type User } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
-import { ANYBODY, addOrganization, addRepository, addTeam, session, token } from '../../../support/forge-rows.ts'
+import {
+  ANYBODY,
+  addOrganization,
+  addRepository,
+  addTeam,
+  session,
+  token,
+} from '../../../support/forge-rows.ts'
 import { plansOf } from '../../../support/query-plan.ts'
 
 let app: TestApp
@@ -27,7 +34,9 @@ afterEach(() => app.db.destroy())
 
 describe('an owner', () => {
   it('is a user or an organisation, in one space of names and numbers', async () => {
-    const id = await transaction(app.db, (tx) => addOrganization(tx, { name: 'Acme', email: 'it@acme.example' }))
+    const id = await transaction(app.db, (tx) =>
+      addOrganization(tx, { name: 'Acme', email: 'it@acme.example' }),
+    )
     const acme = await app.db.selectFrom('organizations').selectAll().executeTakeFirstOrThrow()
     expect(await getOwner(app, ANYBODY, 'ACME')).toEqual(organizationAsOwner(acme))
     expect(await getOwner(app, ANYBODY, 'bob')).toEqual(userAsOwner(bob))
@@ -37,7 +46,9 @@ describe('an owner', () => {
       ['USER', 'Bob'],
       ['ORGANIZATION', 'Acme'],
     ])
-    await expect(getOwner(app, ANYBODY, 'nobody')).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
+    await expect(getOwner(app, ANYBODY, 'nobody')).rejects.toMatchObject({
+      reason: 'USER_NOT_FOUND',
+    })
   })
 
   it('carries nothing that leads to a password', () => {
@@ -48,10 +59,17 @@ describe('an owner', () => {
     await transaction(app.db, (tx) => addRepository(tx, { owner_id: bob.id, name: 'tools' }))
     await transaction(app.db, (tx) => deleteUser(tx, bob.id))
     for (const table of ['accounts', 'users'] as const) {
-      expect((await app.db.selectFrom(table).select('id').execute()).map(({ id }) => id)).toEqual([ada.id, eve.id])
+      expect((await app.db.selectFrom(table).select('id').execute()).map(({ id }) => id)).toEqual([
+        ada.id,
+        eve.id,
+      ])
     }
     expect(await app.db.selectFrom('repositories').select('id').execute()).toEqual([])
-    const names = await app.db.selectFrom('account_names').select('name_key').orderBy('name_key').execute()
+    const names = await app.db
+      .selectFrom('account_names')
+      .select('name_key')
+      .orderBy('name_key')
+      .execute()
     expect(names.map(({ name_key }) => name_key)).toEqual(['ada', 'eve'])
     expect((await addUser(app, 'bob')).id).toBeGreaterThan(eve.id)
   })
@@ -61,12 +79,20 @@ describe('an owner', () => {
     const { id: _, ...columns } = (await findUserById(app.db, bob.id)) as User
     for (const wrong of [id, 99]) {
       const row = { ...columns, id: wrong, email_key: '' }
-      await expect(app.db.insertInto('users').values(row).execute()).rejects.toThrow('that of an account')
+      await expect(app.db.insertInto('users').values(row).execute()).rejects.toThrow(
+        'that of an account',
+      )
     }
   })
 
   it.each<
-    readonly [visibility: User['visibility'], anybody: boolean, signedIn: boolean, restricted: boolean, member: boolean]
+    readonly [
+      visibility: User['visibility'],
+      anybody: boolean,
+      signedIn: boolean,
+      restricted: boolean,
+      member: boolean,
+    ]
   >([
     ['public', true, true, false, true],
     ['limited', false, true, false, true],
@@ -95,13 +121,21 @@ describe('an owner', () => {
   )
 
   it('that hides is known to itself', async () => {
-    await app.db.updateTable('users').set({ visibility: 'private' }).where('id', '=', bob.id).execute()
+    await app.db
+      .updateTable('users')
+      .set({ visibility: 'private' })
+      .where('id', '=', bob.id)
+      .execute()
     expect(await getOwner(app, session(bob), 'bob')).toMatchObject({ visibility: 'private' })
-    await expect(getOwner(app, session(eve), 'bob')).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
+    await expect(getOwner(app, session(eve), 'bob')).rejects.toMatchObject({
+      reason: 'USER_NOT_FOUND',
+    })
   })
 
   it('has an address for whoever may see it, and one that takes no mail for others', async () => {
-    const acme = await transaction(app.db, (tx) => addOrganization(tx, { name: 'Acme', email: 'it@acme.example' }))
+    const acme = await transaction(app.db, (tx) =>
+      addOrganization(tx, { name: 'Acme', email: 'it@acme.example' }),
+    )
     const organization = await findOwnerById(app.db, acme)
     if (!organization) throw new Error('the organisation is not there')
     const addresses = (caller: SignedIn | typeof ANYBODY) =>
@@ -114,7 +148,9 @@ describe('an owner', () => {
     expect(addresses(token(ada, 'write:user'))[0]).toBe(nobodys)
     expect(addresses(token(bob, 'all', 'public-only'))[0]).toBe(nobodys)
     // Who has none is not asked to write to nobody.
-    expect(emailFor(app, session(eve), userAsOwner(eve))).toBe(`${eve.id}+eve@noreply.git.example.org`)
+    expect(emailFor(app, session(eve), userAsOwner(eve))).toBe(
+      `${eve.id}+eve@noreply.git.example.org`,
+    )
   })
 })
 
@@ -142,7 +178,9 @@ describe('a search for users', () => {
   })
 
   it('reads names from an index, in their order', async () => {
-    const plans = await plansOf(app.db, (db) => searchUsers({ ...app, db }, session(bob), 'o', undefined, 0, 10))
+    const plans = await plansOf(app.db, (db) =>
+      searchUsers({ ...app, db }, session(bob), 'o', undefined, 0, 10),
+    )
     expect(plans).toEqual([
       [expect.stringContaining('USING INDEX users_by_username')],
       [expect.stringContaining('USING COVERING INDEX users_by_username')],

@@ -21,7 +21,10 @@ beforeEach(async () => {
   ada = await addUser(app, 'ada')
 })
 
-function put(texts: Partial<WrittenPreferences>, fields = Object.keys(texts) as UserSettingField[]) {
+function put(
+  texts: Partial<WrittenPreferences>,
+  fields = Object.keys(texts) as UserSettingField[],
+) {
   const blank = { locale: '', memo_visibility: '', theme: '', keep_email_private: false }
   return updateUserSettings(app, ada, { ...blank, ...texts }, new Set(fields))
 }
@@ -31,13 +34,20 @@ describe('settings', () => {
     expect(await getUserSettings(app, ada)).toEqual(DEFAULTS)
     expect(await put({ theme: 'midnight' })).toEqual({ ...DEFAULTS, theme: 'midnight' })
     expect(await put({ locale: 'fr' })).toEqual({ ...DEFAULTS, locale: 'fr', theme: 'midnight' })
-    expect(await getUserSettings(app, ada)).toEqual({ ...DEFAULTS, locale: 'fr', theme: 'midnight' })
+    expect(await getUserSettings(app, ada)).toEqual({
+      ...DEFAULTS,
+      locale: 'fr',
+      theme: 'midnight',
+    })
     expect(await getUserSettings(app, await addUser(app, 'bob'))).toEqual(DEFAULTS)
   })
 
   it('ignore values that are not named, and go back to the default for an empty one', async () => {
     await put({ locale: 'fr', memo_visibility: 'PUBLIC', theme: 'midnight' })
-    expect(await put({ locale: '!', theme: 'noon' }, ['theme'])).toMatchObject({ locale: 'fr', theme: 'noon' })
+    expect(await put({ locale: '!', theme: 'noon' }, ['theme'])).toMatchObject({
+      locale: 'fr',
+      theme: 'noon',
+    })
     expect(await put({ locale: '', memo_visibility: '', theme: '' })).toEqual(DEFAULTS)
   })
 
@@ -64,7 +74,11 @@ describe('settings', () => {
   })
 
   it('lose no change when different ones are changed at once', async () => {
-    await Promise.all([put({ locale: 'fr' }), put({ theme: 'midnight' }), put({ memo_visibility: 'PUBLIC' })])
+    await Promise.all([
+      put({ locale: 'fr' }),
+      put({ theme: 'midnight' }),
+      put({ memo_visibility: 'PUBLIC' }),
+    ])
     expect(await getUserSettings(app, ada)).toEqual({
       ...DEFAULTS,
       locale: 'fr',

@@ -14,7 +14,10 @@ describe('tags', () => {
     // What looks like a heading of level 2 whose blank is missing is not meant as a tag either.
     ['##x', []],
     ['a##x', []],
-    ['#2024_plans #work-notes #science&tech #c++', ['2024_plans', 'work-notes', 'science&tech', 'c++']],
+    [
+      '#2024_plans #work-notes #science&tech #c++',
+      ['2024_plans', 'work-notes', 'science&tech', 'c++'],
+    ],
     ['#测试。 #テスト #테스트 #été', ['测试', 'テスト', '테스트', 'été']],
     // Neither case nor normalization is folded: the second is decomposed.
     ['#Work #work #\u00e9 #e\u0301', ['Work', 'work', '\u00e9', 'e\u0301']],
@@ -91,7 +94,8 @@ describe('bare addresses', () => {
     '(www.example.org/#tag)',
     `${OPAQUE}www.example.org`,
     'www.点看.com/@alice',
-    // What separates the parts of an address may be escaped or look like emphasis; the address goes on.
+    // What separates the parts of an address may be escaped or look like emphasis; the address goes
+    // on.
     `https://example.org/${OPAQUE}#tag@alice`,
     'ada@example.org',
     'foo_@example.org',
@@ -129,7 +133,25 @@ describe('bare addresses', () => {
 
 describe('any text without addresses', () => {
   // No dots and no colons.
-  const characters = ['a', 'B', '7', 'é', '-', '+', '&', '_', '/', '#', '@', '#', '@', '!', ' ', '\n', OPAQUE] as const
+  const characters = [
+    'a',
+    'B',
+    '7',
+    'é',
+    '-',
+    '+',
+    '&',
+    '_',
+    '/',
+    '#',
+    '@',
+    '#',
+    '@',
+    '!',
+    ' ',
+    '\n',
+    OPAQUE,
+  ] as const
 
   it('has the tags and mentions that reading it character by character finds', () => {
     const random = seededRandom(11)

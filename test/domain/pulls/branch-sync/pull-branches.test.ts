@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { followBranches, renameBranchOfPulls } from '../../../../src/domain/pulls/branch-sync/pull-branches.ts'
+import {
+  followBranches,
+  renameBranchOfPulls,
+} from '../../../../src/domain/pulls/branch-sync/pull-branches.ts'
 import { type Tx, transaction } from '../../../../src/storage/database/database.ts'
-import { deleteAutoMergesInto, findAutoMerge, insertAutoMerge } from '../../../../src/storage/pulls/auto-merges.ts'
+import {
+  deleteAutoMergesInto,
+  findAutoMerge,
+  insertAutoMerge,
+} from '../../../../src/storage/pulls/auto-merges.ts'
 import * as rows from '../../../../src/storage/pulls/pull-heads.ts'
 import { putBranchRename } from '../../../../src/storage/repos/branch-renames.ts'
 import { insertPendingRefUpdate, putBranches } from '../../../../src/storage/repos/branches.ts'
@@ -19,8 +26,13 @@ beforeAll(async () => {
 })
 afterAll(() => app.db.destroy())
 
-/** Runs what a test does to the rows of a new repository with a default branch, in one transaction. */
-function inRepository<T>(name: string, work: (tx: Tx, repositoryId: number) => Promise<T>): Promise<T> {
+/**
+ * Runs what a test does to the rows of a new repository with a default branch, in one transaction.
+ */
+function inRepository<T>(
+  name: string,
+  work: (tx: Tx, repositoryId: number) => Promise<T>,
+): Promise<T> {
   return transaction(app.db, async (tx) => {
     const { id } = await addRepository(tx, { owner_id: ownerId, name })
     await putBranches(tx, [{ repository_id: id, name: 'main', commit_id: COMMIT, commit_time: 0 }])
@@ -43,7 +55,9 @@ async function seen(tx: Tx, repositoryId: number) {
     .where('repository_id', '=', repositoryId)
     .orderBy('number')
     .execute()
-  return pulls.map(({ state, head_branch, base_branch }) => `${state} ${head_branch} to ${base_branch}`)
+  return pulls.map(
+    ({ state, head_branch, base_branch }) => `${state} ${head_branch} to ${base_branch}`,
+  )
 }
 
 describe('open pull requests', () => {
@@ -55,9 +69,18 @@ describe('open pull requests', () => {
       await addPull(tx, { repository_id, head_branch: 'b' })
       await addPull(tx, { repository_id, head_branch: 'a', head_repository_id: other.id })
       const tag = { ...moved('x', COMMIT), ref: 'refs/tags/b' }
-      const followed = await followBranches(app, tx, repository_id, 'main', [moved('a', COMMIT), tag])
-      expect(followed.map(({ id, head_commit }) => [id, head_commit])).toEqual([[follows.id, COMMIT]])
-      const [touched] = await tx.selectFrom('pull_requests').selectAll().where('id', '=', follows.id).execute()
+      const followed = await followBranches(app, tx, repository_id, 'main', [
+        moved('a', COMMIT),
+        tag,
+      ])
+      expect(followed.map(({ id, head_commit }) => [id, head_commit])).toEqual([
+        [follows.id, COMMIT],
+      ])
+      const [touched] = await tx
+        .selectFrom('pull_requests')
+        .selectAll()
+        .where('id', '=', follows.id)
+        .execute()
       expect(touched).toMatchObject({ change_count: 1, head_commit: COMMIT })
       // The same once more is nothing.
       expect(await followBranches(app, tx, repository_id, 'main', [moved('a', COMMIT)])).toEqual([])
@@ -101,8 +124,18 @@ describe('open pull requests', () => {
   it('go elsewhere without their orders to be merged, which a new name leaves alone', async () => {
     await inRepository('ordered', async (tx, repository_id) => {
       const ordered = async (base_branch: string) => {
-        const { id: pull_request_id } = await addPull(tx, { repository_id, head_branch: 'x', base_branch })
-        const order = { pull_request_id, repository_id, scheduler_id: ownerId, scopes: null, style: 'merge' }
+        const { id: pull_request_id } = await addPull(tx, {
+          repository_id,
+          head_branch: 'x',
+          base_branch,
+        })
+        const order = {
+          pull_request_id,
+          repository_id,
+          scheduler_id: ownerId,
+          scopes: null,
+          style: 'merge',
+        }
         await insertAutoMerge(tx, {
           ...order,
           title: '',
@@ -117,7 +150,10 @@ describe('open pull requests', () => {
       await followBranches(app, tx, repository_id, 'main', [moved('gone')])
       await renameBranchOfPulls(app, tx, repository_id, 'old', 'new')
       expect(await seen(tx, repository_id)).toEqual(['OPEN x to main', 'OPEN x to new'])
-      expect([await findAutoMerge(tx, lost), await findAutoMerge(tx, kept)]).toMatchObject([undefined, {}])
+      expect([await findAutoMerge(tx, lost), await findAutoMerge(tx, kept)]).toMatchObject([
+        undefined,
+        {},
+      ])
     })
   })
 
@@ -144,9 +180,13 @@ describe('open pull requests', () => {
     )
     expect(plans.length).toBe(15)
     // Of these there are few, however many there are of the repository.
-    const behind = plans.slice(9, 12).map((plan) => plan.filter((step) => step.includes('pull_requests')))
+    const behind = plans
+      .slice(9, 12)
+      .map((plan) => plan.filter((step) => step.includes('pull_requests')))
     expect(behind).toEqual(Array(3).fill(['SCAN pull_requests USING INDEX pull_requests_behind']))
     const steps = plans.flat().filter((step) => /pull_requests|other/.test(step))
-    expect(steps.filter((step) => !/USING (COVERING )?INDEX|pull_requests_behind/.test(step))).toEqual([])
+    expect(
+      steps.filter((step) => !/USING (COVERING )?INDEX|pull_requests_behind/.test(step)),
+    ).toEqual([])
   })
 })

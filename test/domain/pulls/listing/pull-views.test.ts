@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { isWorkInProgress, mergeabilityOf } from '../../../../src/domain/pulls/listing/pull-views.ts'
+import {
+  isWorkInProgress,
+  mergeabilityOf,
+} from '../../../../src/domain/pulls/listing/pull-views.ts'
 import type { PullRequest } from '../../../../src/storage/pulls/pull-requests.ts'
 
 describe('work in progress', () => {
@@ -17,14 +20,21 @@ describe('work in progress', () => {
 
   it('is told by what the operator has set', () => {
     const settings = { wipPrefixes: ['Draft:', '🚧'] }
-    const said = ['draft: a', '🚧 a', 'WIP: a'].map((title) => isWorkInProgress({ settings }, title))
+    const said = ['draft: a', '🚧 a', 'WIP: a'].map((title) =>
+      isWorkInProgress({ settings }, title),
+    )
     expect(said).toEqual([true, true, false])
     expect(isWorkInProgress({ settings: { wipPrefixes: [] } }, 'WIP: a')).toBe(false)
   })
 })
 
 describe('what a check found', () => {
-  const checked = { mergeability: 'CONFLICT', checked_base: 'base', checked_head: 'head', head_commit: 'head' }
+  const checked = {
+    mergeability: 'CONFLICT',
+    checked_base: 'base',
+    checked_head: 'head',
+    head_commit: 'head',
+  }
 
   it.each([
     [{}, 'base', 'CONFLICT'],

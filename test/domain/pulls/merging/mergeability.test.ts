@@ -15,7 +15,11 @@ const on = (branch: string, files: Record<string, string>, from?: string): Scrip
 
 describe('the verdict about a merge', () => {
   it.each<[what: string, commits: readonly ScriptedCommit[], expected: Mergeability]>([
-    ['of what goes on from the base', [on('base', { a: '1' }), on('head', { a: '2' }, 'base')], 'MERGEABLE'],
+    [
+      'of what goes on from the base',
+      [on('base', { a: '1' }), on('head', { a: '2' }, 'base')],
+      'MERGEABLE',
+    ],
     [
       'of changes beside each other',
       [on('base', { a: '1' }), on('head', { b: '2' }, 'base'), on('base', { c: '3' })],
@@ -26,8 +30,16 @@ describe('the verdict about a merge', () => {
       [on('base', { a: '1' }), on('head', { a: '2' }, 'base'), on('base', { a: '3' })],
       'CONFLICT',
     ],
-    ['of histories that have nothing in common', [on('base', { a: '1' }), on('head', { b: '2' })], 'CONFLICT'],
-    ['of what the base has already', [on('head', { a: '1' }), on('base', { a: '2' }, 'head')], 'ANCESTOR'],
+    [
+      'of histories that have nothing in common',
+      [on('base', { a: '1' }), on('head', { b: '2' })],
+      'CONFLICT',
+    ],
+    [
+      'of what the base has already',
+      [on('head', { a: '1' }), on('base', { a: '2' }, 'head')],
+      'ANCESTOR',
+    ],
     ['of commits that change nothing', [on('base', { a: '1' }), on('head', {}, 'base')], 'EMPTY'],
     [
       'of what the base has by another way',

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { judgeStatuses, type StatusVerdict } from '../../../../src/domain/pulls/merging/required-statuses.ts'
+import {
+  judgeStatuses,
+  type StatusVerdict,
+} from '../../../../src/domain/pulls/merging/required-statuses.ts'
 import type { CommitStatus } from '../../../../src/storage/repos/commit-statuses.ts'
 
 type States = Readonly<Record<string, CommitStatus['state']>>
@@ -10,16 +13,36 @@ describe('the statuses that a rule wants', () => {
     ['nothing named and all of it well', [], { build: 'success', lint: 'skipped' }, 'success'],
     ['nothing named and one of them waiting', [], { build: 'success', lint: 'pending' }, 'pending'],
     ['nothing named and one of them warning', [], { build: 'success', lint: 'warning' }, 'failure'],
-    ['one named that is well, another that is not', ['build'], { build: 'success', lint: 'failure' }, 'success'],
+    [
+      'one named that is well, another that is not',
+      ['build'],
+      { build: 'success', lint: 'failure' },
+      'success',
+    ],
     ['one named that is skipped', ['build'], { build: 'skipped' }, 'success'],
     ['one named that nobody has spoken of', ['build'], { lint: 'success' }, 'pending'],
     ['one named of which another is part', ['build'], { 'build/arm': 'success' }, 'pending'],
     ['a pattern across folders', ['ci/*'], { 'ci/a/b': 'success' }, 'success'],
-    ['a pattern with one failure among successes', ['ci/*'], { 'ci/a': 'success', 'ci/b': 'error' }, 'failure'],
+    [
+      'a pattern with one failure among successes',
+      ['ci/*'],
+      { 'ci/a': 'success', 'ci/b': 'error' },
+      'failure',
+    ],
     ['two patterns of which one finds nothing', ['ci/*', 'docs'], { 'ci/a': 'success' }, 'pending'],
-    ['two patterns: nothing found, and a failure', ['ci/*', 'docs'], { 'ci/a': 'failure' }, 'failure'],
+    [
+      'two patterns: nothing found, and a failure',
+      ['ci/*', 'docs'],
+      { 'ci/a': 'failure' },
+      'failure',
+    ],
     ['a pattern in another case', ['CI'], { ci: 'success' }, 'pending'],
-    ['a pattern that cannot be used beside one that can', ['[', 'ci'], { ci: 'success', lint: 'failure' }, 'success'],
+    [
+      'a pattern that cannot be used beside one that can',
+      ['[', 'ci'],
+      { ci: 'success', lint: 'failure' },
+      'success',
+    ],
     // To fall back to nothing would let pass what somebody wanted to stop.
     ['only a pattern that cannot be used', ['['], { ci: 'failure' }, 'failure'],
   ])('%s', (_what, patterns, states, verdict) => {

@@ -5,12 +5,27 @@ const owners = (text: string, ...paths: string[]) => ownersOf(parseCodeOwners(te
 
 describe('a file CODEOWNERS', () => {
   it.each<[title: string, text: string, paths: string[], names: string[]]>([
-    ['names people and teams', 'a.txt @bob carol @acme/crew', ['a.txt'], ['bob', 'carol', 'acme/crew']],
+    [
+      'names people and teams',
+      'a.txt @bob carol @acme/crew',
+      ['a.txt'],
+      ['bob', 'carol', 'acme/crew'],
+    ],
     ['is about whole paths', 'a @bob', ['a.txt', 'x/a'], []],
     ['has alternatives for whole paths', 'a|b @bob', ['ax', 'xb'], []],
     ['has expressions', String.raw`src/.*\\.go @bob`, ['src/x/y.go'], ['bob']],
-    ['has backslashes that take the meaning of one character', String.raw`with\ space @bob`, ['with space'], ['bob']],
-    ['has a dot for any character, behind one backslash too', String.raw`a\.go @bob`, ['axgo'], ['bob']],
+    [
+      'has backslashes that take the meaning of one character',
+      String.raw`with\ space @bob`,
+      ['with space'],
+      ['bob'],
+    ],
+    [
+      'has a dot for any character, behind one backslash too',
+      String.raw`a\.go @bob`,
+      ['axgo'],
+      ['bob'],
+    ],
     ['has remarks', 'a @bob # and @carol', ['a'], ['bob']],
     ['may have nothing but remarks', '# a @bob', ['a'], []],
     ['turns an expression round', '!docs/.* @bob', ['docs/a', 'src/b'], ['bob']],

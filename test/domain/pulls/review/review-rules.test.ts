@@ -28,22 +28,48 @@ describe('readEvent', () => {
 })
 
 describe('checkReview', () => {
-  const outline: ReviewOutline = { event: 'COMMENT', body: 'text', hasComments: false, isOwn: false, state: 'OPEN' }
+  const outline: ReviewOutline = {
+    event: 'COMMENT',
+    body: 'text',
+    hasComments: false,
+    isOwn: false,
+    state: 'OPEN',
+  }
 
   it.each<[title: string, outline: Partial<ReviewOutline>, refusal: string | undefined]>([
     ['a comment', {}, undefined],
     ['a comment without a body', { body: ' \n' }, 'REVIEW_BODY_REQUIRED'],
     ['comments on lines alone', { body: '', hasComments: true }, undefined],
     ['an approval without a body', { event: 'APPROVED', body: '' }, undefined],
-    ['a rejection without a body', { event: 'REQUEST_CHANGES', body: '', hasComments: true }, 'REVIEW_BODY_REQUIRED'],
-    ['a beginning without a body', { event: 'PENDING', body: '', hasComments: true }, 'REVIEW_BODY_REQUIRED'],
+    [
+      'a rejection without a body',
+      { event: 'REQUEST_CHANGES', body: '', hasComments: true },
+      'REVIEW_BODY_REQUIRED',
+    ],
+    [
+      'a beginning without a body',
+      { event: 'PENDING', body: '', hasComments: true },
+      'REVIEW_BODY_REQUIRED',
+    ],
     ['an approval of what is one’s own', { event: 'APPROVED', isOwn: true }, 'OWN_PULL_APPROVED'],
-    ['a rejection of what is one’s own', { event: 'REQUEST_CHANGES', isOwn: true, body: '' }, 'OWN_PULL_REJECTED'],
+    [
+      'a rejection of what is one’s own',
+      { event: 'REQUEST_CHANGES', isOwn: true, body: '' },
+      'OWN_PULL_REJECTED',
+    ],
     ['a comment on what is one’s own', { isOwn: true }, undefined],
     ['a comment on what is closed', { state: 'CLOSED' }, undefined],
     ['a comment on what is merged', { state: 'MERGED' }, undefined],
-    ['an approval of what is closed', { event: 'APPROVED', state: 'CLOSED' }, 'REVIEW_ON_CLOSED_PULL'],
-    ['a rejection of what is merged', { event: 'REQUEST_CHANGES', state: 'MERGED' }, 'REVIEW_ON_CLOSED_PULL'],
+    [
+      'an approval of what is closed',
+      { event: 'APPROVED', state: 'CLOSED' },
+      'REVIEW_ON_CLOSED_PULL',
+    ],
+    [
+      'a rejection of what is merged',
+      { event: 'REQUEST_CHANGES', state: 'MERGED' },
+      'REVIEW_ON_CLOSED_PULL',
+    ],
   ])('judges %s', (_, given, refusal) => {
     const judged = () => {
       try {
@@ -80,7 +106,15 @@ describe('evaluateApprovals', () => {
   const UNKNOWN = { compared_head: OLD_HEAD }
   const officials = { userIds: new Set([1, 2]), teamIds: new Set([7]) }
 
-  it.each<[title: string, fields: Partial<Vote>, rule: typeof NEITHER | undefined, approvals: number, stale: number]>([
+  it.each<
+    [
+      title: string,
+      fields: Partial<Vote>,
+      rule: typeof NEITHER | undefined,
+      approvals: number,
+      stale: number,
+    ]
+  >([
     ['a fresh approval', {}, NEITHER, 1, 0],
     ['a fresh approval without a rule', {}, undefined, 1, 0],
     ['one that was not official', { official: 0 }, undefined, 0, 0],
@@ -97,7 +131,10 @@ describe('evaluateApprovals', () => {
     ['one that nobody has compared, where stale ones are dismissed', UNKNOWN, DISMISSING, 0, 1],
     ['one compared with another base', { compared_head: '' }, IGNORING, 0, 1],
   ])('counts %s', (_, fields, rule, approvals, staleApprovals) => {
-    expect(evaluateApprovals([vote(fields)], HEAD, rule, officials)).toMatchObject({ approvals, staleApprovals })
+    expect(evaluateApprovals([vote(fields)], HEAD, rule, officials)).toMatchObject({
+      approvals,
+      staleApprovals,
+    })
   })
 
   it('tells approvals, rejections and requests apart, and who approved in which order', () => {

@@ -16,9 +16,19 @@ import { transaction } from '../../../../src/storage/database/database.ts'
 import { putCollaborator } from '../../../../src/storage/repos/collaborators.ts'
 import { moveRepository, type Repository } from '../../../../src/storage/repos/repositories.ts'
 import type { RepositoryGrant } from '../../../../src/storage/repos/repository-grants.ts'
-import { type RepositoryReader, readableBy } from '../../../../src/storage/repos/repository-readers.ts'
+import {
+  type RepositoryReader,
+  readableBy,
+} from '../../../../src/storage/repos/repository-readers.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
-import { ANYBODY, addOrganization, addRepository, addTeam, session, token } from '../../../support/forge-rows.ts'
+import {
+  ANYBODY,
+  addOrganization,
+  addRepository,
+  addTeam,
+  session,
+  token,
+} from '../../../support/forge-rows.ts'
 import { plansOf } from '../../../support/query-plan.ts'
 import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts'
 
@@ -33,8 +43,15 @@ const ADA: RepositoryReader = { ...ANONYMOUS, userId: 1 }
 const OWNER_ID = 2
 const NOT_FOUND = { reason: 'REPOSITORY_NOT_FOUND' }
 
-const collaborator = (level: 'read' | 'write' | 'admin'): RepositoryGrant => ({ kind: 'collaborator', level })
-const team = (permission: RepositoryAccess, units: Record<string, unknown> = {}, applies = true): RepositoryGrant => ({
+const collaborator = (level: 'read' | 'write' | 'admin'): RepositoryGrant => ({
+  kind: 'collaborator',
+  level,
+})
+const team = (
+  permission: RepositoryAccess,
+  units: Record<string, unknown> = {},
+  applies = true,
+): RepositoryGrant => ({
   kind: 'team',
   permission,
   units,
@@ -63,12 +80,30 @@ describe('what somebody may do', () => {
     ['a stranger', ADA, { visibility: 'limited' }, [], 'read'],
     ['a stranger', ADA, { visibility: 'private' }, [], 'none'],
     ['a restricted stranger', { ...ADA, restricted: true }, {}, [], 'none'],
-    ['a restricted collaborator', { ...ADA, restricted: true }, {}, [collaborator('write')], 'write'],
+    [
+      'a restricted collaborator',
+      { ...ADA, restricted: true },
+      {},
+      [collaborator('write')],
+      'write',
+    ],
     ['the owner', { ...ADA, userId: OWNER_ID }, { private: true }, [], 'owner'],
     ['the owner, restricted', { ...ADA, userId: OWNER_ID, restricted: true }, {}, [], 'owner'],
     ['the owner, hidden', { ...ADA, userId: OWNER_ID }, { visibility: 'private' }, [], 'owner'],
-    ['the owner by a public-only token', { ...ADA, userId: OWNER_ID, publicOnly: true }, {}, [], 'owner'],
-    ['the owner by a public-only token', { ...ADA, userId: OWNER_ID, publicOnly: true }, { private: true }, [], 'none'],
+    [
+      'the owner by a public-only token',
+      { ...ADA, userId: OWNER_ID, publicOnly: true },
+      {},
+      [],
+      'owner',
+    ],
+    [
+      'the owner by a public-only token',
+      { ...ADA, userId: OWNER_ID, publicOnly: true },
+      { private: true },
+      [],
+      'none',
+    ],
     [
       'the owner, hidden, by a public-only token',
       { ...ADA, userId: OWNER_ID, publicOnly: true },
@@ -76,23 +111,71 @@ describe('what somebody may do', () => {
       [],
       'none',
     ],
-    ['an administrator of the site', { ...ADA, administrator: 'write' }, { private: true }, [], 'owner'],
-    ['one whose token only reads', { ...ADA, administrator: 'read' }, { private: true }, [], 'read'],
-    ['one whose token only reads', { ...ADA, administrator: 'read' }, {}, [collaborator('admin')], 'admin'],
-    ['one by a public-only token', { ...ADA, administrator: 'write', publicOnly: true }, { private: true }, [], 'none'],
+    [
+      'an administrator of the site',
+      { ...ADA, administrator: 'write' },
+      { private: true },
+      [],
+      'owner',
+    ],
+    [
+      'one whose token only reads',
+      { ...ADA, administrator: 'read' },
+      { private: true },
+      [],
+      'read',
+    ],
+    [
+      'one whose token only reads',
+      { ...ADA, administrator: 'read' },
+      {},
+      [collaborator('admin')],
+      'admin',
+    ],
+    [
+      'one by a public-only token',
+      { ...ADA, administrator: 'write', publicOnly: true },
+      { private: true },
+      [],
+      'none',
+    ],
     ['a collaborator', ADA, { private: true }, [collaborator('read')], 'read'],
     ['a collaborator', ADA, { private: true }, [collaborator('admin')], 'admin'],
-    ['a collaborator', ADA, { private: true, visibility: 'private' }, [collaborator('write')], 'write'],
+    [
+      'a collaborator',
+      ADA,
+      { private: true, visibility: 'private' },
+      [collaborator('write')],
+      'write',
+    ],
     ['an owner of the organisation', ADA, { private: true }, [team('owner')], 'owner'],
     ['somebody in a team of administrators', ADA, { private: true }, [team('admin')], 'admin'],
     // Of other repositories, that is.
-    ['somebody in a team of administrators', ADA, { private: true }, [team('admin', {}, false)], 'none'],
+    [
+      'somebody in a team of administrators',
+      ADA,
+      { private: true },
+      [team('admin', {}, false)],
+      'none',
+    ],
     ['somebody in a team for code', ADA, { private: true }, [codeReader], ['read', 'none']],
     ['somebody in a team for code', ADA, {}, [codeReader], ['read', 'read']],
     ['somebody in two teams', ADA, { private: true }, [codeReader, issueWriter], ['read', 'write']],
-    ['somebody in a team and a collaborator', ADA, {}, [issueWriter, collaborator('read')], ['read', 'write']],
+    [
+      'somebody in a team and a collaborator',
+      ADA,
+      {},
+      [issueWriter, collaborator('read')],
+      ['read', 'write'],
+    ],
     // Administering a part is writing to it: settings are of the whole.
-    ['somebody in a team that owns a part', ADA, {}, [team('write', { 'repo.code': 'owner' })], ['write', 'read']],
+    [
+      'somebody in a team that owns a part',
+      ADA,
+      {},
+      [team('write', { 'repo.code': 'owner' })],
+      ['write', 'read'],
+    ],
     ['somebody in a team of no units', ADA, { private: true }, [team('none')], 'none'],
     [
       'somebody in a team of units from elsewhere',
@@ -101,8 +184,20 @@ describe('what somebody may do', () => {
       [team('read', { 'repo.x': 'read' })],
       'none',
     ],
-    ['somebody in a team of levels from elsewhere', ADA, { private: true }, [team('read', { 'repo.code': 9 })], 'none'],
-    ['a member of a hidden organisation', ADA, { visibility: 'private' }, [team('none', {}, false)], 'read'],
+    [
+      'somebody in a team of levels from elsewhere',
+      ADA,
+      { private: true },
+      [team('read', { 'repo.code': 9 })],
+      'none',
+    ],
+    [
+      'a member of a hidden organisation',
+      ADA,
+      { visibility: 'private' },
+      [team('none', {}, false)],
+      'read',
+    ],
     [
       'a member, restricted',
       { ...ADA, restricted: true },
@@ -138,35 +233,57 @@ describe('a repository', () => {
     app = await testApp()
     bob = await addUser(app, 'bob')
     eve = await addUser(app, 'eve')
-    repository = await transaction(app.db, (tx) => addRepository(tx, { owner_id: bob.id, name: 'Tools' }))
+    repository = await transaction(app.db, (tx) =>
+      addRepository(tx, { owner_id: bob.id, name: 'Tools' }),
+    )
   })
   afterEach(() => app.db.destroy())
 
   it('is found by its name in any case, and by its number', async () => {
     const byName = await openRepository(app, ANYBODY, 'BOB', 'tOOLS', 'read')
-    expect(byName).toMatchObject({ repository, owner: { id: bob.id, kind: 'USER', name: 'bob' }, access: 'read' })
+    expect(byName).toMatchObject({
+      repository,
+      owner: { id: bob.id, kind: 'USER', name: 'bob' },
+      access: 'read',
+    })
     expect(await openRepositoryById(app, ANYBODY, repository.id, 'read')).toEqual(byName)
-    await expect(openRepositoryById(app, ANYBODY, repository.id + 1, 'read')).rejects.toMatchObject(NOT_FOUND)
+    await expect(openRepositoryById(app, ANYBODY, repository.id + 1, 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
   })
 
   it('is not found by the chosen id of its owner', async () => {
     const chosen = await addUser(app, 'carol', { user_id: 'the-chosen' })
     await transaction(app.db, (tx) => addRepository(tx, { owner_id: chosen.id, name: 'tools' }))
-    expect(await openRepository(app, ANYBODY, 'carol', 'tools', 'read')).toMatchObject({ owner: { id: chosen.id } })
-    await expect(openRepository(app, ANYBODY, 'the-chosen', 'tools', 'read')).rejects.toMatchObject(NOT_FOUND)
+    expect(await openRepository(app, ANYBODY, 'carol', 'tools', 'read')).toMatchObject({
+      owner: { id: chosen.id },
+    })
+    await expect(openRepository(app, ANYBODY, 'the-chosen', 'tools', 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
   })
 
-  it.each<[needed: RepositoryAccess]>([['write'], ['admin'], ['owner']])('says what is missing: %s', async (needed) => {
-    const opening = openRepository(app, session(eve), 'bob', 'tools', needed)
-    await expect(opening).rejects.toMatchObject({ reason: 'REPOSITORY_ACCESS_DENIED', metadata: { needed } })
-    expect(await openRepository(app, session(bob), 'bob', 'tools', needed)).toMatchObject({ access: 'owner' })
-  })
+  it.each<[needed: RepositoryAccess]>([['write'], ['admin'], ['owner']])(
+    'says what is missing: %s',
+    async (needed) => {
+      const opening = openRepository(app, session(eve), 'bob', 'tools', needed)
+      await expect(opening).rejects.toMatchObject({
+        reason: 'REPOSITORY_ACCESS_DENIED',
+        metadata: { needed },
+      })
+      expect(await openRepository(app, session(bob), 'bob', 'tools', needed)).toMatchObject({
+        access: 'owner',
+      })
+    },
+  )
 
   it('is missing to strangers while it is private, whatever they want', async () => {
     await app.db.updateTable('repositories').set({ private: 1 }).execute()
     for (const needed of ['read', 'write', 'admin', 'owner'] as const) {
       for (const unit of ['code', 'pulls'] as const) {
-        await expect(openRepository(app, session(eve), 'bob', 'tools', needed, unit)).rejects.toMatchObject(NOT_FOUND)
+        await expect(
+          openRepository(app, session(eve), 'bob', 'tools', needed, unit),
+        ).rejects.toMatchObject(NOT_FOUND)
       }
     }
   })
@@ -176,10 +293,16 @@ describe('a repository', () => {
       moveRepository(tx, repository, { owner_id: bob.id, name: 'gadgets', name_key: 'gadgets' }),
     )
     const moved = { reason: 'REPOSITORY_MOVED', metadata: { owner: 'bob', name: 'gadgets' } }
-    await expect(openRepository(app, session(eve), 'bob', 'tools', 'owner')).rejects.toMatchObject(moved)
+    await expect(openRepository(app, session(eve), 'bob', 'tools', 'owner')).rejects.toMatchObject(
+      moved,
+    )
     await app.db.updateTable('repositories').set({ private: 1 }).execute()
-    await expect(openRepository(app, session(eve), 'bob', 'tools', 'read')).rejects.toMatchObject(NOT_FOUND)
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(moved)
+    await expect(openRepository(app, session(eve), 'bob', 'tools', 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
+    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
+      moved,
+    )
   })
 
   it('tells its new owner after a move to another account', async () => {
@@ -192,23 +315,36 @@ describe('a repository', () => {
   })
 
   it('tells the new name of its owner, until the old one is taken', async () => {
-    const rename = (user: User, name: string) => transaction(app.db, (tx) => claimNames(tx, user.id, new Set([name])))
+    const rename = (user: User, name: string) =>
+      transaction(app.db, (tx) => claimNames(tx, user.id, new Set([name])))
     await rename(bob, 'rob')
     await app.db.updateTable('users').set({ username: 'rob' }).where('id', '=', bob.id).execute()
     const renamed = {
       reason: 'REPOSITORY_OWNER_RENAMED',
       metadata: { owner: 'rob', name: 'Tools', former: 'bob/tools' },
     }
-    await expect(openRepository(app, ANYBODY, 'Bob', 'tools', 'read')).rejects.toMatchObject(renamed)
-    await expect(openRepository(app, ANYBODY, 'Bob', 'nothing', 'read')).rejects.toMatchObject(NOT_FOUND)
+    await expect(openRepository(app, ANYBODY, 'Bob', 'tools', 'read')).rejects.toMatchObject(
+      renamed,
+    )
+    await expect(openRepository(app, ANYBODY, 'Bob', 'nothing', 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
     await app.db.updateTable('repositories').set({ private: 1 }).execute()
-    await expect(openRepository(app, session(eve), 'bob', 'tools', 'read')).rejects.toMatchObject(NOT_FOUND)
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(renamed)
+    await expect(openRepository(app, session(eve), 'bob', 'tools', 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
+    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
+      renamed,
+    )
     await rename(eve, 'bob')
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(NOT_FOUND)
+    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
     // The name that was let go leads nowhere but to who had it last.
     await rename(eve, 'eve')
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(NOT_FOUND)
+    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
+      NOT_FOUND,
+    )
   })
 
   it('is closed in the parts that are switched off, to everybody', async () => {
@@ -233,11 +369,16 @@ describe('a repository', () => {
     await transaction(app.db, async (tx) => {
       const acme = await addOrganization(tx, { name: 'acme' })
       await addRepository(tx, { owner_id: acme, name: 'tools', private: 1 })
-      await addTeam(tx, acme, { units: { 'repo.code': 'read' }, includes_all_repositories: 1 }, [eve.id])
+      await addTeam(tx, acme, { units: { 'repo.code': 'read' }, includes_all_repositories: 1 }, [
+        eve.id,
+      ])
     })
     const open = (needed: RepositoryAccess, unit?: 'issues' | 'pulls') =>
       openRepository(app, session(eve), 'acme', 'tools', needed, unit)
-    expect(await open('read')).toMatchObject({ access: 'read', units: { code: 'read', issues: 'none' } })
+    expect(await open('read')).toMatchObject({
+      access: 'read',
+      units: { code: 'read', issues: 'none' },
+    })
     const closed = { reason: 'REPOSITORY_UNIT_CLOSED', metadata: { unit: 'issues' } }
     await expect(open('read', 'issues')).rejects.toMatchObject(closed)
     const denied = { reason: 'REPOSITORY_ACCESS_DENIED', metadata: { needed: 'write' } }
@@ -247,11 +388,15 @@ describe('a repository', () => {
 
   it('asks the database for nothing but itself and its owner when that is who calls', async () => {
     const tables = async (caller: Caller) => {
-      const plans = await plansOf(app.db, (db) => openRepository({ ...app, db }, caller, 'bob', 'tools', 'read'))
+      const plans = await plansOf(app.db, (db) =>
+        openRepository({ ...app, db }, caller, 'bob', 'tools', 'read'),
+      )
       expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
       return plans.length
     }
-    expect([await tables(session(bob)), await tables(ANYBODY), await tables(session(eve))]).toEqual([2, 2, 3])
+    expect([await tables(session(bob)), await tables(ANYBODY), await tables(session(eve))]).toEqual(
+      [2, 2, 3],
+    )
   })
 })
 
@@ -273,7 +418,9 @@ async function populate(app: TestApp, random: Random): Promise<User[]> {
   for (const username of ['ada', 'bob', 'carol', 'eve', 'fay', 'gus']) {
     const restricted = username === 'fay' || username === 'gus' ? 1 : 0
     const role = username === 'ada' ? 'ADMIN' : 'USER'
-    users.push(await addUser(app, username, { role, restricted, visibility: random.pick(VISIBILITIES) }))
+    users.push(
+      await addUser(app, username, { role, restricted, visibility: random.pick(VISIBILITIES) }),
+    )
   }
   const anyUser = () => (users[random.below(users.length)] as User).id
   await transaction(app.db, async (tx) => {
@@ -299,7 +446,13 @@ async function populate(app: TestApp, random: Random): Promise<User[]> {
         const members = Array.from({ length: random.below(3) }, anyUser)
         // Some of another owner, as a transfer may leave them behind.
         const repositories = Array.from({ length: random.below(6) }, anyRepository)
-        await addTeam(tx, organization, { ...rights, includes_all_repositories }, members, repositories)
+        await addTeam(
+          tx,
+          organization,
+          { ...rights, includes_all_repositories },
+          members,
+          repositories,
+        )
       }
     }
   })
@@ -348,7 +501,9 @@ describe('a list', () => {
     app = await testApp({ privateInstance: true })
     await populate(app, seededRandom(5))
     const reader = repositoryReader(app, ANYBODY)
-    expect(await app.db.selectFrom('repositories').select('id').where(readableBy(reader)).execute()).toEqual([])
+    expect(
+      await app.db.selectFrom('repositories').select('id').where(readableBy(reader)).execute(),
+    ).toEqual([])
   })
 
   it('goes through no table but its own', async () => {
@@ -371,11 +526,15 @@ describe('what a user may do', () => {
     const app = await testApp()
     const ada = await addUser(app, 'ada', { role: 'ADMIN' })
     const bob = await addUser(app, 'bob')
-    const repository = await transaction(app.db, (tx) => addRepository(tx, { owner_id: bob.id, name: 'x', private: 1 }))
+    const repository = await transaction(app.db, (tx) =>
+      addRepository(tx, { owner_id: bob.id, name: 'x', private: 1 }),
+    )
     const owner = (await findOwnerById(app.db, bob.id)) as Owner
     expect(await accessOfUser(app, bob, repository, owner)).toMatchObject({ code: 'owner' })
     expect(await accessOfUser(app, ada, repository, owner)).toMatchObject({ code: 'owner' })
-    expect(await accessOfUser(app, { ...ada, role: 'USER' }, repository, owner)).toMatchObject({ code: 'none' })
+    expect(await accessOfUser(app, { ...ada, role: 'USER' }, repository, owner)).toMatchObject({
+      code: 'none',
+    })
     await app.db.destroy()
   })
 })

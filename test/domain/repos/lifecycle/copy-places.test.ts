@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { createCopyPlaces } from '../../../../src/domain/repos/lifecycle/copy-places.ts'
 
-const tooMany = (limit: string) => expect.objectContaining({ reason: 'TOO_MANY_COPIES', metadata: { limit } })
+const tooMany = (limit: string) =>
+  expect.objectContaining({ reason: 'TOO_MANY_COPIES', metadata: { limit } })
 
 it('places are few for one account, and come back', () => {
   const places = createCopyPlaces()

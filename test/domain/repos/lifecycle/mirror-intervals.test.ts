@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { formatInterval, parseMirrorInterval } from '../../../../src/domain/repos/lifecycle/mirror-intervals.ts'
+import {
+  formatInterval,
+  parseMirrorInterval,
+} from '../../../../src/domain/repos/lifecycle/mirror-intervals.ts'
 
 describe('the interval of a mirror', () => {
   it.each([
@@ -19,11 +22,22 @@ describe('the interval of a mirror', () => {
     expect(formatInterval(seconds)).toBe(written)
   })
 
-  it.each(['', ' ', '10', '9m59s', '-8h', '8h ', '8 h', 'h', '1d', '.h', '8784h1s', '1e3m', '1h'.repeat(26)])(
-    'is not %j',
-    (text) => {
-      const refusal = { reason: 'INVALID_MIRROR_INTERVAL', metadata: { interval: text.slice(0, 50) } }
-      expect(() => parseMirrorInterval(text)).toThrow(expect.objectContaining(refusal))
-    },
-  )
+  it.each([
+    '',
+    ' ',
+    '10',
+    '9m59s',
+    '-8h',
+    '8h ',
+    '8 h',
+    'h',
+    '1d',
+    '.h',
+    '8784h1s',
+    '1e3m',
+    '1h'.repeat(26),
+  ])('is not %j', (text) => {
+    const refusal = { reason: 'INVALID_MIRROR_INTERVAL', metadata: { interval: text.slice(0, 50) } }
+    expect(() => parseMirrorInterval(text)).toThrow(expect.objectContaining(refusal))
+  })
 })

@@ -35,11 +35,19 @@ describe('a fork that is opened to all', () => {
         await updateRepository(tx, parent, { private: 0 })
         await updateRepository(tx, fork, { private: 1 })
       })
-      const opens = editRepository(app, session(carol), 'carol', 'fork', { private: false, switches: {} })
+      const opens = editRepository(app, session(carol), 'carol', 'fork', {
+        private: false,
+        switches: {},
+      })
       await steps(delay)
-      const hides = editRepository(app, session(bob), 'bob', 'parent', { private: true, switches: {} })
+      const hides = editRepository(app, session(bob), 'bob', 'parent', {
+        private: true,
+        switches: {},
+      })
       await Promise.allSettled([opens, hides])
-      const [hidden, shown] = await Promise.all([parent, fork].map((id) => findRepositoryById(app.db, id)))
+      const [hidden, shown] = await Promise.all(
+        [parent, fork].map((id) => findRepositoryById(app.db, id)),
+      )
       expect([delay, hidden?.private, shown?.private]).toEqual([delay, 1, 1])
     }
   })

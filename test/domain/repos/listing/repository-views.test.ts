@@ -22,7 +22,13 @@ async function addOffered(name: string, isPrivate = 0): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await addRepository(tx, { owner_id: bob.id, name, private: isPrivate })
     await addRepository(tx, { owner_id: carol.id, name: `${name}-fork`, parent_id: id })
-    const offer = { repository_id: id, doer_id: bob.id, recipient_id: carol.id, made_reader: 0, create_time: 0 }
+    const offer = {
+      repository_id: id,
+      doer_id: bob.id,
+      recipient_id: carol.id,
+      made_reader: 0,
+      create_time: 0,
+    }
     await insertTransfer(tx, offer)
   })
 }
@@ -45,7 +51,11 @@ const PAGE = { offset: 0, limit: 50 }
 describe('a page of repositories', () => {
   it('takes as many queries as one repository does', async () => {
     const count = async () =>
-      (await plansOf(app.db, (db) => searchRepositories({ ...app, db }, session(carol), EVERYTHING, PAGE))).length
+      (
+        await plansOf(app.db, (db) =>
+          searchRepositories({ ...app, db }, session(carol), EVERYTHING, PAGE),
+        )
+      ).length
     await addOffered('first')
     const queries = await count()
     for (let i = 0; i < 20; i++) await addOffered(`more-${i}`)
@@ -84,7 +94,12 @@ describe('a page of repositories', () => {
 
 describe('the figures of a repository', () => {
   const figuresOf = async (name: string) => {
-    const { repositories } = await searchRepositories(app, session(bob), { ...EVERYTHING, q: name }, PAGE)
+    const { repositories } = await searchRepositories(
+      app,
+      session(bob),
+      { ...EVERYTHING, q: name },
+      PAGE,
+    )
     const { branch_count, forks_count } = repositories[0]?.repository ?? {}
     return { branch_count, forks_count }
   }
@@ -100,11 +115,21 @@ describe('the figures of a repository', () => {
       .executeTakeFirstOrThrow()
     await app.db.deleteFrom('repositories').where('name', '=', 'other-fork').execute()
     expect((await figuresOf('other')).forks_count).toBe(0)
-    await app.db.updateTable('repositories').set({ parent_id: id }).where('name', '=', 'base-fork').execute()
-    expect([(await figuresOf('base')).forks_count, (await figuresOf('other')).forks_count]).toEqual([0, 1])
+    await app.db
+      .updateTable('repositories')
+      .set({ parent_id: id })
+      .where('name', '=', 'base-fork')
+      .execute()
+    expect([(await figuresOf('base')).forks_count, (await figuresOf('other')).forks_count]).toEqual(
+      [0, 1],
+    )
     // A fork outlives what it was made from.
     await app.db.deleteFrom('repositories').where('id', '=', id).execute()
-    const fork = await app.db.selectFrom('repositories').selectAll().where('name', '=', 'base-fork').executeTakeFirst()
+    const fork = await app.db
+      .selectFrom('repositories')
+      .selectAll()
+      .where('name', '=', 'base-fork')
+      .executeTakeFirst()
     expect(fork?.parent_id).toBeNull()
   })
 
@@ -115,7 +140,12 @@ describe('the figures of a repository', () => {
       .select('id')
       .where('name', '=', 'base')
       .executeTakeFirstOrThrow()
-    const branches = ['a', 'b'].map((name) => ({ repository_id: id, name, commit_id: '0'.repeat(40), commit_time: 0 }))
+    const branches = ['a', 'b'].map((name) => ({
+      repository_id: id,
+      name,
+      commit_id: '0'.repeat(40),
+      commit_time: 0,
+    }))
     await app.db.insertInto('branches').values(branches).execute()
     expect((await figuresOf('base')).branch_count).toBe(2)
     await app.db.deleteFrom('branches').where('name', '=', 'a').execute()

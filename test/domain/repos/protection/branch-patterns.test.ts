@@ -83,17 +83,25 @@ type Piece =
   | { readonly kind: 'class'; readonly negated: boolean; readonly members: string }
   | { readonly kind: 'choice'; readonly options: readonly (readonly Piece[])[] }
 
-/** Whether a text fits, by trying everything: what takes for ever on bad patterns, and cannot be wrong. */
+/**
+ * Whether a text fits, by trying everything: what takes for ever on bad patterns, and cannot be
+ * wrong.
+ */
 function fitsNaively(pieces: readonly Piece[], text: string, separators: Separators): boolean {
   const [piece, ...rest] = pieces
   if (!piece) return text === ''
-  const isSeparator = (character: string | undefined) => character !== undefined && separators.includes(character)
+  const isSeparator = (character: string | undefined) =>
+    character !== undefined && separators.includes(character)
   const [first] = text
   switch (piece.kind) {
     case 'text':
-      return text.startsWith(piece.text) && fitsNaively(rest, text.slice(piece.text.length), separators)
+      return (
+        text.startsWith(piece.text) && fitsNaively(rest, text.slice(piece.text.length), separators)
+      )
     case 'one':
-      return first !== undefined && !isSeparator(first) && fitsNaively(rest, text.slice(1), separators)
+      return (
+        first !== undefined && !isSeparator(first) && fitsNaively(rest, text.slice(1), separators)
+      )
     case 'class':
       return (
         first !== undefined &&
@@ -123,31 +131,50 @@ function globOf(pieces: readonly Piece[]): string {
 }
 
 describe('any glob', () => {
-  it.each<Separators>(['', '/', './'])('fits what it fits by the definition, with separators %j', (separators) => {
-    const random = seededRandom(7 + separators.length)
-    const randomText = (limit: number) =>
-      Array.from({ length: random.below(limit) }, () => random.pick(['a', 'b', '/', '.', '*', '{', '\\', '+'])).join('')
-    const randomPieces = (depth: number): Piece[] =>
-      Array.from({ length: 1 + random.below(3) }, () => randomPiece(depth)).flat()
-    const randomPiece = (depth: number): Piece[] => {
-      const kind = random.pick(['text', 'text', 'star', 'stars', 'one', 'class', depth > 0 ? 'choice' : 'text'])
-      if (kind === 'class')
-        return [{ kind, negated: random.below(2) === 0, members: random.pick(['ab', '/.', 'a/', 'b']) }]
-      if (kind === 'choice') return [{ kind, options: [randomPieces(depth - 1), randomPieces(depth - 1)] }]
-      if (kind === 'one') return [{ kind }]
-      // Two stars beside each other would be another one.
-      const text: Piece = { kind: 'text', text: random.pick(['a', 'b', '/', '.', '{', '*', '\\']) }
-      return kind === 'text' ? [text] : [{ kind: kind as 'star' | 'stars' }, text]
-    }
-    let fitting = 0
-    for (let round = 0; round < 4_000; round += 1) {
-      const pieces = randomPieces(2)
-      const glob = globOf(pieces)
-      const text = randomText(8)
-      const fits = compileGlob(glob, separators)?.(text)
-      expect([glob, text, fits]).toEqual([glob, text, fitsNaively(pieces, text, separators)])
-      if (fits) fitting += 1
-    }
-    expect(fitting).toBeGreaterThan(100)
-  })
+  it.each<Separators>(['', '/', './'])(
+    'fits what it fits by the definition, with separators %j',
+    (separators) => {
+      const random = seededRandom(7 + separators.length)
+      const randomText = (limit: number) =>
+        Array.from({ length: random.below(limit) }, () =>
+          random.pick(['a', 'b', '/', '.', '*', '{', '\\', '+']),
+        ).join('')
+      const randomPieces = (depth: number): Piece[] =>
+        Array.from({ length: 1 + random.below(3) }, () => randomPiece(depth)).flat()
+      const randomPiece = (depth: number): Piece[] => {
+        const kind = random.pick([
+          'text',
+          'text',
+          'star',
+          'stars',
+          'one',
+          'class',
+          depth > 0 ? 'choice' : 'text',
+        ])
+        if (kind === 'class')
+          return [
+            { kind, negated: random.below(2) === 0, members: random.pick(['ab', '/.', 'a/', 'b']) },
+          ]
+        if (kind === 'choice')
+          return [{ kind, options: [randomPieces(depth - 1), randomPieces(depth - 1)] }]
+        if (kind === 'one') return [{ kind }]
+        // Two stars beside each other would be another one.
+        const text: Piece = {
+          kind: 'text',
+          text: random.pick(['a', 'b', '/', '.', '{', '*', '\\']),
+        }
+        return kind === 'text' ? [text] : [{ kind: kind as 'star' | 'stars' }, text]
+      }
+      let fitting = 0
+      for (let round = 0; round < 4_000; round += 1) {
+        const pieces = randomPieces(2)
+        const glob = globOf(pieces)
+        const text = randomText(8)
+        const fits = compileGlob(glob, separators)?.(text)
+        expect([glob, text, fits]).toEqual([glob, text, fitsNaively(pieces, text, separators)])
+        if (fits) fitting += 1
+      }
+      expect(fitting).toBeGreaterThan(100)
+    },
+  )
 })

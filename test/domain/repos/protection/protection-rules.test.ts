@@ -24,7 +24,10 @@ import {
 import { seededRandom } from '../../../transport/rpc/rest/random.ts'
 
 function rule(changes: Partial<BranchRule> = {}): BranchRule {
-  const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, false])) as Record<ProtectionFlag, boolean>
+  const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, false])) as Record<
+    ProtectionFlag,
+    boolean
+  >
   return {
     ...flags,
     id: 1,
@@ -42,7 +45,12 @@ function pusher(...listedIn: ProtectionList[]): Pusher {
   return { kind: 'user', mayWrite: true, isAdministrator: false, listedIn: new Set(listedIn) }
 }
 
-const KEY: Pusher = { kind: 'deploy key', mayWrite: true, isAdministrator: false, listedIn: new Set() }
+const KEY: Pusher = {
+  kind: 'deploy key',
+  mayWrite: true,
+  isAdministrator: false,
+  listedIn: new Set(),
+}
 const READER: Pusher = { ...pusher(), mayWrite: false }
 const ADMINISTRATOR: Pusher = { ...pusher(), isAdministrator: true }
 
@@ -102,7 +110,14 @@ describe('a change of a branch', () => {
       { ...ADMINISTRATOR, listedIn: new Set(PROTECTION_LISTS) },
       `${PROTECTED} deletion`,
     ],
-    ['where nobody pushes', {}, {}, {}, pusher('push'), 'Not allowed to push to protected branch main'],
+    [
+      'where nobody pushes',
+      {},
+      {},
+      {},
+      pusher('push'),
+      'Not allowed to push to protected branch main',
+    ],
     [
       'where nobody pushes, by an administrator',
       {},
@@ -138,10 +153,31 @@ describe('a change of a branch', () => {
       'Not allowed to push to protected branch main',
     ],
     ['where some push, by one of them', LISTED, {}, {}, pusher('push'), undefined],
-    ['where some push, by a key', LISTED, {}, {}, KEY, 'Not allowed to push to protected branch main'],
-    ['where some push, and keys, by a key', { ...LISTED, push_whitelist_deploy_keys: true }, {}, {}, KEY, undefined],
+    [
+      'where some push, by a key',
+      LISTED,
+      {},
+      {},
+      KEY,
+      'Not allowed to push to protected branch main',
+    ],
+    [
+      'where some push, and keys, by a key',
+      { ...LISTED, push_whitelist_deploy_keys: true },
+      {},
+      {},
+      KEY,
+      undefined,
+    ],
     ['where all push, by a key', OPEN, {}, {}, KEY, undefined],
-    ['that loses commits where nobody may', OPEN, {}, FORCED, pusher('push', 'force_push'), `${PROTECTED} force push`],
+    [
+      'that loses commits where nobody may',
+      OPEN,
+      {},
+      FORCED,
+      pusher('push', 'force_push'),
+      `${PROTECTED} force push`,
+    ],
     [
       'that loses commits where nobody even pushes',
       { enable_force_push: true },
@@ -167,8 +203,22 @@ describe('a change of a branch', () => {
       pusher('push'),
       'Not allowed to force-push to protected branch main',
     ],
-    ['that loses commits where some may, by one of them', FORCE_LISTED, {}, FORCED, pusher('force_push'), undefined],
-    ['that loses none where some may lose them, by others', FORCE_LISTED, {}, {}, pusher(), undefined],
+    [
+      'that loses commits where some may, by one of them',
+      FORCE_LISTED,
+      {},
+      FORCED,
+      pusher('force_push'),
+      undefined,
+    ],
+    [
+      'that loses none where some may lose them, by others',
+      FORCE_LISTED,
+      {},
+      {},
+      pusher(),
+      undefined,
+    ],
     [
       'that loses commits where some may, by a key',
       FORCE_LISTED,
@@ -225,7 +275,14 @@ describe('a change of a branch', () => {
       pusher(),
       `${PROTECTED} changing file b`,
     ],
-    ['of other files', { ...OPEN, protected_file_patterns: 'b' }, {}, { files: files('a') }, pusher(), undefined],
+    [
+      'of other files',
+      { ...OPEN, protected_file_patterns: 'b' },
+      {},
+      { files: files('a') },
+      pusher(),
+      undefined,
+    ],
     [
       'of a path that is too long to be matched',
       { ...OPEN, protected_file_patterns: 'b' },
@@ -352,7 +409,11 @@ describe('a change of a branch', () => {
     for (let round = 0; round < 20_000; round += 1) {
       const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, coin()]))
       const patterns = () => random.pick(['', 'a', 'b;c', '**'])
-      const drawn = rule({ ...flags, protected_file_patterns: patterns(), unprotected_file_patterns: patterns() })
+      const drawn = rule({
+        ...flags,
+        protected_file_patterns: patterns(),
+        unprotected_file_patterns: patterns(),
+      })
       const who: Pusher = {
         kind: random.pick(['user', 'user', 'deploy key']),
         mayWrite: true,
@@ -395,21 +456,28 @@ function judgeNaively(
   unverified: string | undefined,
   paths: readonly string[],
 ): string | undefined {
-  const fits = (patterns: string, path: string) => patterns === '**' || patterns.split(';').includes(path)
-  if (kind === 'delete' && isDefault) return `branch ${branch} is the default branch and cannot be deleted`
+  const fits = (patterns: string, path: string) =>
+    patterns === '**' || patterns.split(';').includes(path)
+  if (kind === 'delete' && isDefault)
+    return `branch ${branch} is the default branch and cannot be deleted`
   if (!rule) return undefined
   if (kind === 'delete') return `branch ${branch} is protected from deletion`
-  if (isForced && !(rule.enable_push && rule.enable_force_push)) return `branch ${branch} is protected from force push`
-  if (unverified !== undefined) return `branch ${branch} is protected from unverified commit ${unverified}`
+  if (isForced && !(rule.enable_push && rule.enable_force_push))
+    return `branch ${branch} is protected from force push`
+  if (unverified !== undefined)
+    return `branch ${branch} is protected from unverified commit ${unverified}`
   const protectedPath = paths.find((path) => fits(rule.protected_file_patterns, path))
-  if (protectedPath !== undefined) return `branch ${branch} is protected from changing file ${protectedPath}`
-  if (paths.length > 0 && paths.every((path) => fits(rule.unprotected_file_patterns, path))) return undefined
+  if (protectedPath !== undefined)
+    return `branch ${branch} is protected from changing file ${protectedPath}`
+  if (paths.length > 0 && paths.every((path) => fits(rule.unprotected_file_patterns, path)))
+    return undefined
   const isKey = who.kind === 'deploy key'
   const pushListed = isKey ? rule.push_whitelist_deploy_keys : who.listedIn.has('push')
   const forceListed = isKey ? rule.force_push_allowlist_deploy_keys : who.listedIn.has('force_push')
   const pushes = rule.enable_push && (!rule.enable_push_whitelist || pushListed)
   const forces = (isKey || pushes) && (!rule.enable_force_push_allowlist || forceListed)
-  if (isForced) return forces ? undefined : `Not allowed to force-push to protected branch ${branch}`
+  if (isForced)
+    return forces ? undefined : `Not allowed to force-push to protected branch ${branch}`
   return pushes ? undefined : `Not allowed to push to protected branch ${branch}`
 }
 
@@ -446,7 +514,15 @@ describe('what somebody may do to a protected branch', () => {
       true,
       true,
     ],
-    ['lists are full and not in force', {}, pusher('push', 'force_push', 'merge', 'bypass'), false, false, true, false],
+    [
+      'lists are full and not in force',
+      {},
+      pusher('push', 'force_push', 'merge', 'bypass'),
+      false,
+      false,
+      true,
+      false,
+    ],
     [
       'a reader is listed',
       { ...LISTED, enable_merge_whitelist: true },
@@ -456,7 +532,15 @@ describe('what somebody may do to a protected branch', () => {
       true,
       false,
     ],
-    ['an administrator comes', { ...LISTED, enable_merge_whitelist: true }, ADMINISTRATOR, false, false, false, true],
+    [
+      'an administrator comes',
+      { ...LISTED, enable_merge_whitelist: true },
+      ADMINISTRATOR,
+      false,
+      false,
+      false,
+      true,
+    ],
     [
       'an administrator comes and has to wait',
       { block_admin_merge_override: true },
@@ -477,16 +561,25 @@ describe('what somebody may do to a protected branch', () => {
     ],
   ])('where %s', (_, changes, who, ...expected) => {
     const drawn = rule(changes)
-    expect([mayPush(drawn, who), mayForcePush(drawn, who), mayMerge(drawn, who), mayBypass(drawn, who)]).toEqual(
-      expected,
-    )
+    expect([
+      mayPush(drawn, who),
+      mayForcePush(drawn, who),
+      mayMerge(drawn, who),
+      mayBypass(drawn, who),
+    ]).toEqual(expected)
   })
 })
 
 describe('the rule that is in force', () => {
   it('is the first by priority, plain before globs, the older first', () => {
     const named = (rule_name: string, priority: number) => ({ rule_name, priority })
-    const rules = inOrder([named('**', 1), named('main', 2), named('m*', 1), named('MAIN', 1), named('main', 1)])
+    const rules = inOrder([
+      named('**', 1),
+      named('main', 2),
+      named('m*', 1),
+      named('MAIN', 1),
+      named('main', 1),
+    ])
     expect(rules.map(({ rule_name, priority }) => [rule_name, priority])).toEqual([
       ['MAIN', 1],
       ['main', 1],

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { loadInstanceKeys } from '../../../../src/domain/accounts/credentials/instance-keys.ts'
 import { readSshKey } from '../../../../src/domain/accounts/keys/ssh-keys.ts'
-import { isSshSignatureOf, readSshSignature } from '../../../../src/domain/accounts/keys/ssh-signatures.ts'
+import {
+  isSshSignatureOf,
+  readSshSignature,
+} from '../../../../src/domain/accounts/keys/ssh-signatures.ts'
 import { createCommitSigning } from '../../../../src/domain/repos/reading/commit-signing.ts'
 import { testApp } from '../../../support/app.ts'
 

@@ -33,7 +33,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** Makes a repository with a first commit on main, and returns what changes it behind the server's back. */
+/**
+ * Makes a repository with a first commit on main, and returns what changes it behind the server's
+ * back.
+ */
 async function repository() {
   const name = `index-${++made}`
   const { body } = await restAt(server.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -50,12 +53,22 @@ async function repository() {
     head: git('rev-parse', 'HEAD'),
     row,
     leaveNote: (create_time: number) =>
-      server.app.db.insertInto('pending_ref_updates').values({ repository_id: id, create_time }).execute(),
+      server.app.db
+        .insertInto('pending_ref_updates')
+        .values({ repository_id: id, create_time })
+        .execute(),
     notes: async () =>
-      (await server.app.db.selectFrom('pending_ref_updates').select('id').where('repository_id', '=', id).execute())
-        .length,
-    branches: async () => (await readBranchIndex(server.app, await row(), '', 0, 50)).refs.map(({ name }) => name),
-    tags: async () => (await readTagIndex(server.app, await row(), 0, 50)).refs.map(({ name }) => name),
+      (
+        await server.app.db
+          .selectFrom('pending_ref_updates')
+          .select('id')
+          .where('repository_id', '=', id)
+          .execute()
+      ).length,
+    branches: async () =>
+      (await readBranchIndex(server.app, await row(), '', 0, 50)).refs.map(({ name }) => name),
+    tags: async () =>
+      (await readTagIndex(server.app, await row(), 0, 50)).refs.map(({ name }) => name),
   }
 }
 
@@ -92,7 +105,9 @@ describe('rows about refs', () => {
     const note = await noteUpdates(server.app, id)
     git('update-ref', 'refs/heads/a', 'main')
     expect(await branches()).toEqual(['main'])
-    await recordUpdates(server.app, id, note, [{ name: 'refs/heads/a', from: undefined, to: undefined }])
+    await recordUpdates(server.app, id, note, [
+      { name: 'refs/heads/a', from: undefined, to: undefined },
+    ])
     expect(await branches()).toEqual(['a', 'main'])
     expect(await notes()).toBe(0)
   })
@@ -127,14 +142,26 @@ describe('rows about refs', () => {
 
   it('are repaired one by one when one ref is read', async () => {
     const { git, head, row } = await repository()
-    const other = git('-c', 'user.name=x', '-c', 'user.email=x@y', 'commit-tree', `${head}^{tree}`, '-m', 'other')
+    const other = git(
+      '-c',
+      'user.name=x',
+      '-c',
+      'user.email=x@y',
+      'commit-tree',
+      `${head}^{tree}`,
+      '-m',
+      'other',
+    )
     git('update-ref', 'refs/heads/main', other)
     git('update-ref', 'refs/heads/new', head)
     git('update-ref', 'refs/tags/v1', head)
     const repository_ = await row()
     expect(await readBranch(server.app, repository_, 'main')).toMatchObject({ commit_id: other })
     expect(await readBranch(server.app, repository_, 'new')).toMatchObject({ commit_id: head })
-    expect(await readTag(server.app, repository_, 'v1')).toMatchObject({ object_id: head, annotated: 0 })
+    expect(await readTag(server.app, repository_, 'v1')).toMatchObject({
+      object_id: head,
+      annotated: 0,
+    })
     expect(await readTag(server.app, repository_, 'v2')).toBeUndefined()
     git('update-ref', '-d', 'refs/tags/v1')
     expect(await readTag(server.app, repository_, 'v1')).toBeUndefined()
@@ -173,7 +200,15 @@ describe('rows about refs', () => {
       const person = `x <x@y> ${seconds} +0000`
       const tree = git('rev-parse', `${head}^{tree}`)
       const input = `tree ${tree}\nauthor ${person}\ncommitter ${person}\n\nx\n`
-      const args = ['-C', repositoryPath(server.app.git, id), 'hash-object', '-w', '-t', 'commit', '--stdin']
+      const args = [
+        '-C',
+        repositoryPath(server.app.git, id),
+        'hash-object',
+        '-w',
+        '-t',
+        'commit',
+        '--stdin',
+      ]
       return execFileSync('git', args, { input, encoding: 'utf8' }).trim()
     }
     git('update-ref', 'refs/heads/Old', commit(1_000_000_000))

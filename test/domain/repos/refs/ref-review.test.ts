@@ -28,8 +28,10 @@ describe('a review', () => {
 
   it('goes by what holds at that moment: a push may have begun when its pusher still could', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'late' })
-    const review = async () => reviewUpdates(server.app, await caller('carol'), body.id, { updates, quarantine: '/q' })
-    const permit = (permission: string) => rest(cast.bob, 'PUT', '/repos/bob/late/collaborators/carol', { permission })
+    const review = async () =>
+      reviewUpdates(server.app, await caller('carol'), body.id, { updates, quarantine: '/q' })
+    const permit = (permission: string) =>
+      rest(cast.bob, 'PUT', '/repos/bob/late/collaborators/carol', { permission })
     await permit('write')
     expect(await review()).toEqual([])
     await permit('read')
@@ -44,7 +46,13 @@ describe('a review', () => {
 
   it('looks at each ref by itself', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'each' })
-    const names = ['refs/heads/fine', 'refs/pull/1/head', 'refs/heads/a..b', 'refs/branchline/x', 'refs/tags/fine']
+    const names = [
+      'refs/heads/fine',
+      'refs/pull/1/head',
+      'refs/heads/a..b',
+      'refs/branchline/x',
+      'refs/tags/fine',
+    ]
     const refusals = await reviewUpdates(server.app, await caller('bob'), body.id, {
       updates: names.map((name) => ({ name, from: undefined, to: ID })),
       quarantine: undefined,

@@ -20,7 +20,9 @@ describe('the private exports of Connect', () => {
   })
 
   it('belong to exact versions, because they change in minor releases', () => {
-    const manifest = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
+    const manifest = JSON.parse(
+      readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'),
+    )
     expect(manifest.dependencies['@connectrpc/connect']).toBe('2.1.2')
     expect(manifest.dependencies['@connectrpc/connect-node']).toBe('2.1.2')
   })

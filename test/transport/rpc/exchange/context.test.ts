@@ -36,7 +36,9 @@ describe('LazyHeaders', () => {
   it('read like a Headers object before and after it becomes one', () => {
     const headers = new LazyHeaders(received)
     const read = () =>
-      ['Host', 'accept', 'x-private', 'transfer-encoding', 'absent', 'constructor'].map((name) => headers.get(name))
+      ['Host', 'accept', 'x-private', 'transfer-encoding', 'absent', 'constructor'].map((name) =>
+        headers.get(name),
+      )
     const before = read()
     expect(before).toEqual(['forge.test', 'a, b', null, null, null, null])
     expect(headers.untouched).toBe(true)
@@ -55,7 +57,11 @@ describe('LazyHeaders', () => {
     headers.set('accept', 'c')
     headers.append('x-more', '1')
     headers.delete('host')
-    expect([headers.get('accept'), headers.has('x-more'), headers.has('host')]).toEqual(['c', true, false])
+    expect([headers.get('accept'), headers.has('x-more'), headers.has('host')]).toEqual([
+      'c',
+      true,
+      false,
+    ])
   })
 
   it('go wherever a Headers object goes', () => {
@@ -69,7 +75,11 @@ describe('LazyHeaders', () => {
       seen.push([this, value, key, self])
     }, 'this')
     expect(seen).toEqual([['this', 'a', 'accept', headers]])
-    expect([[...headers.keys()], [...headers.values()], headers.getSetCookie()]).toEqual([['accept'], ['a'], []])
+    expect([[...headers.keys()], [...headers.values()], headers.getSetCookie()]).toEqual([
+      ['accept'],
+      ['a'],
+      [],
+    ])
   })
 })
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { grpcMessage, headerValue, isHeaderName } from '../../../../src/transport/rpc/exchange/header-list.ts'
+import {
+  grpcMessage,
+  headerValue,
+  isHeaderName,
+} from '../../../../src/transport/rpc/exchange/header-list.ts'
 
 describe('headerValue', () => {
   it.each([

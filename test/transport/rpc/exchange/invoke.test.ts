@@ -21,7 +21,10 @@ type Impl = (request: AnyRequest, context: HandlerContext) => object | Promise<o
 
 async function call(impl: Impl, interceptors: Interceptor[] = []) {
   // The compiler cannot know the types of a schema compiled at run time.
-  const spec = createMethodImplSpec(getThing, impl as never) as Extract<MethodImplSpec, { kind: 'unary' }>
+  const spec = createMethodImplSpec(getThing, impl as never) as Extract<
+    MethodImplSpec,
+    { kind: 'unary' }
+  >
   const context = new RestContext({
     method: getThing,
     requestMethod: 'GET',
@@ -43,7 +46,12 @@ describe.each([
 ])('invokeUnary %s', (_, interceptors) => {
   it('makes a message of what the implementation returns', async () => {
     const { response } = await call(({ name }) => ({ name }), interceptors)
-    expect(response).toMatchObject({ $typeName: 'things.v1.Thing', name: 'a', size: 0n, tagNames: [] })
+    expect(response).toMatchObject({
+      $typeName: 'things.v1.Thing',
+      name: 'a',
+      size: 0n,
+      tagNames: [],
+    })
   })
 
   it('rejects with what the implementation throws, thrown or rejected', async () => {
@@ -118,7 +126,10 @@ describe('interceptors', () => {
         handlerContext.responseHeader.set('x-out', '1')
         return { name: request.name }
       },
-      [(next) => (request) => next({ ...request, header, contextValues, signal } as typeof request)],
+      [
+        (next) => (request) =>
+          next({ ...request, header, contextValues, signal } as typeof request),
+      ],
     )
     expect(seen?.requestHeader.get('x-in')).toBe('2')
     expect(seen?.values.get(key)).toBe('set')
@@ -146,7 +157,12 @@ describe('interceptors', () => {
             ['set-cookie', 'b=2'],
           ])
           const message = create(getThing.output, { name: 'b' } as never)
-          return { ...answer, header, trailer: new Headers({ 'x-end': '3' }), message } as typeof answer
+          return {
+            ...answer,
+            header,
+            trailer: new Headers({ 'x-end': '3' }),
+            message,
+          } as typeof answer
         },
       ],
     )

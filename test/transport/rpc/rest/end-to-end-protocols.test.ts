@@ -1,8 +1,18 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { toJson } from '@bufbuild/protobuf'
 import type { CallOptions, ContextValues, HandlerContext, Transport } from '@connectrpc/connect'
-import { Code, ConnectError, createClient, createContextKey, createContextValues } from '@connectrpc/connect'
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import {
+  Code,
+  ConnectError,
+  createClient,
+  createContextKey,
+  createContextValues,
+} from '@connectrpc/connect'
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { messageOf } from './schema.ts'
@@ -68,7 +78,9 @@ async function overRest(name: string): Promise<Outcome> {
   const response = await fetch(`${http1.url}/things/${name}?depth=7`)
   const body = JSON.parse(await response.text())
   if (response.ok) return { message: body, header: response.headers.get('x-answer') }
-  const details = (body.details ?? []).map(({ '@type': type, ...detail }: Record<string, string>) => [type, detail])
+  const details = (body.details ?? []).map(
+    ({ '@type': type, ...detail }: Record<string, string>) => [type, detail],
+  )
   return { error: { ...body, details }, header: response.headers.get('x-why') }
 }
 
@@ -87,19 +99,35 @@ async function overRpc(transport: Transport, name: string): Promise<Outcome> {
     const details = error
       .findDetails(ErrorInfoSchema)
       .map((detail) => [`type.googleapis.com/${detail.$typeName}`, toJson(ErrorInfoSchema, detail)])
-    return { error: { code: error.code, message: error.rawMessage, details }, header: error.metadata.get('x-why') }
+    return {
+      error: { code: error.code, message: error.rawMessage, details },
+      header: error.metadata.get('x-why'),
+    }
   }
 }
 
 describe.each([
   ['rest', (name: string) => overRest(name)],
-  ['connect', (name: string) => overRpc(createConnectTransport({ baseUrl: http1.url, httpVersion: '1.1' }), name)],
+  [
+    'connect',
+    (name: string) =>
+      overRpc(createConnectTransport({ baseUrl: http1.url, httpVersion: '1.1' }), name),
+  ],
   ['grpc', (name: string) => overRpc(createGrpcTransport({ baseUrl: http2.url }), name)],
-  ['grpc-web', (name: string) => overRpc(createGrpcWebTransport({ baseUrl: http1.url, httpVersion: '1.1' }), name)],
+  [
+    'grpc-web',
+    (name: string) =>
+      overRpc(createGrpcWebTransport({ baseUrl: http1.url, httpVersion: '1.1' }), name),
+  ],
 ])('a unary call over %s', (protocolName, call) => {
   it('gives the same message and headers', async () => {
     expect(await call('one')).toEqual({
-      message: { name: 'one', size: '1152921504606846976', tagNames: ['a', 'ä'], inner: { name: 'b' } },
+      message: {
+        name: 'one',
+        size: '1152921504606846976',
+        tagNames: ['a', 'ä'],
+        inner: { name: 'b' },
+      },
       header: '7',
     })
   })
@@ -121,7 +149,11 @@ describe.each([
   })
 
   it('hides what is no RPC error', async () => {
-    expect((await call('crash')).error).toEqual({ code: 13, message: 'internal error', details: [] })
+    expect((await call('crash')).error).toEqual({
+      code: 13,
+      message: 'internal error',
+      details: [],
+    })
   })
 
   it('runs the same interceptors once each', async () => {
@@ -144,15 +176,26 @@ describe('a server stream', () => {
       for await (const thing of client.watchThings(request)) names.push(thing.name)
       return { names }
     } catch (error) {
-      return { names, error: { code: ConnectError.from(error).code, message: ConnectError.from(error).rawMessage } }
+      return {
+        names,
+        error: {
+          code: ConnectError.from(error).code,
+          message: ConnectError.from(error).rawMessage,
+        },
+      }
     }
   }
 
   async function watchRest(query: string) {
-    const lines = (await (await fetch(`${http1.url}/things:watch?${query}`)).text()).trimEnd().split('\n')
+    const lines = (await (await fetch(`${http1.url}/things:watch?${query}`)).text())
+      .trimEnd()
+      .split('\n')
     const items = lines.map((line) => JSON.parse(line))
     const error = items.find((item) => '@error' in item)?.['@error']
-    return { names: items.filter((item) => 'name' in item).map((item) => item.name), ...(error && { error }) }
+    return {
+      names: items.filter((item) => 'name' in item).map((item) => item.name),
+      ...(error && { error }),
+    }
   }
 
   it.each([
@@ -188,6 +231,9 @@ describe('RPC paths', () => {
   it('answer 501 over REST too for a method that is registered and not implemented', async () => {
     const response = await fetch(`${http1.url}/things`)
     expect(response.status).toBe(501)
-    expect(await response.json()).toEqual({ code: 12, message: 'things.v1.Things.ListThings is not implemented' })
+    expect(await response.json()).toEqual({
+      code: 12,
+      message: 'things.v1.Things.ListThings is not implemented',
+    })
   })
 })

@@ -7,7 +7,12 @@ import type { DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError, createConnectRouter } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
-import { createRest, dialectOf, RouteTableError, successStatus } from '../../../../src/transport/rpc/rest/index.ts'
+import {
+  createRest,
+  dialectOf,
+  RouteTableError,
+  successStatus,
+} from '../../../../src/transport/rpc/rest/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
 import type { Reply, Script, Served } from './things.ts'
 import { Habits, rawExchange, serve, Things } from './things.ts'
@@ -20,7 +25,11 @@ let served: Served
 beforeAll(async () => {
   served = await serve(
     { things: callingLater(things, Things), habits: callingLater(habits, Habits) },
-    { readMaxBytes: 100_000, publicUrl: 'https://forge.test/', onError: (error) => errors.push(error) },
+    {
+      readMaxBytes: 100_000,
+      publicUrl: 'https://forge.test/',
+      onError: (error) => errors.push(error),
+    },
   )
 })
 afterAll(() => served.close())
@@ -37,7 +46,8 @@ function callingLater(script: Record<string, Reply>, { methods }: DescService): 
   return Object.fromEntries(methods.map(({ name }) => [name, call(name)]))
 }
 
-const get = (path: string, headers: Record<string, string> = {}) => fetch(served.url + path, { headers })
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(served.url + path, { headers })
 const json = (body: unknown, headers: Record<string, string> = {}) => ({
   body: JSON.stringify(body),
   headers: { 'content-type': 'application/json', ...headers },
@@ -70,14 +80,24 @@ describe('a request', () => {
       ['identity', Buffer.from(body)],
     ] as const) {
       const headers = { 'content-type': 'application/json', 'content-encoding': coding }
-      const response = await fetch(`${served.url}/things/a`, { method: 'PUT', headers, body: new Uint8Array(bytes) })
-      expect([coding, ((await response.json()) as { url: string }).url.length]).toEqual([coding, 5000])
+      const response = await fetch(`${served.url}/things/a`, {
+        method: 'PUT',
+        headers,
+        body: new Uint8Array(bytes),
+      })
+      expect([coding, ((await response.json()) as { url: string }).url.length]).toEqual([
+        coding,
+        5000,
+      ])
     }
   })
 
   it('may have no content, or `null`, whatever its type', async () => {
     things.ReplaceThing = ({ name }) => ({ name })
-    const empty = await fetch(`${served.url}/things/a`, { method: 'PUT', headers: { 'content-type': 'text/plain' } })
+    const empty = await fetch(`${served.url}/things/a`, {
+      method: 'PUT',
+      headers: { 'content-type': 'text/plain' },
+    })
     expect(await empty.json()).toEqual({ name: 'a' })
     const nothing = await fetch(`${served.url}/things/a`, { method: 'PUT', ...json(null) })
     expect(await nothing.json()).toEqual({ name: 'a' })
@@ -89,7 +109,11 @@ describe('a request', () => {
       size: BigInt(content?.data.length ?? 0),
       name: `${mode}`,
     })
-    const init = { method: 'PUT', headers: { 'content-type': 'image/x-test; a=b' }, body: new Uint8Array([0, 255, 10]) }
+    const init = {
+      method: 'PUT',
+      headers: { 'content-type': 'image/x-test; a=b' },
+      body: new Uint8Array([0, 255, 10]),
+    }
     const response = await fetch(`${served.url}/things/a/content?mode=6`, init)
     expect(await response.json()).toEqual({ name: '6', url: 'image/x-test; a=b', size: '3' })
   })
@@ -118,7 +142,13 @@ describe('a reply', () => {
       responseHeader.set('x-mine', '1')
       responseHeader.append('set-cookie', 'a=1')
       responseHeader.append('set-cookie', 'b=2')
-      for (const name of ['content-length', 'content-type', 'transfer-encoding', 'connection', 'content-encoding']) {
+      for (const name of [
+        'content-length',
+        'content-type',
+        'transfer-encoding',
+        'connection',
+        'content-encoding',
+      ]) {
         responseHeader.set(name, 'wrong')
       }
       responseTrailer.set('x-end', '2')
@@ -165,14 +195,20 @@ describe('a reply', () => {
     const standard = await fetch(`${served.url}/things/a`, { method: 'DELETE' })
     expect([standard.status, await standard.text()]).toEqual([200, '{}'])
     const dialect = await fetch(`${served.url}/habits/a`, { method: 'DELETE' })
-    expect([dialect.status, await dialect.text(), dialect.headers.get('content-type')]).toEqual([204, '', null])
+    expect([dialect.status, await dialect.text(), dialect.headers.get('content-type')]).toEqual([
+      204,
+      '',
+      null,
+    ])
   })
 
   it('speaks the dialect of the service', async () => {
     habits.GetThing = () => ({ name: 'a', size: 2n ** 53n })
     const response = await get('/habits/a')
     expect(response.headers.get('content-type')).toBe('application/json;charset=utf-8')
-    expect(await response.text()).toBe('{"name":"a","size":"9007199254740992","url":"","tag_names":[]}')
+    expect(await response.text()).toBe(
+      '{"name":"a","size":"9007199254740992","url":"","tag_names":[]}',
+    )
   })
 
   it('has the paging headers of a list', async () => {
@@ -194,7 +230,9 @@ describe('a reply', () => {
     const typed = await get('/things/typed/content')
     expect(typed.headers.get('content-type')).toBe('image/png')
     expect([...new Uint8Array(await typed.arrayBuffer())]).toEqual([0, 255])
-    expect((await get('/things/a/content')).headers.get('content-type')).toBe('application/octet-stream')
+    expect((await get('/things/a/content')).headers.get('content-type')).toBe(
+      'application/octet-stream',
+    )
   })
 })
 
@@ -338,7 +376,10 @@ describe('an error', () => {
 
   it('may have a status and headers of its own, which are not printed', async () => {
     things.GetThing = () => {
-      const value = { status: 307, headers: { Location: '/things/ä', 'Content-Length': '3', 'not a name': '1' } }
+      const value = {
+        status: 307,
+        headers: { Location: '/things/ä', 'Content-Length': '3', 'not a name': '1' },
+      }
       throw new ConnectError('moved', Code.NotFound, undefined, [{ desc: HttpStatusSchema, value }])
     }
     const response = await fetch(`${served.url}/things/a`, { redirect: 'manual' })
@@ -350,7 +391,9 @@ describe('an error', () => {
   it('may have a body of its own', async () => {
     things.GetThing = () => {
       const value = { status: 422, body: { why: null, names: ['a'] } }
-      throw new ConnectError('wrong', Code.InvalidArgument, undefined, [{ desc: HttpStatusSchema, value }])
+      throw new ConnectError('wrong', Code.InvalidArgument, undefined, [
+        { desc: HttpStatusSchema, value },
+      ])
     }
     const response = await get('/things/a')
     expect([response.status, await response.json()]).toEqual([422, { why: null, names: ['a'] }])
@@ -364,7 +407,10 @@ describe('an error', () => {
       throw new ConnectError('why', Code.Aborted, { 'x-both': 'error', 'content-length': '1' })
     }
     const response = await get('/things/a')
-    expect([response.headers.get('x-request'), response.headers.get('x-both')]).toEqual(['1', 'error'])
+    expect([response.headers.get('x-request'), response.headers.get('x-both')]).toEqual([
+      '1',
+      'error',
+    ])
     expect(await response.json()).toEqual({ code: 10, message: 'why' })
   })
 
@@ -395,20 +441,35 @@ describe('an error', () => {
       throw new ConnectError('taken', Code.AlreadyExists)
     }
     const taken = await get('/habits/a')
-    expect([taken.status, taken.headers.get('content-type')]).toEqual([422, 'application/json;charset=utf-8'])
+    expect([taken.status, taken.headers.get('content-type')]).toEqual([
+      422,
+      'application/json;charset=utf-8',
+    ])
     expect(await taken.json()).toEqual({ message: 'taken', url: 'https://docs.test/api' })
     const crash = await get('/habits/crash')
-    expect([crash.status, await crash.json()]).toEqual([500, { message: '', url: 'https://docs.test/api' }])
+    expect([crash.status, await crash.json()]).toEqual([
+      500,
+      { message: '', url: 'https://docs.test/api' },
+    ])
     const malformed = await get('/habits/a?depth=x')
-    expect([malformed.status, await malformed.json()]).toMatchObject([400, { url: 'https://docs.test/api' }])
+    expect([malformed.status, await malformed.json()]).toMatchObject([
+      400,
+      { url: 'https://docs.test/api' },
+    ])
   })
 
   it('of a path that is none has the default dialect', async () => {
     const handler = createRest({ defaultDialect: dialectOf(Habits) }).nodeHandler()
-    const server = createServer((request, response) => handler(request, response)).listen(0, '127.0.0.1')
+    const server = createServer((request, response) => handler(request, response)).listen(
+      0,
+      '127.0.0.1',
+    )
     await once(server, 'listening')
     const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/none`)
-    expect(await response.json()).toEqual({ message: 'no such path: /none', url: 'https://docs.test/api' })
+    expect(await response.json()).toEqual({
+      message: 'no such path: /none',
+      url: 'https://docs.test/api',
+    })
     server.closeAllConnections()
     server.close()
   })
@@ -429,7 +490,9 @@ describe('deadlines', () => {
 
   it('are known to the implementation', async () => {
     things.GetThing = (_request, { timeoutMs }) => ({ size: BigInt(Math.ceil(timeoutMs() ?? 0)) })
-    const body = (await (await get('/things/a', { 'x-server-timeout': '100' })).json()) as { size: string }
+    const body = (await (await get('/things/a', { 'x-server-timeout': '100' })).json()) as {
+      size: string
+    }
     expect(Number(body.size)).toBeGreaterThan(90_000)
   })
 
@@ -480,7 +543,11 @@ describe('HTTP/2', () => {
     const session = http2Connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
     const stream = session.request({ ':path': '/things/a' })
     const [headers] = await once(stream, 'response')
-    expect(headers).toMatchObject({ ':status': 200, 'access-control-allow-origin': '*', 'set-cookie': ['a=1', 'b=2'] })
+    expect(headers).toMatchObject({
+      ':status': 200,
+      'access-control-allow-origin': '*',
+      'set-cookie': ['a=1', 'b=2'],
+    })
     expect(headers.vary.split(', ').sort()).toEqual(['Accept-Encoding', 'Cookie', 'Origin'])
     expect(Buffer.concat(await stream.toArray()).length).toBe(Number(headers['content-length']))
     session.close()
@@ -503,7 +570,9 @@ describe('createRest', () => {
     const rest = createRest()
     rest.record(createConnectRouter()).service(serviceOf(schema, 'broken.v1.Broken'), {})
     expect(() => rest.nodeHandler()).toThrow(RouteTableError)
-    expect(() => rest.nodeHandler()).toThrow(/broken\.v1\.Broken\/One.*broken\.v1\.Broken\/Two.*nothing/s)
+    expect(() => rest.nodeHandler()).toThrow(
+      /broken\.v1\.Broken\/One.*broken\.v1\.Broken\/Two.*nothing/s,
+    )
   })
 
   it('serves single methods, the last registration of each', async () => {
@@ -515,9 +584,14 @@ describe('createRest', () => {
     recorded.service(Things, {}).rpc(getThing, (() => ({ name: 'rpc' })) as never)
     expect(router.handlers).toHaveLength(Things.methods.length + 1)
     const handler = rest.nodeHandler()
-    const server = createServer((request, response) => handler(request, response)).listen(0, '127.0.0.1')
+    const server = createServer((request, response) => handler(request, response)).listen(
+      0,
+      '127.0.0.1',
+    )
     await once(server, 'listening')
-    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/things/a`)
+    const response = await fetch(
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}/things/a`,
+    )
     expect(await response.json()).toEqual({ name: 'rpc' })
     server.closeAllConnections()
     server.close()
@@ -525,9 +599,13 @@ describe('createRest', () => {
 
   it('leaves unknown paths to another handler', async () => {
     const handler = createRest().nodeHandler()
-    const server = createServer((request, response) => handler(request, response, () => response.end('other')))
+    const server = createServer((request, response) =>
+      handler(request, response, () => response.end('other')),
+    )
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    expect(await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/none`)).text()).toBe('other')
+    expect(
+      await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/none`)).text(),
+    ).toBe('other')
     server.closeAllConnections()
     server.close()
   })

@@ -42,7 +42,8 @@ const things: Script = {
     }
     yield { data: new Uint8Array() }
     yield { data: new Uint8Array(), contentType: 'text/x-parts' }
-    for (let i = 0; i < depth; i++) yield { data: Buffer.from('part;'), contentType: 'ignored/type' }
+    for (let i = 0; i < depth; i++)
+      yield { data: Buffer.from('part;'), contentType: 'ignored/type' }
     if (name === 'cut') throw new ConnectError('lost', Code.DataLoss)
   },
   async Upload(requests: AsyncIterable<AnyRequest>) {
@@ -68,10 +69,14 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([served.close(), served2.close()]))
 
-const get = (path: string, headers: Record<string, string> = {}) => fetch(served.url + path, { headers })
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(served.url + path, { headers })
 
 /** Node's client shows trailers and incomplete answers. */
-async function incoming(path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+async function incoming(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<IncomingMessage> {
   const [response] = await once(httpRequest(served.url + path, { headers }).end(), 'response')
   return response
 }
@@ -104,12 +109,19 @@ describe('a stream of messages', () => {
 
   it('without messages is 200 without content', async () => {
     const response = await get('/things:watch')
-    expect([response.status, await response.text(), response.headers.get('content-length')]).toEqual([200, '', '0'])
+    expect([
+      response.status,
+      await response.text(),
+      response.headers.get('content-length'),
+    ]).toEqual([200, '', '0'])
   })
 
   it('that fails before the first message is an ordinary error', async () => {
     const response = await get('/things:watch?q=early')
-    expect([response.status, await response.json()]).toEqual([503, { code: 14, message: 'not today' }])
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { code: 14, message: 'not today' },
+    ])
   })
 
   it('that fails later ends with a line that says so', async () => {
@@ -127,7 +139,11 @@ describe('a stream of messages', () => {
     expect(complete.trailers).toEqual({ 'x-end': 'done' })
     const failed = await incoming('/things:watch?limit=1&q=late', { te: 'trailers' })
     await failed.toArray()
-    expect(failed.trailers).toEqual({ 'x-why': '1', 'grpc-status': '10', 'grpc-message': '50%25 %C3%BC' })
+    expect(failed.trailers).toEqual({
+      'x-why': '1',
+      'grpc-status': '10',
+      'grpc-message': '50%25 %C3%BC',
+    })
     const without = await incoming('/things:watch?limit=1&q=late')
     await without.toArray()
     expect(without.trailers).toEqual({})
@@ -135,7 +151,9 @@ describe('a stream of messages', () => {
 
   it('ends at its deadline', async () => {
     const response = await get('/things:watch?limit=1&q=hang', { 'connect-timeout-ms': '30' })
-    expect(await response.text()).toBe('{"name":"1"}\n{"@error":{"code":4,"message":"the operation timed out"}}\n')
+    expect(await response.text()).toBe(
+      '{"name":"1"}\n{"@error":{"code":4,"message":"the operation timed out"}}\n',
+    )
   })
 
   it('ends at shutdown', async () => {
@@ -143,13 +161,19 @@ describe('a stream of messages', () => {
     const stopping = await serve({ things }, { shutdownSignal: shutdown.signal })
     const response = await fetch(`${stopping.url}/things:watch?limit=1&q=hang`)
     shutdown.abort(new ConnectError('stopping', Code.Unavailable))
-    expect(await response.text()).toBe('{"name":"1"}\n{"@error":{"code":14,"message":"stopping"}}\n')
+    expect(await response.text()).toBe(
+      '{"name":"1"}\n{"@error":{"code":14,"message":"stopping"}}\n',
+    )
     await stopping.close()
   })
 
   it('has a head, and is closed, for HEAD', async () => {
     const response = await fetch(`${served.url}/things:watch?limit=5`, { method: 'HEAD' })
-    expect([response.status, response.headers.get('x-watch'), await response.text()]).toEqual([200, 'yes', ''])
+    expect([response.status, response.headers.get('x-watch'), await response.text()]).toEqual([
+      200,
+      'yes',
+      '',
+    ])
   })
 })
 
@@ -199,29 +223,41 @@ describe('a stream of raw content', () => {
         return () => stream.close(constants.NGHTTP2_CANCEL, () => session.close())
       },
     ],
-  ])('is pulled as fast as the client reads, and closed when it leaves, over HTTP/%s', async (_, open) => {
-    endless.pulled = 0
-    endless.isClosed = new Promise((resolve) => {
-      endless.closed = resolve
-    })
-    const leave = await open()
-    // The client reads nothing, so the server stops asking, however often it gets the chance to.
-    for (let before = -1; before !== endless.pulled; ) {
-      before = endless.pulled
-      for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
-    }
-    leave()
-    await endless.isClosed
-  })
+  ])(
+    'is pulled as fast as the client reads, and closed when it leaves, over HTTP/%s',
+    async (_, open) => {
+      endless.pulled = 0
+      endless.isClosed = new Promise((resolve) => {
+        endless.closed = resolve
+      })
+      const leave = await open()
+      // The client reads nothing, so the server stops asking, however often it gets the chance to.
+      for (let before = -1; before !== endless.pulled; ) {
+        before = endless.pulled
+        for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+      }
+      leave()
+      await endless.isClosed
+    },
+  )
 })
 
 describe('an upload in chunks', () => {
-  const post = (path: string, init: RequestInit) => fetch(served.url + path, { method: 'POST', ...init })
+  const post = (path: string, init: RequestInit) =>
+    fetch(served.url + path, { method: 'POST', ...init })
 
   it('arrives as messages, path and query on the first one', async () => {
     const body = 'x'.repeat(300_000)
-    const response = await post('/things/a/content?mode=6', { body, headers: { 'content-type': 'text/x-up' } })
-    expect(await response.json()).toEqual({ name: 'a 6', size: '300000', url: 'some', tagNames: ['text/x-up'] })
+    const response = await post('/things/a/content?mode=6', {
+      body,
+      headers: { 'content-type': 'text/x-up' },
+    })
+    expect(await response.json()).toEqual({
+      name: 'a 6',
+      size: '300000',
+      url: 'some',
+      tagNames: ['text/x-up'],
+    })
   })
 
   it('may be larger than a message may be', async () => {
@@ -239,12 +275,19 @@ describe('an upload in chunks', () => {
     const whole = gzipSync('x'.repeat(300_000))
     const good = await post('/things/a/content', { body: new Uint8Array(whole), headers })
     expect(await good.json()).toMatchObject({ size: '300000' })
-    const broken = await post('/things/a/content', { body: new Uint8Array(whole.subarray(0, 100)), headers })
-    expect([broken.status, await broken.json()]).toEqual([400, { code: 3, message: 'malformed gzip content' }])
+    const broken = await post('/things/a/content', {
+      body: new Uint8Array(whole.subarray(0, 100)),
+      headers,
+    })
+    expect([broken.status, await broken.json()]).toEqual([
+      400,
+      { code: 3, message: 'malformed gzip content' },
+    ])
   })
 
   it('may be answered before it is complete', async () => {
-    const head = 'POST /things/impatient/content HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'
+    const head =
+      'POST /things/impatient/content HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'
     const text = await rawExchange(served.port, head, '{"name":"enough"}')
     expect(text).toMatch(/^HTTP\/1\.1 200 /)
     // What the client goes on to send is no request.

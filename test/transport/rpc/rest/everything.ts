@@ -143,7 +143,10 @@ message Strict { required string id = 1; }
 `
 
 /** A schema with a field of every kind that JSON, paths and queries treat in their own way. */
-export const registry: FileRegistry = compileSchema({ 'test.proto': source, 'legacy.proto': legacySource })
+export const registry: FileRegistry = compileSchema({
+  'test.proto': source,
+  'legacy.proto': legacySource,
+})
 
 /** The message with a field of every kind. */
 export const everything: DescMessage = messageOf(registry, 'test.Everything')

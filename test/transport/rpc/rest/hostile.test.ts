@@ -44,11 +44,21 @@ afterEach(async () => {
 })
 
 const put = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
-  fetch(`${served.url}/things/a`, { method: 'PUT', body, headers: { 'content-type': 'application/json', ...headers } })
+  fetch(`${served.url}/things/a`, {
+    method: 'PUT',
+    body,
+    headers: { 'content-type': 'application/json', ...headers },
+  })
 
-/** The status, and the body of the answer to a raw request whose connection the server is told to close. */
+/**
+ * The status, and the body of the answer to a raw request whose connection the server is told to
+ * close.
+ */
 async function statusOf(target: string, method = 'GET') {
-  const text = await rawExchange(served.port, `${method} ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`)
+  const text = await rawExchange(
+    served.port,
+    `${method} ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
+  )
   return { status: Number(text.slice(9, 12)), body: text.slice(text.indexOf('\r\n\r\n') + 4) }
 }
 
@@ -80,11 +90,18 @@ describe('a request target', () => {
     const answer = await statusOf(target)
     expect(answer.status).toBe(status)
     if (body !== undefined) expect(answer.body).toBe(body)
-    else expect(JSON.parse(answer.body)).toMatchObject({ code: expect.any(Number), message: expect.any(String) })
+    else
+      expect(JSON.parse(answer.body)).toMatchObject({
+        code: expect.any(Number),
+        message: expect.any(String),
+      })
   })
 
   it('that no template serves with the method says which do', async () => {
-    const text = await rawExchange(served.port, 'PATCH /things/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
+    const text = await rawExchange(
+      served.port,
+      'PATCH /things/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n',
+    )
     expect(text).toMatch(/^HTTP\/1\.1 405 /)
     expect(text).toMatch(/\r\nallow: DELETE, GET, HEAD, OPTIONS, PUT\r\n/i)
   })
@@ -109,7 +126,11 @@ describe('content', () => {
 
   it('nested 100,000 times is 400 where the limit of bytes lets it in', async () => {
     const roomy = await serve(scripts, { onError: (error) => errors.push(error) })
-    for (const body of ['['.repeat(100_000), deep(100_000), '['.repeat(100_000) + ']'.repeat(100_000)]) {
+    for (const body of [
+      '['.repeat(100_000),
+      deep(100_000),
+      '['.repeat(100_000) + ']'.repeat(100_000),
+    ]) {
       for (const path of ['/echo', '/things/a']) {
         const init = {
           method: path === '/echo' ? 'POST' : 'PUT',
@@ -130,7 +151,11 @@ describe('content', () => {
   })
 
   it('with `__proto__` is data', async () => {
-    const init = { method: 'POST', body: '{"__proto__":{"a":1}}', headers: { 'content-type': 'application/json' } }
+    const init = {
+      method: 'POST',
+      body: '{"__proto__":{"a":1}}',
+      headers: { 'content-type': 'application/json' },
+    }
     expect(await (await fetch(`${served.url}/echo`, init)).text()).toBe('{"__proto__":{"a":1}}')
   })
 
@@ -145,9 +170,12 @@ describe('content', () => {
   )
 
   it('of the wrong type is 415 too if its length is not announced', async () => {
-    const head = 'PUT /things/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Type: text/plain\r\n'
+    const head =
+      'PUT /things/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Type: text/plain\r\n'
     const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`
-    expect(await rawExchange(served.port, `${chunked}2\r\n{}\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 415 /)
+    expect(await rawExchange(served.port, `${chunked}2\r\n{}\r\n0\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 415 /,
+    )
     expect(await rawExchange(served.port, `${chunked}0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
@@ -164,7 +192,10 @@ describe('content', () => {
     ['brotli cut short', 'br', new Uint8Array(brotliCompressSync('{"name":"a"}').subarray(0, 8))],
   ])('in %s is 400', async (_, coding, body) => {
     const response = await put(body, { 'content-encoding': coding })
-    expect([response.status, await response.json()]).toEqual([400, { code: 3, message: `malformed ${coding} content` }])
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { code: 3, message: `malformed ${coding} content` },
+    ])
   })
 
   it.each([
@@ -203,7 +234,11 @@ describe('content over the limit', () => {
 
   it('is refused on HTTP/2, where the stream is closed and the session goes on', async () => {
     const session = http2Connect(served2.url)
-    const stream = session.request({ ':path': '/things/a', ':method': 'PUT', 'content-type': 'application/json' })
+    const stream = session.request({
+      ':path': '/things/a',
+      ':method': 'PUT',
+      'content-type': 'application/json',
+    })
     stream.write('x'.repeat(readMaxBytes + 1))
     const [headers] = await once(stream, 'response')
     expect(headers[':status']).toBe(413)
@@ -218,7 +253,11 @@ describe('content over the limit', () => {
   it('is skipped where nothing asks for content, and the connection goes on', async () => {
     const request = (name: string, body: string) =>
       `GET /things/${name} HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-    const text = await rawExchange(served.port, request('a', 'x'.repeat(5000)) + request('b', ''), '{"name":"b"}')
+    const text = await rawExchange(
+      served.port,
+      request('a', 'x'.repeat(5000)) + request('b', ''),
+      '{"name":"b"}',
+    )
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
@@ -249,7 +288,8 @@ describe('a client that lies or leaves', () => {
   })
 
   it('has 504 for content that does not arrive before its deadline', async () => {
-    const head = 'PUT /things/a HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\nConnect-Timeout-Ms: 30\r\n\r\n{'
+    const head =
+      'PUT /things/a HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\nConnect-Timeout-Ms: 30\r\n\r\n{'
     const text = await rawExchange(served.port, head, '}')
     expect(text).toMatch(/^HTTP\/1\.1 504 /)
   })
@@ -257,7 +297,9 @@ describe('a client that lies or leaves', () => {
   it('ends an upload that it cuts off', async () => {
     calls = 0
     const socket = connect(served.port, '127.0.0.1')
-    socket.write('POST /things/a/content HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n')
+    socket.write(
+      'POST /things/a/content HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
+    )
     while (calls === 0) await new Promise((resolve) => setImmediate(resolve))
     socket.destroy()
     await once(socket, 'close')

@@ -38,8 +38,14 @@ export function bindingFor(rule: string, service: DescService, rpc = 'A'): Bindi
   }
 }
 
-/** A router whose targets are the rules themselves, for a strict service and one that forgives slashes. */
-export function routerOf(rules: readonly string[], lenientRules: readonly string[] = []): Router<string> {
+/**
+ * A router whose targets are the rules themselves, for a strict service and one that forgives
+ * slashes.
+ */
+export function routerOf(
+  rules: readonly string[],
+  lenientRules: readonly string[] = [],
+): Router<string> {
   const tree = new RouteTree<string>()
   for (const rule of rules) tree.add(bindingFor(rule, strict), rule)
   for (const rule of lenientRules) tree.add(bindingFor(rule, lenient), rule)
@@ -47,7 +53,10 @@ export function routerOf(rules: readonly string[], lenientRules: readonly string
   return tree.freeze()
 }
 
-/** The rule that a request such as `GET /a/1` reaches and the values it gives, or the status and `Allow` of a miss. */
+/**
+ * The rule that a request such as `GET /a/1` reaches and the values it gives, or the status and
+ * `Allow` of a miss.
+ */
 export function answer(router: Router<string>, request: string): unknown[] {
   const at = request.indexOf(' ')
   const result = router.match(request.slice(0, at), request.slice(at + 1))

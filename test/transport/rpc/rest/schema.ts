@@ -12,10 +12,12 @@ const projectRoot = fileURLToPath(new URL('../../../../', import.meta.url))
 /** What a schema of a test may import, besides google/protobuf, which the compiler brings along. */
 const importable: Record<string, string> = {
   'google/api/annotations.proto': 'node_modules/google-proto-files/google/api/annotations.proto',
-  'google/api/field_behavior.proto': 'node_modules/google-proto-files/google/api/field_behavior.proto',
+  'google/api/field_behavior.proto':
+    'node_modules/google-proto-files/google/api/field_behavior.proto',
   'google/api/http.proto': 'node_modules/google-proto-files/google/api/http.proto',
   'google/api/httpbody.proto': 'node_modules/google-proto-files/google/api/httpbody.proto',
-  'google/rpc/error_details.proto': 'node_modules/google-proto-files/google/rpc/error_details.proto',
+  'google/rpc/error_details.proto':
+    'node_modules/google-proto-files/google/rpc/error_details.proto',
   'google/rpc/status.proto': 'node_modules/google-proto-files/google/rpc/status.proto',
   'branchline/access/v1/access.proto': 'proto/branchline/access/v1/access.proto',
   'branchline/rest/v1/rest.proto': 'proto/branchline/rest/v1/rest.proto',
@@ -24,10 +26,11 @@ const importable: Record<string, string> = {
 const compiled = new Map<string, FileRegistry>()
 
 /**
- * Compiles proto files at run time, the way a descriptor set reaches a server: custom options arrive as unknown fields.
- * A plain string is one file, `test.proto`; a record maps paths to texts. The texts may import google/protobuf,
- * google/api/{annotations,field_behavior,http,httpbody}, google/rpc/{status,error_details} and our own options. Throws with
- * the compiler's output if they do not compile. Results are cached by text.
+ * Compiles proto files at run time, the way a descriptor set reaches a server: custom options
+ * arrive as unknown fields. A plain string is one file, `test.proto`; a record maps paths to texts.
+ * The texts may import google/protobuf, google/api/{annotations,field_behavior,http,httpbody},
+ * google/rpc/{status,error_details} and our own options. Throws with the compiler's output if they
+ * do not compile. Results are cached by text.
  */
 export function compileSchema(protoText: string | Record<string, string>): FileRegistry {
   const files = typeof protoText === 'string' ? { 'test.proto': protoText } : protoText
@@ -71,7 +74,9 @@ function buildImage(files: Record<string, string>): Uint8Array {
       mkdirSync(dirname(join(dir, path)), { recursive: true })
       writeFileSync(join(dir, path), text)
     }
-    return execFileSync(join(projectRoot, 'node_modules/.bin/buf'), ['build', '.', '-o', '-'], { cwd: dir })
+    return execFileSync(join(projectRoot, 'node_modules/.bin/buf'), ['build', '.', '-o', '-'], {
+      cwd: dir,
+    })
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }

@@ -47,10 +47,15 @@ describe('a single body', () => {
   })
 
   it.each([
-    ['Missing', '(branchline.rest.v1.method): single_body: "nothing" is no field of shelves.v1.Response'],
+    [
+      'Missing',
+      '(branchline.rest.v1.method): single_body: "nothing" is no field of shelves.v1.Response',
+    ],
     ['List', '(branchline.rest.v1.method): single_body: books is not a singular message'],
     ['Whole', '(google.api.http): GET /shelves: response_body: single_body takes the place of one'],
   ])('is a message beside a response body: %s is refused', (name, text) => {
-    expect(bindingsOf(methodOf(shelves, name)).problems).toEqual([`shelves.v1.Shelves/${name}: ${text}`])
+    expect(bindingsOf(methodOf(shelves, name)).problems).toEqual([
+      `shelves.v1.Shelves/${name}: ${text}`,
+    ])
   })
 })

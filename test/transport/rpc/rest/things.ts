@@ -7,7 +7,10 @@ import type { Rest, RestOptions } from '../../../../src/transport/rpc/rest/index
 import { createRest } from '../../../../src/transport/rpc/rest/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
 
-/** A schema with one RPC for each kind of behaviour, in a standard service and in one with a dialect. */
+/**
+ * A schema with one RPC for each kind of behaviour, in a standard service and in one with a
+ * dialect.
+ */
 export const thingSchema = compileSchema(`
   syntax = "proto3";
   package things.v1;
@@ -92,7 +95,10 @@ export const thingSchema = compileSchema(`
 export const Things = serviceOf(thingSchema, 'things.v1.Things')
 export const Habits = serviceOf(thingSchema, 'things.v1.Habits')
 
-/** A thing, as tests give and expect it; the schema is compiled at run time and has no generated types. */
+/**
+ * A thing, as tests give and expect it; the schema is compiled at run time and has no generated
+ * types.
+ */
 export interface Thing extends Message {
   name: string
   size: bigint
@@ -114,10 +120,16 @@ export interface AnyRequest extends Message {
 }
 
 /** An implementation that takes one request. */
-export type Reply = (request: AnyRequest, context: HandlerContext) => object | Promise<object> | AsyncIterable<object>
+export type Reply = (
+  request: AnyRequest,
+  context: HandlerContext,
+) => object | Promise<object> | AsyncIterable<object>
 
 /** An implementation that takes a stream of requests. */
-export type Upload = (requests: AsyncIterable<AnyRequest>, context: HandlerContext) => Promise<object>
+export type Upload = (
+  requests: AsyncIterable<AnyRequest>,
+  context: HandlerContext,
+) => Promise<object>
 
 /** Implementations by method name. */
 export type Script = Record<string, Reply | Upload>
@@ -153,21 +165,31 @@ export async function serve(
       register(Habits, scripts.habits ?? {})
       function register(service: DescService, script: Script) {
         // The compiler cannot know the types of a schema compiled at run time.
-        recorded.service(service, byLocalName(service, script) as Parameters<typeof recorded.service>[1])
+        recorded.service(
+          service,
+          byLocalName(service, script) as Parameters<typeof recorded.service>[1],
+        )
       }
     },
     fallback: (request, response) => handler(request, response),
   })
   const handler = rest.nodeHandler()
-  // Small enough for tests: of what is announced to be larger nothing is dropped for the sake of the connection.
-  const limits = { maxSkippedBytes: 8 * 1024, ...(maxHeaderSize && { maxHeaderBytes: maxHeaderSize }) }
+  // Small enough for tests: of what is announced to be larger nothing is dropped for the sake of
+  // the connection.
+  const limits = {
+    maxSkippedBytes: 8 * 1024,
+    ...(maxHeaderSize && { maxHeaderBytes: maxHeaderSize }),
+  }
   const { url, close } = await listen({ host: '127.0.0.1', port: 0, handler: rpc, limits })
   return { url, port: Number(new URL(url).port), rest, close: () => close(0) }
 }
 
 function byLocalName(service: DescService, script: Script): Record<string, unknown> {
-  const method = (name: string) => service.methods.find((candidate: DescMethod) => candidate.name === name)
-  return Object.fromEntries(Object.entries(script).map(([name, impl]) => [method(name)?.localName ?? name, impl]))
+  const method = (name: string) =>
+    service.methods.find((candidate: DescMethod) => candidate.name === name)
+  return Object.fromEntries(
+    Object.entries(script).map(([name, impl]) => [method(name)?.localName ?? name, impl]),
+  )
 }
 
 /** An interceptor that counts the calls it sees. */
@@ -179,10 +201,14 @@ export function counting(seen: string[]): Interceptor {
 }
 
 /**
- * Sends bytes as they are and collects what comes back until the server closes the connection, or until `until` is in
- * it: what tests need where a client would repair a request or hide an answer.
+ * Sends bytes as they are and collects what comes back until the server closes the connection, or
+ * until `until` is in it: what tests need where a client would repair a request or hide an answer.
  */
-export function rawExchange(port: number, bytes: string | Uint8Array, until?: string): Promise<string> {
+export function rawExchange(
+  port: number,
+  bytes: string | Uint8Array,
+  until?: string,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
     let text = ''

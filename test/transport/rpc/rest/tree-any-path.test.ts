@@ -17,7 +17,8 @@ describe('any path', () => {
     ]
     const router = routerOf(templates.map((path) => `GET ${path}`))
     const random = seededRandom(5)
-    // No dots, which mixed segments would split elsewhere, and an escaped slash only where it comes back decoded.
+    // No dots, which mixed segments would split elsewhere, and an escaped slash only where it comes
+    // back decoded.
     const text = () =>
       Array.from({ length: 1 + random.below(5) }, () =>
         random.pick(['a', 'Z', '%', '+', ' ', ':', 'é', '🐙', '?', '#', '\0']),
@@ -51,9 +52,28 @@ describe('any path', () => {
     const kinds = new Set<string>()
     for (let i = 0; i < 20_000; i++) {
       const pieces = Array.from({ length: random.below(9) }, () =>
-        random.pick(['/', '/', 'a', 'b', 't', '.', ':', ':v', '%2F', '%', '%C3', '?', '\0', 'é', '://', '*']),
+        random.pick([
+          '/',
+          '/',
+          'a',
+          'b',
+          't',
+          '.',
+          ':',
+          ':v',
+          '%2F',
+          '%',
+          '%C3',
+          '?',
+          '\0',
+          'é',
+          '://',
+          '*',
+        ]),
       )
-      kinds.add(router.match(random.pick(['GET', 'HEAD', 'PUT', 'OPTIONS', '']), pieces.join('')).kind)
+      kinds.add(
+        router.match(random.pick(['GET', 'HEAD', 'PUT', 'OPTIONS', '']), pieces.join('')).kind,
+      )
     }
     expect([...kinds].sort()).toEqual(['badPath', 'match', 'notAllowed', 'notFound'])
   })
@@ -68,14 +88,22 @@ describe('any path', () => {
     ['tails', '/t'.repeat(64_000), 'GET /{p=**}/t'],
   ])('is answered if it has 64,000 %s', (_, path, expected) => {
     const router = routerOf(
-      ['GET /{p=**}', 'GET /{p=**}/t', 'GET /{x}', 'GET /{x}.{y}.{z}', 'GET /{x=p}.{y}.{z}.{w=q|r}', 'GET /a/{x}:v'],
+      [
+        'GET /{p=**}',
+        'GET /{p=**}/t',
+        'GET /{x}',
+        'GET /{x}.{y}.{z}',
+        'GET /{x=p}.{y}.{z}.{w=q|r}',
+        'GET /a/{x}:v',
+      ],
       ['GET /lenient'],
     )
     expect(answer(router, `GET ${path}`)[0]).toBe(expected)
   })
 
   it('visits no branch twice: going back through many wildcards comes to an end', () => {
-    // Each level has a literal and a wildcard, and every combination of them exists but for the last segment.
+    // Each level has a literal and a wildcard, and every combination of them exists but for the
+    // last segment.
     const rules = Array.from({ length: 2 ** 10 }, (_, bits) => {
       const levels = Array.from({ length: 10 }, (_, level) => ((bits >> level) & 1 ? '*' : 'a'))
       return `GET /${levels.join('/')}/end`

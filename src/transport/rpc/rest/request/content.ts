@@ -14,10 +14,13 @@ import { contentTooLarge, unsupportedCoding } from '../errors.ts'
 const EMPTY = new Uint8Array()
 
 /**
- * The content that the body rule of an endpoint asks for, without its coding; empty if there is none. Rejects with 413,
- * 415, or 400 for content that does not decompress.
+ * The content that the body rule of an endpoint asks for, without its coding; empty if there is
+ * none. Rejects with 413, 415, or 400 for content that does not decompress.
  */
-export async function requestContent(endpoint: Endpoint, request: NodeServerRequest): Promise<Uint8Array> {
+export async function requestContent(
+  endpoint: Endpoint,
+  request: NodeServerRequest,
+): Promise<Uint8Array> {
   if (!hasContent(request)) return EMPTY
   const { readMaxBytes, compressions } = endpoint.settings
   const { headers } = request
@@ -32,12 +35,18 @@ export async function requestContent(endpoint: Endpoint, request: NodeServerRequ
   return coding === undefined ? content : decompress(coding, content, readMaxBytes)
 }
 
-async function decompress(coding: Compression, content: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+async function decompress(
+  coding: Compression,
+  content: Uint8Array,
+  maxBytes: number,
+): Promise<Uint8Array> {
   try {
     return await coding.decompress(content, maxBytes)
   } catch (error) {
-    // Connect's codings say so for a result over the limit; every other failure is the fault of the data.
-    if (error instanceof ConnectError && error.code === Code.ResourceExhausted) throw contentTooLarge(maxBytes)
+    // Connect's codings say so for a result over the limit; every other failure is the fault of the
+    // data.
+    if (error instanceof ConnectError && error.code === Code.ResourceExhausted)
+      throw contentTooLarge(maxBytes)
     throw malformed(coding.name)
   }
 }
@@ -47,8 +56,9 @@ function malformed(coding: string): ConnectError {
 }
 
 /**
- * The messages of an upload: one for each chunk of the content as it arrives, at most 64 KiB, and one for empty content.
- * Path and query are set on the first. The whole may be of any size: `readMaxBytes` limits messages, not streams.
+ * The messages of an upload: one for each chunk of the content as it arrives, at most 64 KiB, and
+ * one for empty content. Path and query are set on the first. The whole may be of any size:
+ * `readMaxBytes` limits messages, not streams.
  */
 export async function* uploadMessages(
   endpoint: Endpoint,
@@ -68,7 +78,10 @@ export async function* uploadMessages(
 }
 
 /** Ending the iteration early leaves the request open, so that an answer can still be sent. */
-async function* chunksOf(request: NodeServerRequest, coding: Compression | undefined): AsyncGenerator<Uint8Array> {
+async function* chunksOf(
+  request: NodeServerRequest,
+  coding: Compression | undefined,
+): AsyncGenerator<Uint8Array> {
   if (!hasContent(request)) return
   const source = coding === undefined ? request : decoderFor(coding.name, request)
   try {
@@ -80,10 +93,12 @@ async function* chunksOf(request: NodeServerRequest, coding: Compression | undef
 }
 
 function decoderFor(coding: string, request: NodeServerRequest): Readable {
-  const decoder = coding === 'gzip' ? createGunzip() : coding === 'br' ? createBrotliDecompress() : undefined
+  const decoder =
+    coding === 'gzip' ? createGunzip() : coding === 'br' ? createBrotliDecompress() : undefined
   // Connect's `Compression` has no streams; those of other codings are not known here.
   if (decoder === undefined) throw unsupportedCoding(coding, ['gzip', 'br'])
-  // Whoever reads is told by the iterator; after that nobody is, and an error without a listener ends the process.
+  // Whoever reads is told by the iterator; after that nobody is, and an error without a listener
+  // ends the process.
   decoder.on('error', () => {})
   request.once('close', () => {
     if (!request.readableEnded) decoder.destroy(clientGone())

@@ -15,8 +15,8 @@ export type HttpBodyGetter = (message: Message) => HttpBody | undefined
 export const OCTET_STREAM = 'application/octet-stream'
 
 /**
- * The setter for a request whose `body` is a google.api.HttpBody: the message itself for `*`, or a field by proto name.
- * Undefined for any other body.
+ * The setter for a request whose `body` is a google.api.HttpBody: the message itself for `*`, or a
+ * field by proto name. Undefined for any other body.
  */
 export function httpBodySetter(desc: DescMessage, body: string): HttpBodySetter | undefined {
   if (body === '*') {
@@ -24,18 +24,27 @@ export function httpBodySetter(desc: DescMessage, body: string): HttpBodySetter 
     return (message, contentType, data) => Object.assign(fieldsOf(message), { contentType, data })
   }
   const field = fieldNamed(desc, body)
-  if (field?.message?.typeName !== HttpBodySchema.typeName || field.fieldKind !== 'message') return undefined
+  if (field?.message?.typeName !== HttpBodySchema.typeName || field.fieldKind !== 'message')
+    return undefined
   const { message: type } = field
-  return (message, contentType, data) => setField(message, field, create(type, { contentType, data }))
+  return (message, contentType, data) =>
+    setField(message, field, create(type, { contentType, data }))
 }
 
-/** The getter for a response that is a google.api.HttpBody, or whose `response_body` is. Undefined for any other. */
-export function httpBodyGetter(desc: DescMessage, responseBody: string): HttpBodyGetter | undefined {
+/**
+ * The getter for a response that is a google.api.HttpBody, or whose `response_body` is. Undefined
+ * for any other.
+ */
+export function httpBodyGetter(
+  desc: DescMessage,
+  responseBody: string,
+): HttpBodyGetter | undefined {
   if (responseBody === '') {
     return desc.typeName === HttpBodySchema.typeName ? (message) => message as HttpBody : undefined
   }
   const field = fieldNamed(desc, responseBody)
-  if (field?.message?.typeName !== HttpBodySchema.typeName || field.fieldKind !== 'message') return undefined
+  if (field?.message?.typeName !== HttpBodySchema.typeName || field.fieldKind !== 'message')
+    return undefined
   const get = compileGetter(field)
   return (message) => get(message) as HttpBody | undefined
 }

@@ -14,7 +14,10 @@ export interface PageHeaders {
 /** Computes the headers of a page from request, response and the URL that asked for it. */
 export type PageWriter = (request: Message, response: Message, url: string) => PageHeaders
 
-/** Compiles the paging headers of a method. `spelling` is that of a page parameter which the URL does not have yet. */
+/**
+ * Compiles the paging headers of a method. `spelling` is that of a page parameter which the URL
+ * does not have yet.
+ */
 export function compilePaging(paging: Paging, spelling: 'lowerCamel' | 'original'): PageWriter {
   const total = integerGetter(paging.total)
   const page = integerGetter(paging.page)
@@ -27,7 +30,10 @@ export function compilePaging(paging: Paging, spelling: 'lowerCamel' | 'original
   return (request, response, url) => {
     const count = total(response)
     const size = appliedLimit?.(response) || limit(request)
-    return { total: String(count), link: linkTo(url, parameter, page(request), lastPage(count, size)) }
+    return {
+      total: String(count),
+      link: linkTo(url, parameter, page(request), lastPage(count, size)),
+    }
   }
 }
 
@@ -47,7 +53,12 @@ function lastPage(count: bigint, size: bigint): bigint {
   return size <= 0n ? 1n : (count + size - 1n) / size
 }
 
-function linkTo(url: string, parameter: PageParameter, requested: bigint, last: bigint): string | undefined {
+function linkTo(
+  url: string,
+  parameter: PageParameter,
+  requested: bigint,
+  last: bigint,
+): string | undefined {
   if (last <= 1n) return undefined
   const page = requested < 1n ? 1n : requested
   const links: string[] = []
@@ -86,8 +97,8 @@ function withPage(url: string, { names, added }: PageParameter, page: bigint): s
 const unfitForLink = /[^\x21-\x7e]|[<>"\\^`{|}]/g
 
 /**
- * The URL of a request for clients to go on from: the public base of the server plus path and query as received.
- * Node gives bytes beyond ASCII as Latin-1; they are percent-encoded byte by byte.
+ * The URL of a request for clients to go on from: the public base of the server plus path and query
+ * as received. Node gives bytes beyond ASCII as Latin-1; they are percent-encoded byte by byte.
  */
 export function publicRequestUrl(base: string, target: string): string {
   const slash = target.startsWith('/') ? 0 : target.indexOf('/', target.indexOf('://') + 3)

@@ -10,16 +10,28 @@ import { fieldsByName, MAX_NESTING } from '../text/message-fields.ts'
 import type { Place } from './setters.ts'
 import { compilePlace, valuePath } from './setters.ts'
 
-/** Parameters of one request beyond which it is refused: far more than any form has, too few to keep a core busy. */
+/**
+ * Parameters of one request beyond which it is refused: far more than any form has, too few to keep
+ * a core busy.
+ */
 export const MAX_QUERY_PARAMETERS = 1000
 
-/** Dotted names are compiled when first seen and kept up to this number; recursive types have no end of them. */
+/**
+ * Dotted names are compiled when first seen and kept up to this number; recursive types have no end
+ * of them.
+ */
 const MAX_KEPT_NAMES = 1000
 
-/** Sets the fields of a message from a query string, the text after `?`, not decoded. Throws FieldError. */
+/**
+ * Sets the fields of a message from a query string, the text after `?`, not decoded. Throws
+ * FieldError.
+ */
 export type QueryReader = (message: Message, query: string) => void
 
-/** What a method's own path and body cover: proto paths of path variables, and the `body` of the rule. */
+/**
+ * What a method's own path and body cover: proto paths of path variables, and the `body` of the
+ * rule.
+ */
 export interface Bound {
   readonly pathFields: readonly string[]
   readonly body: string
@@ -42,9 +54,9 @@ interface Refusal {
 type Names = (name: string) => Parameter | Refusal | undefined
 
 /**
- * Compiles the reader of query parameters for one binding of a method. Names are field paths with dots, each element a
- * JSON name or a proto name; what path and body cover counts as unknown. Top-level names are compiled here, others when
- * a request first uses them.
+ * Compiles the reader of query parameters for one binding of a method. Names are field paths with
+ * dots, each element a JSON name or a proto name; what path and body cover counts as unknown.
+ * Top-level names are compiled here, others when a request first uses them.
  */
 export function compileQuery(desc: DescMessage, bound: Bound, dialect: Dialect): QueryReader {
   const names = compileNames(desc, bound)
@@ -56,7 +68,8 @@ export function compileQuery(desc: DescMessage, bound: Bound, dialect: Dialect):
       const end = pair.indexOf('=')
       if (pair === '' || end === 0) continue
       count += 1
-      if (count > MAX_QUERY_PARAMETERS) throw new FieldError('', `more than ${MAX_QUERY_PARAMETERS} query parameters`)
+      if (count > MAX_QUERY_PARAMETERS)
+        throw new FieldError('', `more than ${MAX_QUERY_PARAMETERS} query parameters`)
       const name = decode(end < 0 ? pair : pair.slice(0, end), pair)
       const text = decode(end < 0 ? '' : pair.slice(end + 1), name)
       const parameter = names(name)
@@ -75,7 +88,9 @@ function decode(text: string, field: string): string {
   return decoded
 }
 
-/** Sets one field. `values` holds those that earlier parameters of this request have set, by path. */
+/**
+ * Sets one field. `values` holds those that earlier parameters of this request have set, by path.
+ */
 function readParameter(
   message: Message,
   name: string,
@@ -88,7 +103,8 @@ function readParameter(
   const { kind, parse, expected } = parameter.text
   const isLenient = dialect.query === 'lenient'
   if (isLenient && text === '' && kind === 'bool') return
-  const value = parse(text) ?? (isLenient && kind === 'bool' ? text.toLowerCase() === 't' : undefined)
+  const value =
+    parse(text) ?? (isLenient && kind === 'bool' ? text.toLowerCase() === 't' : undefined)
   if (value === undefined) {
     if (isLenient && kind === 'number') return
     throw new FieldError(name, `expected ${expected}`)
@@ -103,7 +119,8 @@ function readParameter(
     }
     values.set(parameter.path, value)
   }
-  if (!parameter.place(message, value)) throw new FieldError(name, 'another member of the same oneof is set')
+  if (!parameter.place(message, value))
+    throw new FieldError(name, 'another member of the same oneof is set')
 }
 
 function compileNames(desc: DescMessage, bound: Bound): Names {
@@ -126,7 +143,11 @@ function compileNames(desc: DescMessage, bound: Bound): Names {
 }
 
 /** Finds what a name means; undefined if it is unknown or covered. */
-function resolve(desc: DescMessage, name: string, covered: ReadonlySet<string>): Parameter | Refusal | undefined {
+function resolve(
+  desc: DescMessage,
+  name: string,
+  covered: ReadonlySet<string>,
+): Parameter | Refusal | undefined {
   const elements = name.split('.')
   if (elements.length > MAX_NESTING) return { refusal: `nested deeper than ${MAX_NESTING}` }
   const path: DescField[] = []
@@ -137,7 +158,8 @@ function resolve(desc: DescMessage, name: string, covered: ReadonlySet<string>):
     path.push(field)
     if (covered.has(pathText(path))) return undefined
     if (index === elements.length - 1) break
-    if (field.fieldKind !== 'message') return { refusal: `${field.name} has no fields that a parameter can set` }
+    if (field.fieldKind !== 'message')
+      return { refusal: `${field.name} has no fields that a parameter can set` }
     parent = field.message
   }
   return compileParameter(valuePath(path))

@@ -8,23 +8,31 @@ import { fieldsOf, isUnwrapped } from '../text/message-fields.ts'
 /** Sets one field of a message from decoded text. Throws FieldError if the text does not fit. */
 export type Setter = (message: Message, text: string) => void
 
-/** What happens to another member of a oneof that is set already: it gives way, or the new value is refused. */
+/**
+ * What happens to another member of a oneof that is set already: it gives way, or the new value is
+ * refused.
+ */
 export type Rival = 'replace' | 'refuse'
 
 /** Puts a value where a field path leads. False if a rival member of a oneof is in the way. */
 export type Place = (message: Message, value: unknown) => boolean
 
 /**
- * Compiles the setter of a path variable. `protoPath` names singular fields by their proto names, separated by dots.
- * Messages on the way are created, or kept if the body gave them; a member of a oneof replaces another one. With
- * `isLenient`, text that is no number counts as 0. Throws Error, at start-up, for a path that does not lead to a field
- * with a text form.
+ * Compiles the setter of a path variable. `protoPath` names singular fields by their proto names,
+ * separated by dots. Messages on the way are created, or kept if the body gave them; a member of a
+ * oneof replaces another one. With `isLenient`, text that is no number counts as 0. Throws Error,
+ * at start-up, for a path that does not lead to a field with a text form.
  */
-export function compilePathSetter(desc: DescMessage, protoPath: string, isLenient: boolean): Setter {
+export function compilePathSetter(
+  desc: DescMessage,
+  protoPath: string,
+  isLenient: boolean,
+): Setter {
   const path = fieldsAt(desc, protoPath)
   const leaf = path.at(-1)
   const text = leaf && leaf.fieldKind !== 'list' ? fieldText(leaf) : undefined
-  if (text === undefined) throw new Error(`${desc.typeName} has no field ${protoPath} that text can set`)
+  if (text === undefined)
+    throw new Error(`${desc.typeName} has no field ${protoPath} that text can set`)
   const place = compilePlace(path, 'replace')
   const zero = isLenient && text.kind === 'number' ? text.parse('0') : undefined
   return (message, value) => {
@@ -34,7 +42,10 @@ export function compilePathSetter(desc: DescMessage, protoPath: string, isLenien
   }
 }
 
-/** The fields along a path of proto names; empty if an element is unknown, or not the last and no message. */
+/**
+ * The fields along a path of proto names; empty if an element is unknown, or not the last and no
+ * message.
+ */
 function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
   const path: DescField[] = []
   let parent: DescMessage | undefined = desc
@@ -48,15 +59,18 @@ function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
 }
 
 /**
- * The path under which a value is stored: where protobuf-es keeps the bare value of a wrapper, `wrapper.value` is
- * `wrapper`.
+ * The path under which a value is stored: where protobuf-es keeps the bare value of a wrapper,
+ * `wrapper.value` is `wrapper`.
  */
 export function valuePath(path: DescField[]): DescField[] {
   const parent = path.at(-2)
   return parent !== undefined && isUnwrapped(parent) ? path.slice(0, -1) : path
 }
 
-/** Compiles the way along a path of singular messages to its last field, where list fields get one more element. */
+/**
+ * Compiles the way along a path of singular messages to its last field, where list fields get one
+ * more element.
+ */
 export function compilePlace(path: readonly DescField[], rival: Rival): Place {
   const parents = path.slice(0, -1).map((field) => compileEnter(field, rival))
   const assign = compileAssign(path[path.length - 1] as DescField, rival)
@@ -91,7 +105,10 @@ function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Field
   }
 }
 
-function compileAssign(field: DescField, rival: Rival): (parent: Fields, value: unknown) => boolean {
+function compileAssign(
+  field: DescField,
+  rival: Rival,
+): (parent: Fields, value: unknown) => boolean {
   const { localName } = field
   if (field.fieldKind === 'list') {
     return (parent, value) => {

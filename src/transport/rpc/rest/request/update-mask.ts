@@ -20,7 +20,8 @@ export type MaskDeriver = (request: Message, content: Uint8Array) => void
 /**
  * Compiles the option `update_mask` of a method for a binding; undefined where it does not apply.
  *
- * A client that sends a PATCH with a few members and no mask means those members, as with JSON Merge Patch (RFC 7396).
+ * A client that sends a PATCH with a few members and no mask means those members, as with JSON
+ * Merge Patch (RFC 7396).
  *
  * @param body the body field of the binding.
  * @throws Error naming the method when the option does not name a FieldMask field.
@@ -30,7 +31,9 @@ export function compileMaskDeriver(method: DescMethod, body: string): MaskDerive
   if (name === '') return undefined
   const mask = method.input.fields.find((field) => field.name === name)
   if (mask?.fieldKind !== 'message' || mask.message.typeName !== FieldMaskSchema.typeName) {
-    throw new Error(`${method.parent.typeName}.${method.name}: update_mask "${name}" is no field mask of the request`)
+    throw new Error(
+      `${method.parent.typeName}.${method.name}: update_mask "${name}" is no field mask of the request`,
+    )
   }
   const resource = method.input.fields.find((field) => field.name === body)?.message
   if (!resource) return undefined
@@ -49,7 +52,8 @@ function membersOf(desc: DescMessage, json: JsonObject): string[] {
     const field = fieldsByName(desc).get(key)
     if (!field) return [key]
     if (isServerSet(field)) return []
-    const nested = field.fieldKind === 'message' && !field.message.typeName.startsWith('google.protobuf.')
+    const nested =
+      field.fieldKind === 'message' && !field.message.typeName.startsWith('google.protobuf.')
     if (!nested || !isJsonObjectValue(value)) return [field.name]
     return membersOf(field.message, value).map((path) => `${field.name}.${path}`)
   })
@@ -58,5 +62,7 @@ function membersOf(desc: DescMessage, json: JsonObject): string[] {
 /** Whether clients send the field only because it came back with the resource. */
 function isServerSet(field: DescField): boolean {
   const behaviors = hasOption(field, field_behavior) ? getOption(field, field_behavior) : []
-  return behaviors.includes(FieldBehavior.OUTPUT_ONLY) || behaviors.includes(FieldBehavior.IDENTIFIER)
+  return (
+    behaviors.includes(FieldBehavior.OUTPUT_ONLY) || behaviors.includes(FieldBehavior.IDENTIFIER)
+  )
 }

@@ -18,7 +18,10 @@ import {
   UnsetSchema,
 } from '#gen/branchline/rest/v1/rest_pb.ts'
 
-/** JSON, error and path habits of a service: `branchline.rest.v1.Dialect` with every default filled in. */
+/**
+ * JSON, error and path habits of a service: `branchline.rest.v1.Dialect` with every default filled
+ * in.
+ */
 export interface Dialect {
   /** Spelling of member names in output. */
   readonly names: 'lowerCamel' | 'original'
@@ -71,9 +74,10 @@ export const standardDialect: Dialect = Object.freeze<Dialect>({
 const dialects = new WeakMap<DescService, Dialect>()
 
 /**
- * The dialect of a service, which may be that of one of the services `beside` it. Always the same object for the same
- * service and for those like it, and `standardDialect` for a service without the option, so that whatever is compiled
- * for a dialect can be cached by identity. Values that `dialectProblems` reports count as unspecified.
+ * The dialect of a service, which may be that of one of the services `beside` it. Always the same
+ * object for the same service and for those like it, and `standardDialect` for a service without
+ * the option, so that whatever is compiled for a dialect can be cached by identity. Values that
+ * `dialectProblems` reports count as unspecified.
  */
 export function dialectOf(service: DescService, beside: Iterable<DescService> = []): Dialect {
   const { like } = getOption(service, dialectExtension)
@@ -105,7 +109,12 @@ function normalise(option: DialectOption): Dialect {
     emptyStatus: option.emptyStatus || standardDialect.emptyStatus,
     contentType: option.contentType || standardDialect.contentType,
     slashes: option.slashes === Slashes.LENIENT ? 'lenient' : 'strict',
-    query: option.query === Query.STRICT ? 'strict' : option.query === Query.LENIENT ? 'lenient' : 'ignoreUnknown',
+    query:
+      option.query === Query.STRICT
+        ? 'strict'
+        : option.query === Query.LENIENT
+          ? 'lenient'
+          : 'ignoreUnknown',
     etag: option.etag,
   })
 }
@@ -117,21 +126,28 @@ function collection(unset: Unset): 'omit' | 'default' | 'null' {
 /** The google.rpc.Code values that an error can have: all but OK. */
 const errorCodes = { first: 1, last: 16 }
 
-/** What a Content-Type can hold: visible ASCII and spaces, so that it can never break the header section. */
+/**
+ * What a Content-Type can hold: visible ASCII and spaces, so that it can never break the header
+ * section.
+ */
 const headerText = /^[\x20-\x7e]*$/
 
 /**
- * What is wrong with the dialect option of a service, one sentence each naming service and field. Usually nothing.
- * `beside` are the services that it is served with.
+ * What is wrong with the dialect option of a service, one sentence each naming service and field.
+ * Usually nothing. `beside` are the services that it is served with.
  */
-export function dialectProblems(service: DescService, beside: Iterable<DescService> = []): string[] {
+export function dialectProblems(
+  service: DescService,
+  beside: Iterable<DescService> = [],
+): string[] {
   if (!hasOption(service, dialectExtension)) return []
   const option = getOption(service, dialectExtension)
   const problems: string[] = []
   const report = (field: string, text: string) =>
     problems.push(`${service.typeName}: (${dialectExtension.typeName}).${field}: ${text}`)
 
-  // Enums are open: a descriptor set made with a newer options file may hold values this code has no meaning for.
+  // Enums are open: a descriptor set made with a newer options file may hold values this code has
+  // no meaning for.
   const enums: [field: string, schema: DescEnum, number: number][] = [
     ['names', NamesSchema, option.names],
     ['int64', Int64Schema, option.int64],
@@ -144,14 +160,18 @@ export function dialectProblems(service: DescService, beside: Iterable<DescServi
     ['query', QuerySchema, option.query],
   ]
   for (const [field, schema, number] of enums) {
-    if (schema.value[number] === undefined) report(field, `${number} is not a value of ${schema.typeName}`)
+    if (schema.value[number] === undefined)
+      report(field, `${number} is not a value of ${schema.typeName}`)
   }
-  if (option.scalars === Unset.NULL) report('scalars', 'a scalar without presence is OMIT or DEFAULT, never NULL')
-  if (option.messages === Unset.DEFAULT) report('messages', 'an unset message is OMIT or NULL, never DEFAULT')
+  if (option.scalars === Unset.NULL)
+    report('scalars', 'a scalar without presence is OMIT or DEFAULT, never NULL')
+  if (option.messages === Unset.DEFAULT)
+    report('messages', 'an unset message is OMIT or NULL, never DEFAULT')
 
   const seen = new Set<number>()
   for (const { code, status } of option.errorStatus) {
-    if (code < errorCodes.first || code > errorCodes.last) report('error_status', `${code} is not an error code`)
+    if (code < errorCodes.first || code > errorCodes.last)
+      report('error_status', `${code} is not an error code`)
     if (status < 400 || status > 599) report('error_status', `${status} is not an error status`)
     if (seen.has(code)) report('error_status', `code ${code} occurs twice`)
     seen.add(code)
@@ -164,14 +184,21 @@ export function dialectProblems(service: DescService, beside: Iterable<DescServi
   return problems
 }
 
-/** One step and no more: whoever reads a schema finds the dialect where `like` sends them, and there are no cycles. */
+/**
+ * One step and no more: whoever reads a schema finds the dialect where `like` sends them, and there
+ * are no cycles.
+ */
 function likeProblems(option: DialectOption, beside: Iterable<DescService>): string[] {
   const problems: string[] = []
-  const others = DialectSchema.fields.filter((field) => field.name !== 'like' && isFieldSet(option, field))
-  if (others.length > 0) problems.push(`stands alone, without ${others.map(({ name }) => name).join(', ')}`)
+  const others = DialectSchema.fields.filter(
+    (field) => field.name !== 'like' && isFieldSet(option, field),
+  )
+  if (others.length > 0)
+    problems.push(`stands alone, without ${others.map(({ name }) => name).join(', ')}`)
   const named = serviceNamed(option.like, beside)
   if (named === undefined) problems.push(`no service ${option.like} is served`)
-  else if (getOption(named, dialectExtension).like !== '') problems.push(`${option.like} is like another one itself`)
+  else if (getOption(named, dialectExtension).like !== '')
+    problems.push(`${option.like} is like another one itself`)
   return problems
 }
 

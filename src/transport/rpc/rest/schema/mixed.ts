@@ -1,12 +1,14 @@
 import type { MixedPart } from './template.ts'
 
 /**
- * Splits the decoded text of a segment along the parts of a mixed segment and returns the values of its variables, in
- * order, or `undefined` if the text does not fit. No value is empty, a variable with alternatives has one of them, and
- * every literal stands as far right as the whole allows, the last literal first.
+ * Splits the decoded text of a segment along the parts of a mixed segment and returns the values of
+ * its variables, in order, or `undefined` if the text does not fit. No value is empty, a variable
+ * with alternatives has one of them, and every literal stands as far right as the whole allows, the
+ * last literal first.
  *
- * Works from the right end and tries the places of a literal from right to left. A place that failed once is never
- * tried again, so the time is linear in the length of the text, whatever the text is.
+ * Works from the right end and tries the places of a literal from right to left. A place that
+ * failed once is never tried again, so the time is linear in the length of the text, whatever the
+ * text is.
  */
 export function splitMixed(parts: readonly MixedPart[], text: string): string[] | undefined {
   const search = new MixedSearch(parts, text)
@@ -27,7 +29,9 @@ class MixedSearch {
     this.#hopeless = parts.map(() => 0)
   }
 
-  /** Whether the parts up to `last` fill the text up to `end` exactly. Pushes their values if so. */
+  /**
+   * Whether the parts up to `last` fill the text up to `end` exactly. Pushes their values if so.
+   */
   fits(last: number, end: number): boolean {
     const part = this.#parts[last]
     if (part === undefined) return end === 0
@@ -58,7 +62,8 @@ class MixedSearch {
       return true
     }
     const { length } = before.text
-    // The variable takes one character at least, and starts after all places that an earlier, shorter end has tried.
+    // The variable takes one character at least, and starts after all places that an earlier,
+    // shorter end has tried.
     for (let start = end - 1; start >= length && start >= hopeless; start--) {
       const at = this.#text.lastIndexOf(before.text, start - length)
       if (at < 0) break
@@ -75,16 +80,19 @@ class MixedSearch {
 }
 
 /**
- * A text that is equal for two mixed segments exactly if they match the same texts in the same way: names of variables
- * and the order of alternatives do not count.
+ * A text that is equal for two mixed segments exactly if they match the same texts in the same way:
+ * names of variables and the order of alternatives do not count.
  */
 export function mixedShape(parts: readonly MixedPart[]): string {
-  return JSON.stringify(parts.map((part) => (part.kind === 'literal' ? part.text : part.alternatives)))
+  return JSON.stringify(
+    parts.map((part) => (part.kind === 'literal' ? part.text : part.alternatives)),
+  )
 }
 
 /**
- * Orders mixed segments from the most to the least specific: with alternatives first, then more literal characters.
- * What is still equal is ordered by shape, so that the order of declaration never matters.
+ * Orders mixed segments from the most to the least specific: with alternatives first, then more
+ * literal characters. What is still equal is ordered by shape, so that the order of declaration
+ * never matters.
  */
 export function compareMixed(a: readonly MixedPart[], b: readonly MixedPart[]): number {
   const byAlternatives = Number(hasAlternatives(b)) - Number(hasAlternatives(a))

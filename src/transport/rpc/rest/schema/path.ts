@@ -4,8 +4,9 @@ import { decodeSingle } from './percent.ts'
 const scheme = /^[A-Za-z][A-Za-z0-9+\-.]*$/
 
 /**
- * The path of a request target as received (RFC 9112 3.2): without query, and without scheme and authority of an
- * absolute form, which has the path `/` if it names none. `undefined` for the other forms, `*` and `host:port`.
+ * The path of a request target as received (RFC 9112 3.2): without query, and without scheme and
+ * authority of an absolute form, which has the path `/` if it names none. `undefined` for the other
+ * forms, `*` and `host:port`.
  */
 export function pathOf(target: string): string | undefined {
   const query = target.indexOf('?')
@@ -26,10 +27,16 @@ export function mergeSlashes(path: string): string {
 export class SegmentedPath {
   /** Number of segments, without the empty one after a trailing slash. */
   readonly count: number
-  /** Whether an empty segment follows the last one. The slash of the root path is not a trailing one. */
+  /**
+   * Whether an empty segment follows the last one. The slash of the root path is not a trailing
+   * one.
+   */
   readonly trailingSlash: boolean
   readonly #raw: string[] = []
-  /** Decoded segments: the raw ones if nothing is escaped, otherwise filled in as they are asked for. */
+  /**
+   * Decoded segments: the raw ones if nothing is escaped, otherwise filled in as they are asked
+   * for.
+   */
   readonly #texts: (string | undefined)[]
 
   /** Takes a path that starts with a slash. */
@@ -55,7 +62,9 @@ export class SegmentedPath {
     return this.#raw[index] ?? ''
   }
 
-  /** The segments from `start` up to `end`, exclusive, as received, with the slashes between them. */
+  /**
+   * The segments from `start` up to `end`, exclusive, as received, with the slashes between them.
+   */
   rawRange(start: number, end: number): string {
     return this.#raw.slice(start, end).join('/')
   }

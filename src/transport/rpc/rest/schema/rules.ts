@@ -20,7 +20,10 @@ export interface Binding {
   /** An HTTP method in upper case, or `*` for any. */
   readonly httpMethod: string
   readonly template: Template
-  /** Indexes of the segments that are numbers, where the dialect forgives text that is none; none behind `**`. */
+  /**
+   * Indexes of the segments that are numbers, where the dialect forgives text that is none; none
+   * behind `**`.
+   */
   readonly numberSegments: readonly number[]
   /** Nothing (empty), `*` for the whole request, or the proto name of one request field. */
   readonly body: string
@@ -28,7 +31,10 @@ export interface Binding {
   readonly responseBody: string
   /** Response field that is the content in place of `responseBody` whenever it is set. */
   readonly singleBody?: DescField
-  /** Status of a successful answer: that of the method, or the dialect's for google.protobuf.Empty, or 200. */
+  /**
+   * Status of a successful answer: that of the method, or the dialect's for google.protobuf.Empty,
+   * or 200.
+   */
   readonly successStatus: number
   /** Whether successful answers have no content, whatever the message and the status. */
   readonly isBodiless: boolean
@@ -58,10 +64,11 @@ export interface HeaderField {
 
 /**
  * The REST bindings of a method: those of `google.api.http` in the standard grammar, then those of
- * `branchline.rest.v1.method` in the extended one, each followed by its additional bindings. Works alike for generated
- * descriptors and for descriptor sets, which carry the options as unknown fields. A rule with a mistake gives no
- * binding; `problems` lists all mistakes, each with the RPC, the rule and the column or field. `beside` are the services
- * that the method's own is served with: its dialect may be that of one of them.
+ * `branchline.rest.v1.method` in the extended one, each followed by its additional bindings. Works
+ * alike for generated descriptors and for descriptor sets, which carry the options as unknown
+ * fields. A rule with a mistake gives no binding; `problems` lists all mistakes, each with the RPC,
+ * the rule and the column or field. `beside` are the services that the method's own is served with:
+ * its dialect may be that of one of them.
  */
 export function bindingsOf(
   method: DescMethod,
@@ -79,7 +86,9 @@ export function bindingsOf(
   for (const { rule, grammar, origin } of rules) {
     const before = problems.length
     const place = `${rpcName(method)}: ${origin}`
-    const binding = readRule(method, rule, grammar, shared, (text) => problems.push(`${place}: ${text}`))
+    const binding = readRule(method, rule, grammar, shared, (text) =>
+      problems.push(`${place}: ${text}`),
+    )
     if (binding !== undefined && problems.length === before) bindings.push(binding)
   }
   return { bindings, problems }
@@ -93,7 +102,10 @@ export function rpcName(method: DescMethod): string {
 type Report = (text: string) => void
 
 /** What all bindings of a method have in common. */
-type Shared = Pick<Binding, 'dialect' | 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'>
+type Shared = Pick<
+  Binding,
+  'dialect' | 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'
+>
 
 interface Rule {
   readonly rule: HttpRule
@@ -112,11 +124,14 @@ function rulesOf(method: DescMethod, own: MethodOption, problems: string[]): Rul
       const place = `${origin}.additional_bindings[${i}]`
       rules.push({ rule: additional, grammar, origin: place })
       if (additional.additionalBindings.length > 0) {
-        problems.push(`${rpcName(method)}: ${place}.additional_bindings: a binding inside a binding`)
+        problems.push(
+          `${rpcName(method)}: ${place}.additional_bindings: a binding inside a binding`,
+        )
       }
     })
   }
-  if (hasOption(method, httpExtension)) add(getOption(method, httpExtension), 'standard', `(${httpExtension.typeName})`)
+  if (hasOption(method, httpExtension))
+    add(getOption(method, httpExtension), 'standard', `(${httpExtension.typeName})`)
   own.bindings.forEach((rule, i) => {
     add(rule, 'extended', `${methodOptionName}.bindings[${i}]`)
   })
@@ -143,12 +158,24 @@ function readRule(
   if (shared.singleBody !== undefined && responseField === undefined) {
     reportHere('response_body: single_body takes the place of one')
   }
-  if (shared.page !== undefined && responseField?.fieldKind !== 'list' && responseField?.fieldKind !== 'message') {
+  if (
+    shared.page !== undefined &&
+    responseField?.fieldKind !== 'list' &&
+    responseField?.fieldKind !== 'message'
+  ) {
     reportHere('response_body: paging needs a repeated field, or a message that has one')
   }
   if (template === undefined) return undefined
   const numberSegments = shared.dialect.query === 'lenient' ? numberSegmentsOf(rpc, template) : []
-  return { rpc, httpMethod, template, numberSegments, body: rule.body, responseBody: rule.responseBody, ...shared }
+  return {
+    rpc,
+    httpMethod,
+    template,
+    numberSegments,
+    body: rule.body,
+    responseBody: rule.responseBody,
+    ...shared,
+  }
 }
 
 function numberSegmentsOf(rpc: DescMethod, { variables, segments, multiAt }: Template): number[] {
@@ -162,15 +189,21 @@ function numberSegmentsOf(rpc: DescMethod, { variables, segments, multiAt }: Tem
 /** An HTTP method (RFC 9110 9.1) in upper case, or any. */
 const httpMethodName = /^(?:[A-Z][A-Z0-9-]*|\*)$/
 
-function readPattern({ pattern }: HttpRule, report: Report): { httpMethod: string; path: string } | undefined {
+function readPattern(
+  { pattern }: HttpRule,
+  report: Report,
+): { httpMethod: string; path: string } | undefined {
   if (pattern.case === undefined) {
     report('no pattern: one of get, put, post, delete, patch, custom')
     return undefined
   }
   const { kind, path } =
-    pattern.case === 'custom' ? pattern.value : { kind: pattern.case.toUpperCase(), path: pattern.value }
+    pattern.case === 'custom'
+      ? pattern.value
+      : { kind: pattern.case.toUpperCase(), path: pattern.value }
   if (kind.trim() === '') report('custom.kind: blank')
-  else if (!httpMethodName.test(kind)) report(`custom.kind: ${JSON.stringify(kind)} is no HTTP method in upper case`)
+  else if (!httpMethodName.test(kind))
+    report(`custom.kind: ${JSON.stringify(kind)} is no HTTP method in upper case`)
   if (path.trim() === '') {
     report(pattern.case === 'custom' ? 'custom.path: blank' : `${pattern.case}: blank path`)
     return undefined
@@ -183,7 +216,8 @@ function readTemplate(path: string, grammar: Grammar, report: Report): Template 
     return parseTemplate(path, grammar)
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
-    const hint = grammar === 'standard' && isExtended(path) ? `; write it in ${methodOptionName}.bindings` : ''
+    const hint =
+      grammar === 'standard' && isExtended(path) ? `; write it in ${methodOptionName}.bindings` : ''
     report(error.message + hint)
     return undefined
   }
@@ -207,7 +241,11 @@ function checkVariables(rpc: DescMethod, template: Template, report: Report): vo
 }
 
 /** Message types whose JSON form is text, so that a path segment can hold them. */
-const textMessages = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
+const textMessages = new Set([
+  'google.protobuf.Timestamp',
+  'google.protobuf.Duration',
+  'google.protobuf.FieldMask',
+])
 
 function variableMistake(rpc: DescMethod, fieldPath: string): string | undefined {
   const names = fieldPath.split('.')
@@ -217,7 +255,8 @@ function variableMistake(rpc: DescMethod, fieldPath: string): string | undefined
     const field = fieldOf(message, name)
     if (field === undefined) return `${message.typeName} has no field ${name}`
     if (field.fieldKind !== 'message') return `${name} is not a singular message`
-    // The value of a wrapper is set through the wrapper; its own field does not exist at run time (protobuf-es).
+    // The value of a wrapper is set through the wrapper; its own field does not exist at run time
+    // (protobuf-es).
     if (isWrapperDesc(field.message)) return `${name} is a wrapper: name it without its value`
     message = field.message
   }
@@ -238,7 +277,11 @@ function checkBody(rpc: DescMethod, httpMethod: string, body: string, report: Re
   }
 }
 
-function checkResponseBody(rpc: DescMethod, responseBody: string, report: Report): DescField | undefined {
+function checkResponseBody(
+  rpc: DescMethod,
+  responseBody: string,
+  report: Report,
+): DescField | undefined {
   if (responseBody === '') return undefined
   const field = fieldOf(rpc.output, responseBody)
   if (field === undefined) {
@@ -252,7 +295,8 @@ function checkStreaming(rpc: DescMethod, body: string, report: Report): void {
   if (rpc.methodKind === 'bidi_streaming') report('a bidirectional stream has no REST form')
   if (rpc.methodKind !== 'client_streaming') return
   const field = fieldOf(rpc.input, body)
-  const content = body === '*' ? rpc.input : field?.fieldKind === 'message' ? field.message : undefined
+  const content =
+    body === '*' ? rpc.input : field?.fieldKind === 'message' ? field.message : undefined
   if (content?.typeName !== HttpBodySchema.typeName) {
     report(`body: a client stream has a REST form only if its body is ${HttpBodySchema.typeName}`)
   }
@@ -279,20 +323,31 @@ function sharedOf(rpc: DescMethod, option: MethodOption, dialect: Dialect, repor
   }
 }
 
-function singleBodyOf(rpc: DescMethod, { singleBody }: MethodOption, report: Report): DescField | undefined {
+function singleBodyOf(
+  rpc: DescMethod,
+  { singleBody }: MethodOption,
+  report: Report,
+): DescField | undefined {
   if (singleBody === '') return undefined
   const field = fieldOf(rpc.output, singleBody)
-  if (field === undefined) report(`single_body: ${JSON.stringify(singleBody)} is no field of ${rpc.output.typeName}`)
-  else if (field.fieldKind !== 'message') report(`single_body: ${singleBody} is not a singular message`)
+  if (field === undefined)
+    report(`single_body: ${JSON.stringify(singleBody)} is no field of ${rpc.output.typeName}`)
+  else if (field.fieldKind !== 'message')
+    report(`single_body: ${singleBody} is not a singular message`)
   else return field
   return undefined
 }
 
-function pagingOf(rpc: DescMethod, { page: option }: MethodOption, report: Report): Paging | undefined {
+function pagingOf(
+  rpc: DescMethod,
+  { page: option }: MethodOption,
+  report: Report,
+): Paging | undefined {
   if (option === undefined) return undefined
   const integerField = (message: DescMethod['input'], key: string, name: string) => {
     const field = fieldOf(message, name)
-    if (field === undefined) report(`page.${key}: ${JSON.stringify(name)} is no field of ${message.typeName}`)
+    if (field === undefined)
+      report(`page.${key}: ${JSON.stringify(name)} is no field of ${message.typeName}`)
     else if (isInteger(field)) return field
     else report(`page.${key}: ${name} of ${message.typeName} is not an integer`)
     return undefined
@@ -316,13 +371,18 @@ const protocolHeaders = new Set([
   'transfer-encoding',
 ])
 
-function headersOf(rpc: DescMethod, { headers: options }: MethodOption, report: Report): HeaderField[] {
+function headersOf(
+  rpc: DescMethod,
+  { headers: options }: MethodOption,
+  report: Report,
+): HeaderField[] {
   const headers: HeaderField[] = []
   const seen = new Set<string>()
   for (const [i, { name, field: fieldName }] of options.entries()) {
     const place = `headers[${i}]`
     if (!token.test(name)) report(`${place}.name: ${JSON.stringify(name)} is no header name`)
-    if (protocolHeaders.has(name.toLowerCase())) report(`${place}.name: ${name} belongs to the protocol`)
+    if (protocolHeaders.has(name.toLowerCase()))
+      report(`${place}.name: ${name} belongs to the protocol`)
     if (seen.has(name.toLowerCase())) report(`${place}.name: ${name} occurs twice`)
     seen.add(name.toLowerCase())
 

@@ -3,22 +3,30 @@ import { rpcName } from './rules.ts'
 import type { Route, Router } from './tree.ts'
 import { RouteTree } from './tree.ts'
 
-/** The schema has mistakes that keep the server from starting. The message lists all of them, one a line. */
+/**
+ * The schema has mistakes that keep the server from starting. The message lists all of them, one a
+ * line.
+ */
 export class RouteTableError extends Error {
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
-    super(`the REST rules of the schema have mistakes:\n${problems.map((problem) => `- ${problem}`).join('\n')}`)
+    super(
+      `the REST rules of the schema have mistakes:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+    )
     this.name = 'RouteTableError'
     this.problems = problems
   }
 }
 
 /**
- * Builds the router for all bindings of a server. `problems` are those that reading rules and dialects has found. Throws
- * `RouteTableError` with them and with duplicates, all together.
+ * Builds the router for all bindings of a server. `problems` are those that reading rules and
+ * dialects has found. Throws `RouteTableError` with them and with duplicates, all together.
  */
-export function buildRouter<T>(bindings: Iterable<Route<T>>, problems: Iterable<string>): Router<T> {
+export function buildRouter<T>(
+  bindings: Iterable<Route<T>>,
+  problems: Iterable<string>,
+): Router<T> {
   const tree = new RouteTree<T>()
   for (const { binding, target } of bindings) tree.add(binding, target)
   const all = [...problems, ...tree.problems()]
@@ -49,7 +57,10 @@ export function routeEntries(bindings: Iterable<Binding>): RouteEntry[] {
     binding,
   }))
   return entries.sort(
-    (a, b) => compareText(a.template, b.template) || compareText(a.method, b.method) || compareText(a.rpc, b.rpc),
+    (a, b) =>
+      compareText(a.template, b.template) ||
+      compareText(a.method, b.method) ||
+      compareText(a.rpc, b.rpc),
   )
 }
 

@@ -1,8 +1,8 @@
 import { decodeSingle } from './percent.ts'
 
 /**
- * What a template may say: the grammar of google/api/http.proto, or that grammar plus several variables in one segment
- * and literals after `**`.
+ * What a template may say: the grammar of google/api/http.proto, or that grammar plus several
+ * variables in one segment and literals after `**`.
  */
 export type Grammar = 'standard' | 'extended'
 
@@ -20,7 +20,10 @@ export type Segment =
 /** A piece of a mixed segment. */
 export type MixedPart =
   | { readonly kind: 'literal'; readonly text: string }
-  /** Any text that is not empty or, if `alternatives` is not empty, one of these texts, shortest first. */
+  /**
+   * Any text that is not empty or, if `alternatives` is not empty, one of these texts, shortest
+   * first.
+   */
   | { readonly kind: 'variable'; readonly alternatives: readonly string[] }
 
 /** The part of a path that a request field takes its value from. */
@@ -74,8 +77,8 @@ export class TemplateError extends Error {
  *     Mixed     = part { part }                                 at least one variable, no two side by side
  *     part      = LITERAL | "{" FieldPath [ "=" LITERAL { "|" LITERAL } ] "}"
  *
- * Source: google/api/http.proto, "Path template syntax". Whether field paths exist is a question for the caller.
- * Throws `TemplateError`, and nothing else, for any text outside the grammar.
+ * Source: google/api/http.proto, "Path template syntax". Whether field paths exist is a question
+ * for the caller. Throws `TemplateError`, and nothing else, for any text outside the grammar.
  */
 export function parseTemplate(text: string, grammar: Grammar): Template {
   const scanner = new Scanner(text, grammar)
@@ -95,7 +98,10 @@ export function parseTemplate(text: string, grammar: Grammar): Template {
   return { text, segments, variables, verb, multiAt: checkMultiSegment(builder, grammar) }
 }
 
-/** `**` occurs once at most, and only literals follow it, in the standard grammar nothing. Returns its index or -1. */
+/**
+ * `**` occurs once at most, and only literals follow it, in the standard grammar nothing. Returns
+ * its index or -1.
+ */
 function checkMultiSegment({ segments, columns }: TemplateBuilder, grammar: Grammar): number {
   const multiAt = segments.findIndex((segment) => segment.kind === 'multi')
   if (multiAt < 0) return -1
@@ -103,7 +109,8 @@ function checkMultiSegment({ segments, columns }: TemplateBuilder, grammar: Gram
     const column = columns[i] ?? 1
     if (segments[i]?.kind === 'multi') throw new TemplateError(column, '** occurs twice')
     if (grammar === 'standard') throw new TemplateError(column, '** is not the last segment')
-    if (segments[i]?.kind !== 'literal') throw new TemplateError(column, 'only literals may follow **')
+    if (segments[i]?.kind !== 'literal')
+      throw new TemplateError(column, 'only literals may follow **')
   }
   return multiAt
 }
@@ -157,11 +164,16 @@ function readVariable(scanner: Scanner): Piece {
   if (scanner.take('=')) {
     do {
       if (scanner.at('/') || scanner.at('}')) {
-        scanner.fail(inner.length === 0 && scanner.at('}') ? 'empty sub-template' : 'empty segment in a sub-template')
+        scanner.fail(
+          inner.length === 0 && scanner.at('}')
+            ? 'empty sub-template'
+            : 'empty segment in a sub-template',
+        )
       }
       if (scanner.at('{')) scanner.fail('a variable inside a variable')
       inner.push({ column: scanner.column(), segment: readPlainSegment(scanner) })
-      if (scanner.at('*') || scanner.startsLiteral()) scanner.fail('text beside a wildcard in one segment')
+      if (scanner.at('*') || scanner.startsLiteral())
+        scanner.fail('text beside a wildcard in one segment')
     } while (scanner.take('/'))
     if (scanner.at('|')) alternatives.push(...readAlternatives(scanner, inner))
   }
@@ -173,7 +185,8 @@ function readVariable(scanner: Scanner): Piece {
 function readAlternatives(scanner: Scanner, inner: readonly { segment: Segment }[]): string[] {
   if (scanner.grammar === 'standard') scanner.fail('alternatives need the extended grammar')
   const first = inner[0]?.segment
-  if (inner.length !== 1 || first?.kind !== 'literal') return scanner.fail('alternatives are literals')
+  if (inner.length !== 1 || first?.kind !== 'literal')
+    return scanner.fail('alternatives are literals')
   const alternatives = [first.text]
   while (scanner.take('|')) {
     const column = scanner.column()
@@ -187,7 +200,10 @@ function readAlternatives(scanner: Scanner, inner: readonly { segment: Segment }
 function checkNeighbours(scanner: Scanner, left: Piece, right: Piece): void {
   const isWildcard = (piece: Piece) => piece.kind === 'plain' && piece.segment.kind !== 'literal'
   if (scanner.grammar === 'standard') {
-    throw new TemplateError(right.column, 'text beside a wildcard in one segment needs the extended grammar')
+    throw new TemplateError(
+      right.column,
+      'text beside a wildcard in one segment needs the extended grammar',
+    )
   }
   if (isWildcard(left) || isWildcard(right)) {
     throw new TemplateError(right.column, 'text beside a wildcard in one segment')
@@ -207,7 +223,8 @@ class TemplateBuilder {
 
   addSegment(pieces: readonly [Piece, ...Piece[]]): void {
     const [first] = pieces
-    if (pieces.length > 1 || (first.kind === 'variable' && first.alternatives.length > 0)) this.#addMixed(pieces)
+    if (pieces.length > 1 || (first.kind === 'variable' && first.alternatives.length > 0))
+      this.#addMixed(pieces)
     else if (first.kind === 'plain') this.#push(first.column, first.segment)
     else this.#addVariable(first)
   }
@@ -234,7 +251,13 @@ class TemplateBuilder {
         if (piece.segment.kind === 'literal') parts.push(piece.segment)
       } else {
         parts.push({ kind: 'variable', alternatives: alternativesOf(piece) })
-        this.#declare(piece.column, { fieldPath: piece.fieldPath, start, end: start + 1, multi: false, part: part++ })
+        this.#declare(piece.column, {
+          fieldPath: piece.fieldPath,
+          start,
+          end: start + 1,
+          multi: false,
+          part: part++,
+        })
       }
     }
     this.#push(pieces[0].column, { kind: 'mixed', parts })
@@ -307,7 +330,9 @@ class Scanner {
 
   unexpected(): never {
     const character = this.#text[this.#position]
-    return this.fail(character === undefined ? 'unexpected end' : `unexpected ${JSON.stringify(character)}`)
+    return this.fail(
+      character === undefined ? 'unexpected end' : `unexpected ${JSON.stringify(character)}`,
+    )
   }
 
   startsLiteral(): boolean {
@@ -334,7 +359,8 @@ class Scanner {
     const start = this.#position
     do {
       if (!identifierStart.test(this.#text[this.#position] ?? '')) {
-        if (this.#position === start && (this.at('}') || this.at('='))) this.fail('empty field path')
+        if (this.#position === start && (this.at('}') || this.at('=')))
+          this.fail('empty field path')
         this.unexpected()
       }
       while (identifierCharacter.test(this.#text[this.#position] ?? '')) this.#position++

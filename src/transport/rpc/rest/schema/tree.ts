@@ -31,14 +31,14 @@ export type Miss =
 /** Finds routes. Reads no state that a request could change. */
 export interface Router<T> {
   /**
-   * The route for an HTTP method and a request target as received; what follows `?` is ignored. GET routes serve HEAD
-   * where no HEAD rule stands on the same template. OPTIONS matches only rules that name it, not `*`: the server
-   * answers it from `allowed`.
+   * The route for an HTTP method and a request target as received; what follows `?` is ignored. GET
+   * routes serve HEAD where no HEAD rule stands on the same template. OPTIONS matches only rules
+   * that name it, not `*`: the server answers it from `allowed`.
    */
   match(httpMethod: string, target: string): Match<T> | Miss
   /**
-   * The HTTP methods of all templates that match a request target, sorted, with HEAD where GET is served and OPTIONS:
-   * the value of `Allow`. `undefined` if no template matches.
+   * The HTTP methods of all templates that match a request target, sorted, with HEAD where GET is
+   * served and OPTIONS: the value of `Allow`. `undefined` if no template matches.
    */
   allowed(target: string): string[] | undefined
 }
@@ -47,13 +47,18 @@ export interface Router<T> {
 type Leaf<T> = Map<string, Route<T>>
 
 /**
- * One segment of one or more templates. A node stands at one depth, the index of a path segment, so that going back
- * from a branch that fails never visits it again. Literals are keys of a `Map`: `__proto__` is a name like any other.
+ * One segment of one or more templates. A node stands at one depth, the index of a path segment, so
+ * that going back from a branch that fails never visits it again. Literals are keys of a `Map`:
+ * `__proto__` is a name like any other.
  */
 interface Node<T> {
   readonly literals: Map<string, Node<T>>
   /** Most specific first. */
-  readonly mixed: { readonly parts: readonly MixedPart[]; readonly shape: string; readonly node: Node<T> }[]
+  readonly mixed: {
+    readonly parts: readonly MixedPart[]
+    readonly shape: string
+    readonly node: Node<T>
+  }[]
   single: Node<T> | undefined
   /** Templates that go on with `**`. */
   multi: Tail<T> | undefined
@@ -66,7 +71,9 @@ interface Tail<T> {
   readonly leaf: Leaf<T>
 }
 
-/** Trees by verb. A verb belongs to the whole route, so templates with and without it never meet. */
+/**
+ * Trees by verb. A verb belongs to the whole route, so templates with and without it never meet.
+ */
 type Forest<T> = Map<string, Node<T>>
 
 /** Collects routes for a router. The order of additions has no influence on it. */
@@ -76,7 +83,10 @@ export class RouteTree<T> {
   readonly #lenient: Forest<T> = new Map()
   readonly #problems: string[] = []
 
-  /** Adds a route. If another one has the same HTTP method and shape, it stays and `problems` names both. */
+  /**
+   * Adds a route. If another one has the same HTTP method and shape, it stays and `problems` names
+   * both.
+   */
   add(binding: Binding, target: T): void {
     const route = { binding, target }
     const existing = insert(this.#forest, route)
@@ -89,18 +99,25 @@ export class RouteTree<T> {
     return [...this.#problems]
   }
 
-  /** A router for the routes added so far. The tree is the router's from then on: add nothing more. */
+  /**
+   * A router for the routes added so far. The tree is the router's from then on: add nothing more.
+   */
   freeze(): Router<T> {
     return new TreeRouter(this.#forest, this.#lenient)
   }
 }
 
 function duplicate(a: Binding, b: Binding): string {
-  const [first, second] = [a, b].map((binding) => `${rpcName(binding.rpc)} ${binding.template.text}`).sort()
+  const [first, second] = [a, b]
+    .map((binding) => `${rpcName(binding.rpc)} ${binding.template.text}`)
+    .sort()
   return `${a.httpMethod} ${a.template.text}: the same requests match two rules, ${first} and ${second}`
 }
 
-/** Adds a route and returns `undefined`, or changes nothing and returns the route that is there already. */
+/**
+ * Adds a route and returns `undefined`, or changes nothing and returns the route that is there
+ * already.
+ */
 function insert<T>(forest: Forest<T>, route: Route<T>): Route<T> | undefined {
   const { template, httpMethod } = route.binding
   const leaf = leafOf(forest, template)
@@ -111,7 +128,8 @@ function insert<T>(forest: Forest<T>, route: Route<T>): Route<T> | undefined {
 
 function leafOf<T>(forest: Forest<T>, { segments, verb, multiAt }: Template): Leaf<T> {
   let node = getOrAdd(forest, verb, newNode<T>)
-  for (const segment of multiAt < 0 ? segments : segments.slice(0, multiAt)) node = childOf(node, segment)
+  for (const segment of multiAt < 0 ? segments : segments.slice(0, multiAt))
+    node = childOf(node, segment)
   if (multiAt < 0) return node.leaf
 
   node.multi ??= newTail()
@@ -200,14 +218,26 @@ function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<
   // A literal equals decoded text, so a segment that cannot be decoded is one that a wildcard took.
   const malformedAt = found.path.malformedAt()
   if (malformedAt >= 0)
-    return { kind: 'badPath', message: `malformed escape in segment ${malformedAt + 1} of the path` }
+    return {
+      kind: 'badPath',
+      message: `malformed escape in segment ${malformedAt + 1} of the path`,
+    }
   return { kind: 'match', route: found.route, values: valuesOf(found.route.binding, found.path) }
 }
 
-/** The same if all that is to be a number is one: what forgives other text gives way to templates that take it as it is. */
-function numberedRouteFor<T>(leaf: Leaf<T>, httpMethod: string, path: SegmentedPath): Route<T> | undefined {
+/**
+ * The same if all that is to be a number is one: what forgives other text gives way to templates
+ * that take it as it is.
+ */
+function numberedRouteFor<T>(
+  leaf: Leaf<T>,
+  httpMethod: string,
+  path: SegmentedPath,
+): Route<T> | undefined {
   const route = routeFor(leaf, httpMethod)
-  return route?.binding.numberSegments.every((index) => integer.test(path.text(index) ?? '')) ? route : undefined
+  return route?.binding.numberSegments.every((index) => integer.test(path.text(index) ?? ''))
+    ? route
+    : undefined
 }
 
 const integer = /^-?[0-9]+$/
@@ -236,8 +266,9 @@ function allowedIn<T>(forest: Forest<T>, path: string): string[] | undefined {
 }
 
 /**
- * Visits all templates that match a path, most specific first, until a visit returns a route: first those with the verb
- * that the path may end in, then those without a verb, which take the colon as text.
+ * Visits all templates that match a path, most specific first, until a visit returns a route: first
+ * those with the verb that the path may end in, then those without a verb, which take the colon as
+ * text.
  */
 function walk<T>(forest: Forest<T>, path: string, visit: Visit<T>): Found<T> | undefined {
   const colon = path.lastIndexOf(':')
@@ -249,7 +280,11 @@ function walk<T>(forest: Forest<T>, path: string, visit: Visit<T>): Found<T> | u
   return walkTree(forest.get(''), path, visit)
 }
 
-function walkTree<T>(root: Node<T> | undefined, text: string, visit: Visit<T>): Found<T> | undefined {
+function walkTree<T>(
+  root: Node<T> | undefined,
+  text: string,
+  visit: Visit<T>,
+): Found<T> | undefined {
   if (root === undefined) return undefined
   const path = new SegmentedPath(text)
   const route = walkNode(root, 0, path, visit)
@@ -257,7 +292,12 @@ function walkTree<T>(root: Node<T> | undefined, text: string, visit: Visit<T>): 
 }
 
 /** The recursion is as deep as the longest template, however long the path is. */
-function walkNode<T>(node: Node<T>, depth: number, path: SegmentedPath, visit: Visit<T>): Route<T> | undefined {
+function walkNode<T>(
+  node: Node<T>,
+  depth: number,
+  path: SegmentedPath,
+  visit: Visit<T>,
+): Route<T> | undefined {
   let route: Route<T> | undefined
   if (depth < path.count) {
     route = walkChildren(node, depth, path, visit)
@@ -266,10 +306,17 @@ function walkNode<T>(node: Node<T>, depth: number, path: SegmentedPath, visit: V
   }
   if (route !== undefined || node.multi === undefined) return route
   if (depth === path.count) return visit(node.multi.leaf, path)
-  return path.nonEmptyFrom(depth) ? walkTail(node.multi, depth, path.count - 1, path, visit) : undefined
+  return path.nonEmptyFrom(depth)
+    ? walkTail(node.multi, depth, path.count - 1, path, visit)
+    : undefined
 }
 
-function walkChildren<T>(node: Node<T>, depth: number, path: SegmentedPath, visit: Visit<T>): Route<T> | undefined {
+function walkChildren<T>(
+  node: Node<T>,
+  depth: number,
+  path: SegmentedPath,
+  visit: Visit<T>,
+): Route<T> | undefined {
   const text = path.text(depth)
   if (text === '') return undefined
   const literal = text === undefined ? undefined : node.literals.get(text)
@@ -284,7 +331,10 @@ function walkChildren<T>(node: Node<T>, depth: number, path: SegmentedPath, visi
   return route ?? (node.single && walkNode(node.single, depth + 1, path, visit))
 }
 
-/** Follows literals from the segment `last` backwards and leaves at least the segment `first` to `**`. */
+/**
+ * Follows literals from the segment `last` backwards and leaves at least the segment `first` to
+ * `**`.
+ */
 function walkTail<T>(
   tail: Tail<T>,
   first: number,
@@ -312,7 +362,9 @@ function valuesOf({ dialect, template }: Binding, path: SegmentedPath): string[]
     } else {
       const text = path.text(first) ?? ''
       const segment = segments[start]
-      values.push(segment?.kind === 'mixed' ? (splitMixed(segment.parts, text)?.[part] ?? '') : text)
+      values.push(
+        segment?.kind === 'mixed' ? (splitMixed(segment.parts, text)?.[part] ?? '') : text,
+      )
     }
   }
   return values

@@ -4,7 +4,10 @@ import { enum_value as enumValueOption } from '#gen/branchline/rest/v1/rest_pb.t
 
 const numbersByEnum = new WeakMap<DescEnum, ReadonlyMap<string, number>>()
 
-/** The numbers of an enum by the names of its values and by their REST texts; a name wins over another value's text. */
+/**
+ * The numbers of an enum by the names of its values and by their REST texts; a name wins over
+ * another value's text.
+ */
 export function enumNumbers(desc: DescEnum): ReadonlyMap<string, number> {
   let numbers = numbersByEnum.get(desc)
   if (numbers === undefined) {
@@ -17,12 +20,18 @@ export function enumNumbers(desc: DescEnum): ReadonlyMap<string, number> {
   return numbers
 }
 
-/** The texts of an enum by number: the REST text of the first value declared with the number, or else its name. */
+/**
+ * The texts of an enum by number: the REST text of the first value declared with the number, or
+ * else its name.
+ */
 export function enumTexts(desc: DescEnum): ReadonlyMap<number, string> {
   return new Map(Object.values(desc.value).map((value) => [value.number, restText(value)]))
 }
 
-/** Whether a number can be stored: any 32-bit integer in an open enum, only declared values in a closed one. */
+/**
+ * Whether a number can be stored: any 32-bit integer in an open enum, only declared values in a
+ * closed one.
+ */
 export function isEnumNumber(desc: DescEnum, number: number): boolean {
   return desc.open ? number === (number | 0) : desc.value[number] !== undefined
 }

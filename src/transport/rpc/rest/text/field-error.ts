@@ -1,7 +1,8 @@
 /**
- * A value in a path, query or body that does not fit its field: the client's mistake, never the server's. `field` is
- * the path of the field as far as it is known, in the spelling of the client where there is one, and empty for a fault
- * of the whole value; `reason` says what was expected. The message is both.
+ * A value in a path, query or body that does not fit its field: the client's mistake, never the
+ * server's. `field` is the path of the field as far as it is known, in the spelling of the client
+ * where there is one, and empty for a fault of the whole value; `reason` says what was expected.
+ * The message is both.
  */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
@@ -14,7 +15,10 @@ export class FieldError extends Error {
     this.reason = reason
   }
 
-  /** The same error, seen from the parent of the field: `parent.field`, or `parent[index]` for an element. */
+  /**
+   * The same error, seen from the parent of the field: `parent.field`, or `parent[index]` for an
+   * element.
+   */
   within(parent: string): FieldError {
     const separator = this.field === '' || this.field.startsWith('[') ? '' : '.'
     return new FieldError(parent + separator + this.field, this.reason)

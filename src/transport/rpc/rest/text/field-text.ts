@@ -1,6 +1,11 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { create, ScalarType } from '@bufbuild/protobuf'
-import { DurationSchema, FieldMaskSchema, isWrapperDesc, TimestampSchema } from '@bufbuild/protobuf/wkt'
+import {
+  DurationSchema,
+  FieldMaskSchema,
+  isWrapperDesc,
+  TimestampSchema,
+} from '@bufbuild/protobuf/wkt'
 import { enumNumbers, isEnumNumber } from './enum-text.ts'
 import { isUnwrapped } from './message-fields.ts'
 import { isInt64, scalarText } from './scalar-text.ts'
@@ -17,14 +22,16 @@ export interface FieldText {
 }
 
 /**
- * The text form of a field, or undefined if it has none: maps, and messages other than wrappers, Timestamp, Duration
- * and FieldMask. Compiled once, at start-up.
+ * The text form of a field, or undefined if it has none: maps, and messages other than wrappers,
+ * Timestamp, Duration and FieldMask. Compiled once, at start-up.
  */
 export function fieldText(field: DescField): FieldText | undefined {
   if (field.fieldKind === 'map') return undefined
   if (field.enum !== undefined) return enumText(field.enum)
   if (field.message === undefined) return scalarFieldText(field.scalar, field.longAsString)
-  return isWrapperDesc(field.message) ? wrapperText(field.message, isUnwrapped(field)) : wellKnownText(field.message)
+  return isWrapperDesc(field.message)
+    ? wrapperText(field.message, isUnwrapped(field))
+    : wellKnownText(field.message)
 }
 
 function scalarFieldText(type: ScalarType, longAsString: boolean): FieldText {

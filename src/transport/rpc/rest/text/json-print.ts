@@ -7,7 +7,10 @@ import { isInt64 } from './scalar-text.ts'
 /** Prints what protobuf-es stores for a value as JSON text. */
 export type Print = (value: unknown) => string
 
-/** Up to this length, looking for characters to escape by regular expression beats calling JSON.stringify. */
+/**
+ * Up to this length, looking for characters to escape by regular expression beats calling
+ * JSON.stringify.
+ */
 const SHORT_STRING = 64
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 8259 section 7 has them escaped.
@@ -35,7 +38,8 @@ export function scalarPrinter(type: ScalarType, dialect: Dialect): Print {
 }
 
 function printFloating(value: unknown): string {
-  // String() drops the sign of zero, which is a value of its own: fields at negative zero are not at their default.
+  // String() drops the sign of zero, which is a value of its own: fields at negative zero are not
+  // at their default.
   if (Object.is(value, -0)) return '-0'
   return Number.isFinite(value) ? String(value) : printQuoted(value)
 }
@@ -45,7 +49,10 @@ export function printBytes(bytes: Uint8Array): string {
   return `"${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}"`
 }
 
-/** The printer of an enum: REST text or name, the number where no value has it, `null` for the one NullValue. */
+/**
+ * The printer of an enum: REST text or name, the number where no value has it, `null` for the one
+ * NullValue.
+ */
 export function enumPrinter(desc: DescEnum): Print {
   if (desc.typeName === 'google.protobuf.NullValue') return () => 'null'
   const texts = new Map([...enumTexts(desc)].map(([number, text]) => [number, quote(text)]))

@@ -6,7 +6,14 @@ import { FieldError } from './field-error.ts'
 import { isJsonObjectValue, parseJson } from './json-text.ts'
 import { enumReader, scalarReader } from './json-values.ts'
 import type { Fields } from './message-fields.ts'
-import { fieldsByName, fieldsOf, isJsonObject, isUnwrapped, MAX_NESTING, setEntry } from './message-fields.ts'
+import {
+  fieldsByName,
+  fieldsOf,
+  isJsonObject,
+  isUnwrapped,
+  MAX_NESTING,
+  setEntry,
+} from './message-fields.ts'
 import { scalarText } from './scalar-text.ts'
 import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text.ts'
 
@@ -19,16 +26,20 @@ type ReadMessage = (message: Message, json: JsonValue, registry: Registry) => vo
 /** Sets one field, among the fields of its message, from its JSON form. */
 type ReadField = (fields: Fields, json: JsonValue, registry: Registry) => void
 
-/** Converts the JSON form of a value, or of one element of a list or map, to what protobuf-es stores for it. */
+/**
+ * Converts the JSON form of a value, or of one element of a list or map, to what protobuf-es stores
+ * for it.
+ */
 type ReadElement = (json: JsonValue, registry: Registry) => unknown
 
 /**
- * Compiles the reader of a JSON body: of the whole message for `*`, or of the field with that proto name. The registry
- * has the types that an Any may hold.
+ * Compiles the reader of a JSON body: of the whole message for `*`, or of the field with that proto
+ * name. The registry has the types that an Any may hold.
  *
- * Reading is the proto3 JSON mapping with its liberties: both spellings of names, REST texts of enums, unknown fields
- * ignored. It is not protobuf-es's `fromJson`, which cannot ignore unknown fields without also dropping unknown enum
- * names, knows no REST texts, refuses snake_case in field masks and rounds large 64-bit numbers.
+ * Reading is the proto3 JSON mapping with its liberties: both spellings of names, REST texts of
+ * enums, unknown fields ignored. It is not protobuf-es's `fromJson`, which cannot ignore unknown
+ * fields without also dropping unknown enum names, knows no REST texts, refuses snake_case in field
+ * masks and rounds large 64-bit numbers.
  */
 export function compileBodyReader(desc: DescMessage, body: string, registry: Registry): BodyReader {
   const read = body === '*' ? wholeReader(desc) : bodyFieldReader(desc, body)
@@ -72,7 +83,10 @@ function isSetByNull(field: DescField): boolean {
 
 /** Whether `null` is among the values, or the elements, of a field. */
 function hasNull(field: DescField): boolean {
-  return field.message?.typeName === 'google.protobuf.Value' || field.enum?.typeName === 'google.protobuf.NullValue'
+  return (
+    field.message?.typeName === 'google.protobuf.Value' ||
+    field.enum?.typeName === 'google.protobuf.NullValue'
+  )
 }
 
 const messageReaders = new WeakMap<DescMessage, ReadMessage>()
@@ -120,8 +134,17 @@ function fieldsReader(desc: DescMessage): ReadMessage {
   }
 }
 
-/** `seen` holds what the object has set so far: fields by proto name, and oneofs with a prefix that no field has. */
-function readMember(fields: Fields, member: Member, json: JsonValue, seen: Set<string>, registry: Registry): void {
+/**
+ * `seen` holds what the object has set so far: fields by proto name, and oneofs with a prefix that
+ * no field has.
+ */
+function readMember(
+  fields: Fields,
+  member: Member,
+  json: JsonValue,
+  seen: Set<string>,
+  registry: Registry,
+): void {
   const { field } = member
   if (seen.has(field.name)) throw new FieldError('', 'set by both of its names')
   seen.add(field.name)
@@ -202,7 +225,8 @@ function mapKeyReader(type: ScalarType): (name: string) => string {
 
 function elementReader(field: DescField): ReadElement {
   if (field.enum !== undefined) return enumReader(field.enum)
-  if (field.message === undefined) return scalarReader(field.scalar, field.fieldKind !== 'map' && field.longAsString)
+  if (field.message === undefined)
+    return scalarReader(field.scalar, field.fieldKind !== 'map' && field.longAsString)
   if (isJsonObject(field)) {
     return (json) => {
       if (!isJsonObjectValue(json)) throw new FieldError('', 'expected an object')
@@ -251,7 +275,11 @@ function textReader(expected: string, parse: (text: string) => object | undefine
   }
 }
 
-function dynamicReader(desc: DescMessage, expected: string, accepts: (json: JsonValue) => boolean): ReadMessage {
+function dynamicReader(
+  desc: DescMessage,
+  expected: string,
+  accepts: (json: JsonValue) => boolean,
+): ReadMessage {
   // A value may be as deep as the body; protobuf-es counts one level more for the message itself.
   const options = { recursionLimit: MAX_NESTING + 2 }
   return (message, json) => {
@@ -260,12 +288,16 @@ function dynamicReader(desc: DescMessage, expected: string, accepts: (json: Json
   }
 }
 
-/** An object with the URL of a type in `@type`, and beside it the fields, or `value` for types with their own form. */
+/**
+ * An object with the URL of a type in `@type`, and beside it the fields, or `value` for types with
+ * their own form.
+ */
 function readAny(any: Any, json: JsonValue, registry: Registry): void {
   if (!isJsonObjectValue(json)) throw new FieldError('', 'expected an object')
   if (Object.keys(json).length === 0) return
   const url = Object.hasOwn(json, '@type') ? json['@type'] : undefined
-  const desc = typeof url === 'string' ? registry.getMessage(url.slice(url.lastIndexOf('/') + 1)) : undefined
+  const desc =
+    typeof url === 'string' ? registry.getMessage(url.slice(url.lastIndexOf('/') + 1)) : undefined
   if (desc === undefined) throw new FieldError('@type', 'expected the URL of a known type')
   const message = create(desc)
   if (hasCustomJsonRepresentation(desc)) {

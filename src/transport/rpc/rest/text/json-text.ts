@@ -6,16 +6,19 @@ import { MAX_NESTING } from './message-fields.ts'
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Parses bytes that have to be one JSON value in UTF-8, as strictly as protobuf has it, which is I-JSON (RFC 7493): no
- * member name twice in one object, no unpaired surrogates, no number beyond the range of a double. Throws FieldError
- * without a field for anything else, and for arrays and objects nested deeper than `MAX_NESTING`.
+ * Parses bytes that have to be one JSON value in UTF-8, as strictly as protobuf has it, which is
+ * I-JSON (RFC 7493): no member name twice in one object, no unpaired surrogates, no number beyond
+ * the range of a double. Throws FieldError without a field for anything else, and for arrays and
+ * objects nested deeper than `MAX_NESTING`.
  */
 export function parseJson(bytes: Uint8Array): JsonValue {
   const text = decode(bytes)
   const memberCount = scan(text)
   const value = parse(text)
-  // JSON.parse keeps the last of several members of one name: then fewer are left than the text has colons.
-  if (check(value, text.includes('\\u')) !== memberCount) throw new FieldError('', 'JSON with a member name used twice')
+  // JSON.parse keeps the last of several members of one name: then fewer are left than the text has
+  // colons.
+  if (check(value, text.includes('\\u')) !== memberCount)
+    throw new FieldError('', 'JSON with a member name used twice')
   return value
 }
 
@@ -42,8 +45,9 @@ function parse(text: string): JsonValue {
 }
 
 /**
- * Counts the members of all objects by their colons, and refuses depth before any recursion meets it. Up to the first
- * syntax error it sees the same strings as the parser, and behind it nothing matters.
+ * Counts the members of all objects by their colons, and refuses depth before any recursion meets
+ * it. Up to the first syntax error it sees the same strings as the parser, and behind it nothing
+ * matters.
  */
 function scan(text: string): number {
   let depth = 0
@@ -70,7 +74,10 @@ function scan(text: string): number {
   return members
 }
 
-/** Index of the quotation mark that ends a string: the next one behind an even number of backslashes. */
+/**
+ * Index of the quotation mark that ends a string: the next one behind an even number of
+ * backslashes.
+ */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end
@@ -104,5 +111,6 @@ function check(value: JsonValue, hasEscapes: boolean): number {
 
 /** In text that was UTF-8, only an escape can make half a surrogate pair. */
 function checkString(text: string, hasEscapes: boolean): void {
-  if (hasEscapes && /\p{Surrogate}/u.test(text)) throw new FieldError('', 'JSON with an unpaired surrogate')
+  if (hasEscapes && /\p{Surrogate}/u.test(text))
+    throw new FieldError('', 'JSON with an unpaired surrogate')
 }

@@ -7,7 +7,10 @@ import { isInt64, isJsonNumber, scalarText } from './scalar-text.ts'
 /** Converts a JSON value to what protobuf-es stores for it. Throws FieldError without a field. */
 export type ReadValue = (json: JsonValue) => unknown
 
-/** The reader of a scalar in the proto3 JSON mapping; 64-bit integers become decimal strings with `longAsString`. */
+/**
+ * The reader of a scalar in the proto3 JSON mapping; 64-bit integers become decimal strings with
+ * `longAsString`.
+ */
 export function scalarReader(type: ScalarType, longAsString: boolean): ReadValue {
   switch (type) {
     case ScalarType.STRING:
@@ -16,7 +19,8 @@ export function scalarReader(type: ScalarType, longAsString: boolean): ReadValue
       return (json) => (typeof json === 'boolean' ? json : refuse('expected true or false'))
     case ScalarType.BYTES: {
       const { parse } = scalarText(type)
-      return (json) => (typeof json === 'string' ? parse(json) : undefined) ?? refuse('expected base64')
+      return (json) =>
+        (typeof json === 'string' ? parse(json) : undefined) ?? refuse('expected base64')
     }
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
@@ -38,13 +42,18 @@ function floatingReader(type: ScalarType): ReadValue {
   }
 }
 
-/** Integers may have a fraction of zero and an exponent, quoted or not: `1e3` and `"1.0"` are whole numbers. */
+/**
+ * Integers may have a fraction of zero and an exponent, quoted or not: `1e3` and `"1.0"` are whole
+ * numbers.
+ */
 function integerReader(type: ScalarType): ReadValue {
   const { expected, parse } = scalarText(type)
-  const fromNumber = (number: number) => (Number.isSafeInteger(number) ? parse(String(number)) : undefined)
+  const fromNumber = (number: number) =>
+    Number.isSafeInteger(number) ? parse(String(number)) : undefined
   return (json) => {
     let value: unknown
-    if (typeof json === 'string') value = parse(json) ?? (isJsonNumber(json) ? fromNumber(Number(json)) : undefined)
+    if (typeof json === 'string')
+      value = parse(json) ?? (isJsonNumber(json) ? fromNumber(Number(json)) : undefined)
     if (typeof json === 'number') {
       // Digits beyond 2^53-1 are lost already: better no answer than one about another number.
       if (isInt64(type) && Math.abs(json) > Number.MAX_SAFE_INTEGER)
@@ -55,7 +64,10 @@ function integerReader(type: ScalarType): ReadValue {
   }
 }
 
-/** The reader of an enum: by name, REST text or number. `null` is the one value of google.protobuf.NullValue. */
+/**
+ * The reader of an enum: by name, REST text or number. `null` is the one value of
+ * google.protobuf.NullValue.
+ */
 export function enumReader(desc: DescEnum): ReadValue {
   const numbers = enumNumbers(desc)
   const isNullValue = desc.typeName === 'google.protobuf.NullValue'

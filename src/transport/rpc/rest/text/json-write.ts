@@ -2,7 +2,12 @@ import type { DescField, DescMessage, Message, Registry } from '@bufbuild/protob
 import { create, getOption, ScalarType, toJson } from '@bufbuild/protobuf'
 import { scalarZeroValue } from '@bufbuild/protobuf/reflect'
 import type { Any, Duration, FieldMask, Timestamp } from '@bufbuild/protobuf/wkt'
-import { anyUnpack, FeatureSet_FieldPresence, hasCustomJsonRepresentation, isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import {
+  anyUnpack,
+  FeatureSet_FieldPresence,
+  hasCustomJsonRepresentation,
+  isWrapperDesc,
+} from '@bufbuild/protobuf/wkt'
 import { field as fieldOption, Unset } from '#gen/branchline/rest/v1/rest_pb.ts'
 import type { Dialect } from '../schema/dialect.ts'
 import type { Print } from './json-print.ts'
@@ -11,7 +16,10 @@ import type { Fields, Oneof } from './message-fields.ts'
 import { fieldsOf, isJsonObject, isUnwrapped } from './message-fields.ts'
 import { printDuration, printFieldMask, printTimestamp } from './well-known-text.ts'
 
-/** Prints a message, or one field of it, as JSON text. Throws for well-known types out of their range. */
+/**
+ * Prints a message, or one field of it, as JSON text. Throws for well-known types out of their
+ * range.
+ */
 export type Writer = (message: Message) => string
 
 /** Appends a member to the members of an object so far. */
@@ -27,17 +35,19 @@ interface Compiler {
 const compilers = new WeakMap<Registry, WeakMap<Dialect, Compiler>>()
 
 /**
- * Compiles the JSON writer of a message: proto3 JSON as the dialect spells it, members in field-number order. The
- * registry has the types that an Any may hold; an Any of another type prints its bytes. Writers are closures over the
- * descriptor, kept for each registry, dialect and type.
+ * Compiles the JSON writer of a message: proto3 JSON as the dialect spells it, members in
+ * field-number order. The registry has the types that an Any may hold; an Any of another type
+ * prints its bytes. Writers are closures over the descriptor, kept for each registry, dialect and
+ * type.
  */
 export function compileWriter(desc: DescMessage, dialect: Dialect, registry: Registry): Writer {
   return messageWriter(desc, compilerFor(dialect, registry))
 }
 
 /**
- * Compiles the JSON writer of one field, for `response_body`: a list is an array and a map an object, empty or not; a
- * scalar is its value; a message, or a field with explicit presence, that is unset is `null`.
+ * Compiles the JSON writer of one field, for `response_body`: a list is an array and a map an
+ * object, empty or not; a scalar is its value; a message, or a field with explicit presence, that
+ * is unset is `null`.
  */
 export function compileFieldWriter(field: DescField, dialect: Dialect, registry: Registry): Writer {
   const print = fieldPrinter(field, compilerFor(dialect, registry))
@@ -95,7 +105,9 @@ function memberAppender(field: DescField, compiler: Compiler): Append {
   if (unset === undefined) {
     return (fields, members) => {
       const value = get(fields)
-      return value === undefined ? members : members + (members === '' ? first : next) + print(value)
+      return value === undefined
+        ? members
+        : members + (members === '' ? first : next) + print(value)
     }
   }
   return (fields, members) => {
@@ -116,7 +128,10 @@ function unsetText(field: DescField, print: Print, dialect: Dialect): string | u
   }
 }
 
-/** What becomes of a field that is unset, by its own option or the dialect: left out, `null`, or its default value. */
+/**
+ * What becomes of a field that is unset, by its own option or the dialect: left out, `null`, or its
+ * default value.
+ */
 export function unsetForm(field: DescField, dialect: Dialect): 'omit' | 'default' | 'null' {
   switch (getOption(field, fieldOption).unset) {
     case Unset.OMIT:
@@ -148,7 +163,8 @@ function defaultText(field: DescField, print: Print): string {
 
 function defaultMessageText(field: DescField & { fieldKind: 'message' }, print: Print): string {
   const desc = field.message
-  if (isUnwrapped(field) && isWrapperDesc(desc)) return print(scalarZeroValue(desc.fields[0].scalar, false))
+  if (isUnwrapped(field) && isWrapperDesc(desc))
+    return print(scalarZeroValue(desc.fields[0].scalar, false))
   if (desc.typeName === 'google.protobuf.Value') return 'null'
   // Not the writer of an ordinary type, which might print its own defaults without end.
   return hasCustomJsonRepresentation(desc) && !isJsonObject(field) ? print(create(desc)) : '{}'
@@ -163,7 +179,9 @@ function hasPresence(field: DescField): boolean {
   )
 }
 
-/** Compiles the reading of a field: its value as protobuf-es stores it, or undefined if it is unset. */
+/**
+ * Compiles the reading of a field: its value as protobuf-es stores it, or undefined if it is unset.
+ */
 function presentValue(field: DescField): (fields: Fields) => unknown {
   const { localName } = field
   if (field.fieldKind === 'list') {
@@ -187,7 +205,8 @@ function presentValue(field: DescField): (fields: Fields) => unknown {
   }
   if (field.fieldKind === 'message') return (fields) => fields[localName]
   // Outside of proto3, prototypes hold the default values of fields with presence.
-  if (hasPresence(field)) return (fields) => (Object.hasOwn(fields, localName) ? fields[localName] : undefined)
+  if (hasPresence(field))
+    return (fields) => (Object.hasOwn(fields, localName) ? fields[localName] : undefined)
   const isZero = zeroTest(field)
   return (fields) => {
     const value = fields[localName]
@@ -195,7 +214,9 @@ function presentValue(field: DescField): (fields: Fields) => unknown {
   }
 }
 
-function zeroTest(field: DescField & { fieldKind: 'scalar' | 'enum' }): (value: unknown) => boolean {
+function zeroTest(
+  field: DescField & { fieldKind: 'scalar' | 'enum' },
+): (value: unknown) => boolean {
   switch (field.scalar) {
     case ScalarType.BYTES:
       return (value) => (value as Uint8Array).byteLength === 0
@@ -205,7 +226,9 @@ function zeroTest(field: DescField & { fieldKind: 'scalar' | 'enum' }): (value: 
       return (value) => Object.is(value, 0)
     default: {
       const zero =
-        field.fieldKind === 'enum' ? field.enum.values[0]?.number : scalarZeroValue(field.scalar, field.longAsString)
+        field.fieldKind === 'enum'
+          ? field.enum.values[0]?.number
+          : scalarZeroValue(field.scalar, field.longAsString)
       return (value) => value === zero
     }
   }
@@ -226,7 +249,8 @@ function printList(list: readonly unknown[], print: Print): string {
 
 function printMap(map: Fields, print: Print): string {
   let members = ''
-  for (const key of Object.keys(map)) members += `${members === '' ? '' : ','}${quote(key)}:${print(map[key])}`
+  for (const key of Object.keys(map))
+    members += `${members === '' ? '' : ','}${quote(key)}:${print(map[key])}`
   return `{${members}}`
 }
 
@@ -235,7 +259,8 @@ function elementPrinter(field: DescField, compiler: Compiler): Print {
   if (field.message === undefined) return scalarPrinter(field.scalar, compiler.dialect)
   if (isJsonObject(field)) return JSON.stringify
   const desc = field.message
-  if (isUnwrapped(field) && isWrapperDesc(desc)) return scalarPrinter(desc.fields[0].scalar, compiler.dialect)
+  if (isUnwrapped(field) && isWrapperDesc(desc))
+    return scalarPrinter(desc.fields[0].scalar, compiler.dialect)
   const write = messageWriter(desc, compiler)
   return (value) => write(value as Message)
 }
@@ -260,13 +285,17 @@ function wellKnownWriter(desc: DescMessage, compiler: Compiler): Writer | undefi
   return (message) => print(fieldsOf(message).value)
 }
 
-/** An object with the URL of the type in `@type`, and beside it the fields, or `value` for types with their own form. */
+/**
+ * An object with the URL of the type in `@type`, and beside it the fields, or `value` for types
+ * with their own form.
+ */
 function writeAny(any: Any, compiler: Compiler): string {
   if (any.typeUrl === '') return '{}'
   const type = `"@type":${quote(any.typeUrl)}`
   const message = unpack(any, compiler.registry)
   const desc = message && compiler.registry.getMessage(message.$typeName)
-  if (message === undefined || desc === undefined) return `{${type},"value":${printBytes(any.value)}}`
+  if (message === undefined || desc === undefined)
+    return `{${type},"value":${printBytes(any.value)}}`
   const text = messageWriter(desc, compiler)(message)
   if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${text}}`
   return text === '{}' ? `{${type}}` : `{${type},${text.slice(1)}`

@@ -1,7 +1,9 @@
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
 
-/** A message seen as a record of its members, the way code compiled from a descriptor has to see it. */
+/**
+ * A message seen as a record of its members, the way code compiled from a descriptor has to see it.
+ */
 export type Fields = Record<string, unknown>
 
 /** A oneof as protobuf-es stores it: the local name of the member that is set, and its value. */
@@ -20,7 +22,10 @@ export function fieldsOf(message: Message): Fields {
 
 const tables = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>()
 
-/** The fields of a message by both of their names; where two fields collide, the JSON name wins over the proto name. */
+/**
+ * The fields of a message by both of their names; where two fields collide, the JSON name wins over
+ * the proto name.
+ */
 export function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> {
   let table = tables.get(desc)
   if (table === undefined) {
@@ -34,19 +39,28 @@ export function fieldsByName(desc: DescMessage): ReadonlyMap<string, DescField> 
 }
 
 /**
- * Whether protobuf-es keeps the bare value of a wrapper in the field instead of a message: in singular fields outside
- * of oneofs.
+ * Whether protobuf-es keeps the bare value of a wrapper in the field instead of a message: in
+ * singular fields outside of oneofs.
  */
 export function isUnwrapped(field: DescField): boolean {
   return field.fieldKind === 'message' && field.oneof === undefined && isWrapperDesc(field.message)
 }
 
-/** Whether protobuf-es keeps a google.protobuf.Struct as a JSON object instead of a message: in all fields but one. */
+/**
+ * Whether protobuf-es keeps a google.protobuf.Struct as a JSON object instead of a message: in all
+ * fields but one.
+ */
 export function isJsonObject(field: DescField): boolean {
-  return field.message?.typeName === 'google.protobuf.Struct' && field.parent.typeName !== 'google.protobuf.Value'
+  return (
+    field.message?.typeName === 'google.protobuf.Struct' &&
+    field.parent.typeName !== 'google.protobuf.Value'
+  )
 }
 
-/** Sets an entry of a map. `__proto__` becomes an own property like any other key, where assignment would lose it. */
+/**
+ * Sets an entry of a map. `__proto__` becomes an own property like any other key, where assignment
+ * would lose it.
+ */
 export function setEntry(map: Fields, key: string, value: unknown): void {
   if (key === '__proto__') {
     Object.defineProperty(map, key, { value, writable: true, enumerable: true, configurable: true })

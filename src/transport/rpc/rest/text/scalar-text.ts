@@ -21,8 +21,14 @@ const byType: Readonly<Record<ScalarType, ScalarText>> = {
   [ScalarType.STRING]: { expected: 'a string', parse: (text) => text },
   [ScalarType.BOOL]: { expected: 'true or false', parse: parseBool },
   [ScalarType.BYTES]: { expected: 'base64', parse: parseBase64 },
-  [ScalarType.FLOAT]: { expected: 'a 32-bit number', parse: (text) => parseFloating(text, FLOAT32_MAX) },
-  [ScalarType.DOUBLE]: { expected: 'a number', parse: (text) => parseFloating(text, Number.MAX_VALUE) },
+  [ScalarType.FLOAT]: {
+    expected: 'a 32-bit number',
+    parse: (text) => parseFloating(text, FLOAT32_MAX),
+  },
+  [ScalarType.DOUBLE]: {
+    expected: 'a number',
+    parse: (text) => parseFloating(text, Number.MAX_VALUE),
+  },
   [ScalarType.INT32]: int32,
   [ScalarType.SINT32]: int32,
   [ScalarType.SFIXED32]: int32,
@@ -36,9 +42,9 @@ const byType: Readonly<Record<ScalarType, ScalarText>> = {
 }
 
 /**
- * The text form of a scalar type in paths, queries and map keys. Integers are decimal digits with an optional minus,
- * 32-bit ones parse to numbers and 64-bit ones to bigints; floats are JSON numbers, `NaN` and `±Infinity`; bytes are
- * base64 in either alphabet, padded or not.
+ * The text form of a scalar type in paths, queries and map keys. Integers are decimal digits with
+ * an optional minus, 32-bit ones parse to numbers and 64-bit ones to bigints; floats are JSON
+ * numbers, `NaN` and `±Infinity`; bytes are base64 in either alphabet, padded or not.
  */
 export function scalarText(type: ScalarType): ScalarText {
   return byType[type]
@@ -49,7 +55,12 @@ export function isInt64(type: ScalarType): boolean {
   return byType[type] === int64 || byType[type] === uint64
 }
 
-function intervalOf<T>(expected: string, min: bigint, max: bigint, convert: (value: bigint) => T): ScalarText {
+function intervalOf<T>(
+  expected: string,
+  min: bigint,
+  max: bigint,
+  convert: (value: bigint) => T,
+): ScalarText {
   return {
     expected,
     parse: (text) => {

@@ -9,7 +9,10 @@ import type {
   TimestampSchema,
 } from '@bufbuild/protobuf/wkt'
 
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of google.protobuf.Timestamp, in Unix seconds. */
+/**
+ * 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of google.protobuf.Timestamp, in Unix
+ * seconds.
+ */
 const MIN_TIMESTAMP_SECONDS = -62_135_596_800
 const MAX_TIMESTAMP_SECONDS = 253_402_300_799
 
@@ -22,8 +25,8 @@ const rfc3339 =
   /^([0-9]{4}-[0-9]{2}-([0-9]{2}))T((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])(?:\.([0-9]{1,9}))?(?:Z|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))$/
 
 /**
- * Reads RFC 3339 text with zone or offset and 0 to 9 fractional digits. Undefined for anything else, lower case `t` and
- * `z` and leap seconds included, as protobuf's own JSON parsers have it.
+ * Reads RFC 3339 text with zone or offset and 0 to 9 fractional digits. Undefined for anything
+ * else, lower case `t` and `z` and leap seconds included, as protobuf's own JSON parsers have it.
  */
 export function parseTimestamp(text: string): MessageInitShape<typeof TimestampSchema> | undefined {
   const match = rfc3339.exec(text)
@@ -32,16 +35,23 @@ export function parseTimestamp(text: string): MessageInitShape<typeof TimestampS
   const local = Date.parse(`${date}T${time}Z`)
   // V8 takes February 30th for March 2nd.
   if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) return undefined
-  const offsetSeconds = sign === undefined ? 0 : Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60)
+  const offsetSeconds =
+    sign === undefined ? 0 : Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60)
   const seconds = local / 1000 - offsetSeconds
   if (seconds < MIN_TIMESTAMP_SECONDS || seconds > MAX_TIMESTAMP_SECONDS) return undefined
   return { seconds: BigInt(seconds), nanos: Number(fraction.padEnd(9, '0')) }
 }
 
-/** Prints RFC 3339 text in UTC with 0, 3, 6 or 9 fractional digits. Throws RangeError outside of years 1 to 9999. */
+/**
+ * Prints RFC 3339 text in UTC with 0, 3, 6 or 9 fractional digits. Throws RangeError outside of
+ * years 1 to 9999.
+ */
 export function printTimestamp({ seconds, nanos }: Timestamp): string {
   const unix = Number(seconds)
-  if (!(unix >= MIN_TIMESTAMP_SECONDS && unix <= MAX_TIMESTAMP_SECONDS) || !(nanos >= 0 && nanos <= MAX_NANOS)) {
+  if (
+    !(unix >= MIN_TIMESTAMP_SECONDS && unix <= MAX_TIMESTAMP_SECONDS) ||
+    !(nanos >= 0 && nanos <= MAX_NANOS)
+  ) {
     throw new RangeError(`timestamp out of range: ${seconds} seconds, ${nanos} nanos`)
   }
   const utc = new Date(unix * 1000)
@@ -51,10 +61,16 @@ export function printTimestamp({ seconds, nanos }: Timestamp): string {
   return `${date}T${time}${printFraction(nanos)}Z`
 }
 
-/** `00` to `99`: with them a timestamp, the costliest value of most messages, prints twice as fast as by toISOString. */
+/**
+ * `00` to `99`: with them a timestamp, the costliest value of most messages, prints twice as fast
+ * as by toISOString.
+ */
 const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
 
-/** Reads decimal seconds with up to 9 fractional digits and the suffix `s`. Undefined for anything else. */
+/**
+ * Reads decimal seconds with up to 9 fractional digits and the suffix `s`. Undefined for anything
+ * else.
+ */
 export function parseDuration(text: string): MessageInitShape<typeof DurationSchema> | undefined {
   const match = /^(-?)([0-9]+)(?:\.([0-9]{1,9}))?s$/.exec(text)
   if (match === null) return undefined
@@ -62,19 +78,31 @@ export function parseDuration(text: string): MessageInitShape<typeof DurationSch
   const seconds = Number(digits)
   const nanos = Number(fraction.padEnd(9, '0'))
   if (seconds > MAX_DURATION_SECONDS) return undefined
-  return minus === '' ? { seconds: BigInt(seconds), nanos } : { seconds: -BigInt(seconds), nanos: 0 - nanos }
+  return minus === ''
+    ? { seconds: BigInt(seconds), nanos }
+    : { seconds: -BigInt(seconds), nanos: 0 - nanos }
 }
 
-/** Prints seconds with 0, 3, 6 or 9 fractional digits and the suffix `s`. Throws RangeError for mixed signs or range. */
+/**
+ * Prints seconds with 0, 3, 6 or 9 fractional digits and the suffix `s`. Throws RangeError for
+ * mixed signs or range.
+ */
 export function printDuration({ seconds, nanos }: Duration): string {
   const whole = Number(seconds)
-  if (!(Math.abs(whole) <= MAX_DURATION_SECONDS) || !(Math.abs(nanos) <= MAX_NANOS) || whole * nanos < 0) {
+  if (
+    !(Math.abs(whole) <= MAX_DURATION_SECONDS) ||
+    !(Math.abs(nanos) <= MAX_NANOS) ||
+    whole * nanos < 0
+  ) {
     throw new RangeError(`duration out of range: ${seconds} seconds, ${nanos} nanos`)
   }
   return `${whole < 0 || nanos < 0 ? '-' : ''}${Math.abs(whole)}${printFraction(Math.abs(nanos))}s`
 }
 
-/** The fraction of a second in thousands, millions or billions, whichever is shortest; nothing for none. */
+/**
+ * The fraction of a second in thousands, millions or billions, whichever is shortest; nothing for
+ * none.
+ */
 function printFraction(nanos: number): string {
   if (nanos === 0) return ''
   const digits = String(nanos).padStart(9, '0')
@@ -83,15 +111,18 @@ function printFraction(nanos: number): string {
 }
 
 /**
- * Reads comma-separated field paths, each in lowerCamelCase or snake_case; the mask holds snake_case. Blanks around paths
- * are dropped, and so are empty paths.
+ * Reads comma-separated field paths, each in lowerCamelCase or snake_case; the mask holds
+ * snake_case. Blanks around paths are dropped, and so are empty paths.
  */
 export function parseFieldMask(text: string): MessageInitShape<typeof FieldMaskSchema> {
   const paths = text.split(',').map((path) => path.trim())
   return { paths: paths.filter((path) => path !== '').map(protoSnakeCase) }
 }
 
-/** Prints paths in lowerCamelCase, joined by commas. A path that camel case would not give back stays as it is. */
+/**
+ * Prints paths in lowerCamelCase, joined by commas. A path that camel case would not give back
+ * stays as it is.
+ */
 export function printFieldMask({ paths }: FieldMask): string {
   return paths.map(printPath).join(',')
 }

@@ -1,7 +1,10 @@
 import type { Message, MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { compilePaging, publicRequestUrl } from '../../../../../src/transport/rpc/rest/request/paging.ts'
+import {
+  compilePaging,
+  publicRequestUrl,
+} from '../../../../../src/transport/rpc/rest/request/paging.ts'
 import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
 import { compileSchema, messageOf, methodOf, serviceOf } from '../schema.ts'
 
@@ -30,9 +33,25 @@ function make(name: string, init: object): Message {
 }
 
 /** The headers of a page; `limit` is what the request asks for. */
-function pageOf({ page, limit, total, applied }: { page: number; limit: number; total: number; applied?: number }) {
-  const request = make('ListRequest', { pageNumber: BigInt(page), size: { case: 'limit', value: limit } })
-  const response = make('ListResponse', { total: BigInt(total), ...(applied === undefined ? {} : { limit: applied }) })
+function pageOf({
+  page,
+  limit,
+  total,
+  applied,
+}: {
+  page: number
+  limit: number
+  total: number
+  applied?: number
+}) {
+  const request = make('ListRequest', {
+    pageNumber: BigInt(page),
+    size: { case: 'limit', value: limit },
+  })
+  const response = make('ListResponse', {
+    total: BigInt(total),
+    ...(applied === undefined ? {} : { limit: applied }),
+  })
   return writer(request, response, `http://forge.test/items?q=a%20b&page_number=${page}`)
 }
 
@@ -40,16 +59,36 @@ const url = (page: number) => `<http://forge.test/items?q=a%20b&page_number=${pa
 
 describe('Link', () => {
   it.each([
-    ['the first page', { page: 1, limit: 10, total: 30 }, `${url(2)}; rel="next",${url(3)}; rel="last"`],
-    ['page 0, which is the first', { page: 0, limit: 10, total: 30 }, `${url(2)}; rel="next",${url(3)}; rel="last"`],
+    [
+      'the first page',
+      { page: 1, limit: 10, total: 30 },
+      `${url(2)}; rel="next",${url(3)}; rel="last"`,
+    ],
+    [
+      'page 0, which is the first',
+      { page: 0, limit: 10, total: 30 },
+      `${url(2)}; rel="next",${url(3)}; rel="last"`,
+    ],
     [
       'a page in the middle',
       { page: 2, limit: 10, total: 30 },
       `${url(3)}; rel="next",${url(3)}; rel="last",${url(1)}; rel="first",${url(1)}; rel="prev"`,
     ],
-    ['the last page', { page: 3, limit: 10, total: 30 }, `${url(1)}; rel="first",${url(2)}; rel="prev"`],
-    ['a page beyond the end', { page: 9, limit: 10, total: 30 }, `${url(1)}; rel="first",${url(3)}; rel="prev"`],
-    ['a last page that is not full', { page: 1, limit: 10, total: 11 }, `${url(2)}; rel="next",${url(2)}; rel="last"`],
+    [
+      'the last page',
+      { page: 3, limit: 10, total: 30 },
+      `${url(1)}; rel="first",${url(2)}; rel="prev"`,
+    ],
+    [
+      'a page beyond the end',
+      { page: 9, limit: 10, total: 30 },
+      `${url(1)}; rel="first",${url(3)}; rel="prev"`,
+    ],
+    [
+      'a last page that is not full',
+      { page: 1, limit: 10, total: 11 },
+      `${url(2)}; rel="next",${url(2)}; rel="last"`,
+    ],
     [
       'the limit that the service applied',
       { page: 1, limit: 10, total: 30, applied: 15 },
@@ -63,7 +102,10 @@ describe('Link', () => {
   })
 
   it('stays exact beyond the integers of a double', () => {
-    const request = make('ListRequest', { pageNumber: 9007199254740993n, size: { case: 'limit', value: 1 } })
+    const request = make('ListRequest', {
+      pageNumber: 9007199254740993n,
+      size: { case: 'limit', value: 1 },
+    })
     const response = make('ListResponse', { total: 9007199254740993n })
     expect(writer(request, response, 'http://forge.test/items').link).toContain(
       'pageNumber=9007199254740992>; rel="prev"',
@@ -71,7 +113,11 @@ describe('Link', () => {
   })
 
   it.each([
-    ['keeps every other parameter and its order', '/items?b=2&pageNumber=1&a=1', '/items?b=2&pageNumber=2&a=1'],
+    [
+      'keeps every other parameter and its order',
+      '/items?b=2&pageNumber=1&a=1',
+      '/items?b=2&pageNumber=2&a=1',
+    ],
     ['keeps the spelling of the parameter', '/items?page_number=1', '/items?page_number=2'],
     ['finds an escaped name', '/items?page%5Fnumber=1', '/items?page%5Fnumber=2'],
     ['adds the parameter', '/items?a', '/items?a&pageNumber=2'],
@@ -89,7 +135,11 @@ describe('publicRequestUrl', () => {
   it.each([
     ['https://forge.test', '/items?a=1', 'https://forge.test/items?a=1'],
     ['https://forge.test/base/', '/items', 'https://forge.test/base/items'],
-    ['https://forge.test', 'http://other.test/items?u=http://x', 'https://forge.test/items?u=http://x'],
+    [
+      'https://forge.test',
+      'http://other.test/items?u=http://x',
+      'https://forge.test/items?u=http://x',
+    ],
     ['https://forge.test', 'http://other.test', 'https://forge.test'],
     // A target must not end the URL of a link, whatever Node lets through.
     ['https://forge.test', '/items?a=<">', 'https://forge.test/items?a=%3C%22%3E'],

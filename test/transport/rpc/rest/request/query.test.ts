@@ -1,7 +1,10 @@
 import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import type { Bound } from '../../../../../src/transport/rpc/rest/request/query.ts'
-import { compileQuery, MAX_QUERY_PARAMETERS } from '../../../../../src/transport/rpc/rest/request/query.ts'
+import {
+  compileQuery,
+  MAX_QUERY_PARAMETERS,
+} from '../../../../../src/transport/rpc/rest/request/query.ts'
 import { standardDialect } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
 import { FieldError } from '../../../../../src/transport/rpc/rest/text/field-error.ts'
 import { everything, registry } from '../everything.ts'
@@ -57,7 +60,10 @@ describe('a query', () => {
     ['choice_string=a&choice_string=b', 'choice_string: set more than once'],
     ['choice_string=a&choice_int64=1', 'choice_int64: another member of the same oneof is set'],
     ['choice_leaf.id=a&other_leaf.id=b', 'other_leaf.id: another member of the same oneof is set'],
-    ['choice_wrapper=a&choice_leaf.id=b', 'choice_leaf.id: another member of the same oneof is set'],
+    [
+      'choice_wrapper=a&choice_leaf.id=b',
+      'choice_leaf.id: another member of the same oneof is set',
+    ],
     ['leaf=x', 'leaf: a query parameter cannot set a map or a message'],
     ['struct=x', 'struct: a query parameter cannot set a map or a message'],
     ['value=x', 'value: a query parameter cannot set a map or a message'],
@@ -105,13 +111,19 @@ describe('a query', () => {
     ['bool_value=maybe', { boolValue: false }],
     ['bool_value=T', { boolValue: true }],
     ['bool_value=F', { boolValue: false }],
-  ])('%j is read by a lenient dialect: no number is absent, and no bool is false', (query, expected) => {
-    expect(read(query, { mode: 'lenient' })).toEqual(expected)
-  })
+  ])(
+    '%j is read by a lenient dialect: no number is absent, and no bool is false',
+    (query, expected) => {
+      expect(read(query, { mode: 'lenient' })).toEqual(expected)
+    },
+  )
 
-  it.each(['state=x', 'timestamp=x', 'a_bytes=x'])('%j is refused by a lenient dialect too', (query) => {
-    expect(() => read(query, { mode: 'lenient' })).toThrow('expected')
-  })
+  it.each(['state=x', 'timestamp=x', 'a_bytes=x'])(
+    '%j is refused by a lenient dialect too',
+    (query) => {
+      expect(() => read(query, { mode: 'lenient' })).toThrow('expected')
+    },
+  )
 
   it.each([
     [{ pathFields: ['a_string'], body: '' }, 'aString=x'],
@@ -127,13 +139,21 @@ describe('a query', () => {
   })
 
   it('sets the siblings of a bound field', () => {
-    expect(read('leaf.count=2', { bound: { pathFields: ['leaf.id'], body: '' } })).toEqual({ leaf: { count: 2 } })
+    expect(read('leaf.count=2', { bound: { pathFields: ['leaf.id'], body: '' } })).toEqual({
+      leaf: { count: 2 },
+    })
   })
 
   it('does not replace a member of a oneof that path or body set', () => {
-    const reader = compileQuery(everything, { pathFields: ['choice_string'], body: '' }, standardDialect)
+    const reader = compileQuery(
+      everything,
+      { pathFields: ['choice_string'], body: '' },
+      standardDialect,
+    )
     const message = fromJson(everything, { choiceString: 'path' })
-    expect(() => reader(message, 'choice_int64=1')).toThrow('another member of the same oneof is set')
+    expect(() => reader(message, 'choice_int64=1')).toThrow(
+      'another member of the same oneof is set',
+    )
   })
 
   it('is the same for every request, whatever earlier ones said', () => {
@@ -141,14 +161,19 @@ describe('a query', () => {
     for (const text of ['a', 'b']) {
       const message = create(everything)
       reader(message, `self.leaf.id=${text}&mask=${text}&mask=c`)
-      expect(toJson(everything, message)).toEqual({ self: { leaf: { id: text } }, mask: `${text},c` })
+      expect(toJson(everything, message)).toEqual({
+        self: { leaf: { id: text } },
+        mask: `${text},c`,
+      })
     }
   })
 
   it('is refused beyond the limit of parameters, unknown ones included', () => {
     const pairs = new Array(MAX_QUERY_PARAMETERS).fill('x=1')
     expect(read(pairs.join('&&'))).toEqual({})
-    expect(() => read([...pairs, 'x=1'].join('&'))).toThrow(`more than ${MAX_QUERY_PARAMETERS} query parameters`)
+    expect(() => read([...pairs, 'x=1'].join('&'))).toThrow(
+      `more than ${MAX_QUERY_PARAMETERS} query parameters`,
+    )
   })
 
   it('reads any number of distinct names of a recursive type', () => {

@@ -98,7 +98,9 @@ describe('a path setter', () => {
   it('keeps the siblings that the body gave', () => {
     const message = fromJson(everything, { leaf: { count: 2, leaf: { id: 'old', count: 3 } } })
     compilePathSetter(everything, 'leaf.leaf.id', false)(message, 'new')
-    expect(toJson(everything, message)).toEqual({ leaf: { count: 2, leaf: { id: 'new', count: 3 } } })
+    expect(toJson(everything, message)).toEqual({
+      leaf: { count: 2, leaf: { id: 'new', count: 3 } },
+    })
   })
 
   it.each([
@@ -115,15 +117,20 @@ describe('a path setter', () => {
     ['an_int64', 'x', { anInt32: 7, leaf: { count: 7 } }],
     ['an_int32', '99999999999', { anInt64: '7', leaf: { count: 7 } }],
     ['leaf.count', '', { anInt64: '7', anInt32: 7, leaf: {} }],
-  ])('of a lenient dialect takes 0 for %s from %j, whatever the body gave', (path, text, expected) => {
-    const message = fromJson(everything, { anInt64: '7', anInt32: 7, leaf: { count: 7 } })
-    compilePathSetter(everything, path, true)(message, text)
-    expect(toJson(everything, message)).toEqual(expected)
-  })
+  ])(
+    'of a lenient dialect takes 0 for %s from %j, whatever the body gave',
+    (path, text, expected) => {
+      const message = fromJson(everything, { anInt64: '7', anInt32: 7, leaf: { count: 7 } })
+      compilePathSetter(everything, path, true)(message, text)
+      expect(toJson(everything, message)).toEqual(expected)
+    },
+  )
 
   it('of a lenient dialect refuses other text that has no meaning', () => {
     const message = create(everything)
-    expect(() => compilePathSetter(everything, 'timestamp', true)(message, 'x')).toThrow('timestamp')
+    expect(() => compilePathSetter(everything, 'timestamp', true)(message, 'x')).toThrow(
+      'timestamp',
+    )
   })
 
   it('treats names of object properties as names of fields', () => {
@@ -134,10 +141,18 @@ describe('a path setter', () => {
     expect(Object.prototype).not.toHaveProperty('x')
   })
 
-  it.each(['nope', 'leaf', 'leaf.nope', 'strings', 'leaves.id', 'by_string', 'a_string.x', 'struct', 'any', ''])(
-    'does not compile for %j',
-    (path) => {
-      expect(() => compilePathSetter(everything, path, false)).toThrow('test.Everything has no field')
-    },
-  )
+  it.each([
+    'nope',
+    'leaf',
+    'leaf.nope',
+    'strings',
+    'leaves.id',
+    'by_string',
+    'a_string.x',
+    'struct',
+    'any',
+    '',
+  ])('does not compile for %j', (path) => {
+    expect(() => compilePathSetter(everything, path, false)).toThrow('test.Everything has no field')
+  })
 })

@@ -66,9 +66,9 @@ describe('dialectOf', () => {
     expect(dialectOf(serviceWith('query: QUERY_STRICT')).query).toBe('strict')
     const spelledOut =
       'names: LOWER_CAMEL int64: STRING scalars: OMIT lists: OMIT maps: OMIT messages: OMIT errors: STATUS'
-    expect(dialectOf(serviceWith(`${spelledOut} slashes: SLASHES_STRICT query: QUERY_IGNORE_UNKNOWN`))).toEqual(
-      standardDialect,
-    )
+    expect(
+      dialectOf(serviceWith(`${spelledOut} slashes: SLASHES_STRICT query: QUERY_IGNORE_UNKNOWN`)),
+    ).toEqual(standardDialect)
   })
 })
 
@@ -85,11 +85,16 @@ describe('dialectProblems', () => {
     ['error_status {code: 17 status: 400}', 'error_status: 17 is not an error code'],
     ['error_status {code: 3 status: 200}', 'error_status: 200 is not an error status'],
     ['error_status {code: 3}', 'error_status: 0 is not an error status'],
-    ['error_status {code: 3 status: 400} error_status {code: 3 status: 422}', 'error_status: code 3 occurs twice'],
+    [
+      'error_status {code: 3 status: 400} error_status {code: 3 status: 422}',
+      'error_status: code 3 occurs twice',
+    ],
     ['empty_status: 404', 'empty_status: 404 is not a status from 200 to 399'],
     ['content_type: "a\\r\\nb: c"', 'content_type: not a header value'],
   ])('reports {%s}', (dialect, text) => {
-    expect(dialectProblems(serviceWith(dialect))).toEqual([`test.S: (branchline.rest.v1.dialect).${text}`])
+    expect(dialectProblems(serviceWith(dialect))).toEqual([
+      `test.S: (branchline.rest.v1.dialect).${text}`,
+    ])
   })
 })
 
@@ -130,7 +135,9 @@ describe('a dialect like that of another service', () => {
   it('is that of its bindings', () => {
     const { bindings } = bindingsOf(methodOf(service('Like'), 'Remove'), beside)
     const dialect = dialectOf(service('Forge'))
-    expect(bindings).toMatchObject([{ dialect, successStatus: 204, isBodiless: true, numberSegments: [1] }])
+    expect(bindings).toMatchObject([
+      { dialect, successStatus: 204, isBodiless: true, numberSegments: [1] },
+    ])
   })
 
   it.each([
@@ -139,7 +146,9 @@ describe('a dialect like that of another service', () => {
     ['LikeItself', 'test.LikeItself is like another one itself'],
     ['LikeAndMore', 'stands alone, without names, error_status'],
   ])('is refused in %s', (name, text) => {
-    expect(dialectProblems(service(name), beside)).toEqual([`test.${name}: (branchline.rest.v1.dialect).like: ${text}`])
+    expect(dialectProblems(service(name), beside)).toEqual([
+      `test.${name}: (branchline.rest.v1.dialect).like: ${text}`,
+    ])
   })
 
   it('keeps a server from starting that does not serve the other one', () => {

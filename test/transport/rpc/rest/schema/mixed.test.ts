@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { compareMixed, mixedShape, splitMixed } from '../../../../../src/transport/rpc/rest/schema/mixed.ts'
+import {
+  compareMixed,
+  mixedShape,
+  splitMixed,
+} from '../../../../../src/transport/rpc/rest/schema/mixed.ts'
 import type { MixedPart } from '../../../../../src/transport/rpc/rest/schema/template.ts'
 import { parseTemplate } from '../../../../../src/transport/rpc/rest/schema/template.ts'
 import { seededRandom } from '../random.ts'
@@ -55,7 +59,9 @@ describe('splitMixed', () => {
     let matches = 0
     for (let i = 0; i < 5000; i++) {
       const parts = partsOf(random.pick(segments))
-      const text = Array.from({ length: random.below(9) }, () => random.pick(['x', '.', 'y'])).join('')
+      const text = Array.from({ length: random.below(9) }, () => random.pick(['x', '.', 'y'])).join(
+        '',
+      )
       const expected = firstSplit(parts, text)
       expect(splitMixed(parts, text), `${mixedShape(parts)} ${text}`).toEqual(expected)
       if (expected !== undefined) matches++
@@ -70,13 +76,18 @@ describe('splitMixed', () => {
   })
 })
 
-/** The specification in its slowest form: from the right end, the shortest text of each variable that lets the rest fit. */
+/**
+ * The specification in its slowest form: from the right end, the shortest text of each variable
+ * that lets the rest fit.
+ */
 function firstSplit(parts: readonly MixedPart[], text: string): string[] | undefined {
   const part = parts.at(-1)
   if (part === undefined) return text === '' ? [] : undefined
   const rest = parts.slice(0, -1)
   if (part.kind === 'literal') {
-    return text.endsWith(part.text) ? firstSplit(rest, text.slice(0, text.length - part.text.length)) : undefined
+    return text.endsWith(part.text)
+      ? firstSplit(rest, text.slice(0, text.length - part.text.length))
+      : undefined
   }
   for (let length = 1; length <= text.length; length++) {
     const value = text.slice(text.length - length)
@@ -101,7 +112,9 @@ describe('compareMixed', () => {
     const ordered = ['{a}.{b=x|y}', '{a=x|y}', '{a}...{b}', '{a}-{b}', '{a}.{b}']
     const random = seededRandom(3)
     for (let i = 0; i < 20; i++) {
-      expect(random.shuffle(ordered).sort((a, b) => compareMixed(partsOf(a), partsOf(b)))).toEqual(ordered)
+      expect(random.shuffle(ordered).sort((a, b) => compareMixed(partsOf(a), partsOf(b)))).toEqual(
+        ordered,
+      )
     }
   })
 })

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { mergeSlashes, pathOf, SegmentedPath } from '../../../../../src/transport/rpc/rest/schema/path.ts'
+import {
+  mergeSlashes,
+  pathOf,
+  SegmentedPath,
+} from '../../../../../src/transport/rpc/rest/schema/path.ts'
 
 describe('pathOf', () => {
   it.each([
@@ -60,7 +64,12 @@ describe('SegmentedPath', () => {
 
   it('knows whether all segments from one on have text', () => {
     const path = new SegmentedPath('/a//b')
-    expect([0, 1, 2, 3].map((index) => path.nonEmptyFrom(index))).toEqual([false, false, true, false])
+    expect([0, 1, 2, 3].map((index) => path.nonEmptyFrom(index))).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ])
     expect(new SegmentedPath('/a/').nonEmptyFrom(0)).toBe(false)
   })
 })

@@ -1,7 +1,24 @@
 import { describe, expect, it } from 'vitest'
-import { decodeForm, decodeMulti, decodeSingle } from '../../../../../src/transport/rpc/rest/schema/percent.ts'
+import {
+  decodeForm,
+  decodeMulti,
+  decodeSingle,
+} from '../../../../../src/transport/rpc/rest/schema/percent.ts'
 
-const malformed = ['%', '%4', '%zz', 'a%', '%2', '%C3', '%C3%28', '%FF', '%C0%AF', '%ED%A0%80', '%u0041', '100%']
+const malformed = [
+  '%',
+  '%4',
+  '%zz',
+  'a%',
+  '%2',
+  '%C3',
+  '%C3%28',
+  '%FF',
+  '%C0%AF',
+  '%ED%A0%80',
+  '%u0041',
+  '100%',
+]
 
 describe('decodeSingle', () => {
   it.each([

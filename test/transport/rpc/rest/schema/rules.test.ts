@@ -1,6 +1,10 @@
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { clone, create, createFileRegistry, fromJson, setExtension } from '@bufbuild/protobuf'
-import { FileDescriptorProtoSchema, MethodOptionsSchema, ServiceOptionsSchema } from '@bufbuild/protobuf/wkt'
+import {
+  FileDescriptorProtoSchema,
+  MethodOptionsSchema,
+  ServiceOptionsSchema,
+} from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
 import {
   DialectSchema,
@@ -82,7 +86,8 @@ function methodWith({ http, own, dialect }: Options, name = 'M'): DescMethod {
   const file = clone(FileDescriptorProtoSchema, serviceOf(schema, 'test.S').file.proto)
   const service = file.service.find((candidate) => candidate.name === 'S')
   const method = service?.method.find((candidate) => candidate.name === name)
-  if (service === undefined || method === undefined) throw new Error(`no method ${name} in the schema`)
+  if (service === undefined || method === undefined)
+    throw new Error(`no method ${name} in the schema`)
   method.options = create(MethodOptionsSchema)
   service.options = create(ServiceOptionsSchema)
   if (http) setExtension(method.options, httpExtension, fromJson(HttpRuleSchema, http))
@@ -119,7 +124,10 @@ describe('bindingsOf', () => {
     [{ put: '/a' }, 'PUT /a'],
     [{ post: '/a', body: '*' }, 'POST /a body=*'],
     [{ delete: '/a', body: 'inner' }, 'DELETE /a body=inner'], // allowed on DELETE
-    [{ patch: '/a/{name}', body: 'tags', responseBody: 'items' }, 'PATCH /a/{name} body=tags response=items'],
+    [
+      { patch: '/a/{name}', body: 'tags', responseBody: 'items' },
+      'PATCH /a/{name} body=tags response=items',
+    ],
     [{ custom: { kind: 'HEAD', path: '/a' } }, 'HEAD /a'],
     [{ custom: { kind: '*', path: '/a' }, body: '*' }, '* /a body=*'],
     [{ custom: { kind: 'VERSION-CONTROL', path: '/a' } }, 'VERSION-CONTROL /a'], // RFC 3253
@@ -132,7 +140,10 @@ describe('bindingsOf', () => {
   })
 
   it('lists additional bindings and those of the project option, which may use the extended grammar', () => {
-    const http = { get: '/a', additionalBindings: [{ put: '/b', body: '*' }, { get: '/c/{name=**}' }] }
+    const http = {
+      get: '/a',
+      additionalBindings: [{ put: '/b', body: '*' }, { get: '/c/{name=**}' }],
+    }
     const first = { get: '/d/{name}.{left=x|y}', additionalBindings: [{ get: '/e/{name=**}/end' }] }
     const own = { bindings: [first, { get: '/f' }] }
     expect(bindings({ http, own })).toEqual([
@@ -182,7 +193,9 @@ describe('bindingsOf', () => {
     ['wrapped.value', 'wrapped is a wrapper: name it without its value'],
   ])('does not bind the path to %s: %s', (fieldPath, text) => {
     const place = `test.S/M: (google.api.http): GET /a/{${fieldPath}}`
-    expect(problems({ http: { get: `/a/{${fieldPath}}` } })).toEqual([`${place}: variable ${fieldPath}: ${text}`])
+    expect(problems({ http: { get: `/a/{${fieldPath}}` } })).toEqual([
+      `${place}: variable ${fieldPath}: ${text}`,
+    ])
   })
 
   it.each([
@@ -192,7 +205,10 @@ describe('bindingsOf', () => {
     [{ get: ' ' }, 'get: blank path'],
     [{ custom: { kind: '', path: '/a' } }, 'custom.kind: blank'],
     [{ custom: { kind: 'HEAD', path: '' } }, 'custom.path: blank'],
-    [{ custom: { kind: 'head', path: '/a' } }, 'custom.kind: "head" is no HTTP method in upper case'],
+    [
+      { custom: { kind: 'head', path: '/a' } },
+      'custom.kind: "head" is no HTTP method in upper case',
+    ],
     [{ custom: { kind: 'A B', path: '/a' } }, 'custom.kind: "A B" is no HTTP method in upper case'],
     [{ get: '/a//b' }, 'GET /a//b: column 4: empty segment'],
     [{ get: '/a', body: '*' }, 'GET /a: body: GET has no body'],
@@ -201,28 +217,46 @@ describe('bindingsOf', () => {
     [{ put: '/a', body: 'nothing' }, 'PUT /a: body: "nothing" is no field of test.Request'],
     [{ put: '/a', body: 'inner.leaf' }, 'PUT /a: body: "inner.leaf" is no field of test.Request'],
     [{ put: '/a', body: ' ' }, 'PUT /a: body: " " is no field of test.Request'],
-    [{ get: '/a', responseBody: 'nothing' }, 'GET /a: response_body: "nothing" is no field of test.Response'],
-    [{ get: '/a', responseBody: 'inner.leaf' }, 'GET /a: response_body: "inner.leaf" is no field of test.Response'],
+    [
+      { get: '/a', responseBody: 'nothing' },
+      'GET /a: response_body: "nothing" is no field of test.Response',
+    ],
+    [
+      { get: '/a', responseBody: 'inner.leaf' },
+      'GET /a: response_body: "inner.leaf" is no field of test.Response',
+    ],
     [{ get: '/a', responseBody: '*' }, 'GET /a: response_body: "*" is no field of test.Response'],
   ])('refuses %j', (rule, text) => {
     expect(problems({ http: rule })).toEqual([`test.S/M: (google.api.http): ${text}`])
   })
 
-  it.each(['/a/{name}.json', '/a/{name=**}/b', '/a/{name=x|y}'])('points to the option that takes %s', (path) => {
-    const [problem] = problems({ http: { get: path } })
-    expect(problem).toMatch(/: column \d+: .*; write it in \(branchline\.rest\.v1\.method\)\.bindings$/)
-    expect(bindings({ own: { bindings: [{ get: path }] } })).toEqual([`GET ${path}`])
-  })
+  it.each(['/a/{name}.json', '/a/{name=**}/b', '/a/{name=x|y}'])(
+    'points to the option that takes %s',
+    (path) => {
+      const [problem] = problems({ http: { get: path } })
+      expect(problem).toMatch(
+        /: column \d+: .*; write it in \(branchline\.rest\.v1\.method\)\.bindings$/,
+      )
+      expect(bindings({ own: { bindings: [{ get: path }] } })).toEqual([`GET ${path}`])
+    },
+  )
 
   it('refuses a binding inside a binding', () => {
-    const nested = { get: '/a', additionalBindings: [{ get: '/b', additionalBindings: [{ get: '/c' }] }] }
+    const nested = {
+      get: '/a',
+      additionalBindings: [{ get: '/b', additionalBindings: [{ get: '/c' }] }],
+    }
     expect(problems({ http: nested })).toEqual([
       'test.S/M: (google.api.http).additional_bindings[0].additional_bindings: a binding inside a binding',
     ])
   })
 
   it('reports all mistakes of all rules and keeps the rules without one', () => {
-    const http = { get: '/a/{tags}/{nothing}', body: '*', additionalBindings: [{ get: '/{' }, { get: '/fine' }] }
+    const http = {
+      get: '/a/{tags}/{nothing}',
+      body: '*',
+      additionalBindings: [{ get: '/{' }, { get: '/fine' }],
+    }
     const own = { successStatus: 404, bindings: [{ put: '/b', responseBody: 'x' }] }
     const result = bindingsOf(methodWith({ http, own }))
     expect(result.problems).toEqual([
@@ -266,7 +300,12 @@ describe('the status of success', () => {
     ['that of the method', { own: { successStatus: 201 } }, 'M', 201],
     ['200 for Empty', {}, 'ReturnsEmpty', 200],
     ['that of the dialect for Empty', { dialect }, 'ReturnsEmpty', 204],
-    ['that of the method before that of the dialect', { own: { successStatus: 202 }, dialect }, 'ReturnsEmpty', 202],
+    [
+      'that of the method before that of the dialect',
+      { own: { successStatus: 202 }, dialect },
+      'ReturnsEmpty',
+      202,
+    ],
     ['200 for another message in that dialect', { dialect }, 'M', 200],
     ['a redirect', { own: { successStatus: 302 } }, 'M', 302],
   ])('is %s', (_, options, name, status) => {
@@ -289,7 +328,9 @@ describe('paging', () => {
     expect(problems).toEqual([])
     const paging = bindings[0]?.page
     expect(
-      [paging?.total, paging?.page, paging?.limit, paging?.appliedLimit].map((field) => field?.toString()),
+      [paging?.total, paging?.page, paging?.limit, paging?.appliedLimit].map((field) =>
+        field?.toString(),
+      ),
     ).toEqual([
       'field test.Response.total',
       'field test.Request.page',
@@ -304,13 +345,27 @@ describe('paging', () => {
   })
 
   it.each([
-    [{ total: 'nothing', page: 'page', limit: 'limit' }, 'page.total: "nothing" is no field of test.Response'],
+    [
+      { total: 'nothing', page: 'page', limit: 'limit' },
+      'page.total: "nothing" is no field of test.Response',
+    ],
     [{ page: 'page', limit: 'limit' }, 'page.total: "" is no field of test.Response'],
-    [{ total: 'etag', page: 'page', limit: 'limit' }, 'page.total: etag of test.Response is not an integer'],
-    [{ total: 'total', page: 'name', limit: 'limit' }, 'page.page: name of test.Request is not an integer'],
-    [{ total: 'total', page: 'page', limit: 'tags' }, 'page.limit: tags of test.Request is not an integer'],
+    [
+      { total: 'etag', page: 'page', limit: 'limit' },
+      'page.total: etag of test.Response is not an integer',
+    ],
+    [
+      { total: 'total', page: 'name', limit: 'limit' },
+      'page.page: name of test.Request is not an integer',
+    ],
+    [
+      { total: 'total', page: 'page', limit: 'tags' },
+      'page.limit: tags of test.Request is not an integer',
+    ],
   ])('refuses %j', (page, text) => {
-    expect(problems({ http, own: { page } })).toContain(`test.S/M: (branchline.rest.v1.method): ${text}`)
+    expect(problems({ http, own: { page } })).toContain(
+      `test.S/M: (branchline.rest.v1.method): ${text}`,
+    )
   })
 
   it('takes a message as the body, which may wrap the list', () => {
@@ -367,7 +422,9 @@ describe('headers', () => {
         { name: 'a', field: 'total' },
       ],
     }
-    expect(problems({ http, own })).toEqual([expect.stringContaining('headers[1].name: a occurs twice')])
+    expect(problems({ http, own })).toEqual([
+      expect.stringContaining('headers[1].name: a occurs twice'),
+    ])
   })
 })
 

@@ -2,7 +2,11 @@ import type { FileRegistry } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { dialectProblems } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
 import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
-import { buildRouter, RouteTableError, routeEntries } from '../../../../../src/transport/rpc/rest/schema/table.ts'
+import {
+  buildRouter,
+  RouteTableError,
+  routeEntries,
+} from '../../../../../src/transport/rpc/rest/schema/table.ts'
 import { seededRandom } from '../random.ts'
 import { compileSchema, serviceOf } from '../schema.ts'
 
@@ -14,7 +18,10 @@ const head = `
   message M { string name = 1; }
 `
 
-/** All bindings of the service test.S, with RPC names as targets, and the problems of its rules and dialect. */
+/**
+ * All bindings of the service test.S, with RPC names as targets, and the problems of its rules and
+ * dialect.
+ */
 function routesOf(registry: FileRegistry) {
   const service = serviceOf(registry, 'test.S')
   const results = service.methods.map((method) => bindingsOf(method))
@@ -41,8 +48,16 @@ describe('buildRouter', () => {
   it('builds a router from descriptors', () => {
     const { routes, problems } = routesOf(fine)
     const router = buildRouter(routes, problems)
-    expect(router.match('DELETE', '/m/x')).toMatchObject({ kind: 'match', route: { target: 'Delete' }, values: ['x'] })
-    expect(router.match('POST', '/m')).toMatchObject({ kind: 'match', route: { target: 'Create' }, values: [] })
+    expect(router.match('DELETE', '/m/x')).toMatchObject({
+      kind: 'match',
+      route: { target: 'Delete' },
+      values: ['x'],
+    })
+    expect(router.match('POST', '/m')).toMatchObject({
+      kind: 'match',
+      route: { target: 'Create' },
+      values: [],
+    })
     expect(router.match('POST', '/test.S/Hidden')).toEqual({ kind: 'notFound' })
   })
 
@@ -81,7 +96,9 @@ describe('routeEntries', () => {
     const random = seededRandom(7)
     for (let i = 0; i < 10; i++) {
       const entries = routeEntries(random.shuffle(bindings))
-      expect(entries.map(({ method, template, rpc, status }) => [method, template, rpc, status])).toEqual([
+      expect(
+        entries.map(({ method, template, rpc, status }) => [method, template, rpc, status]),
+      ).toEqual([
         ['POST', '/m', 'test.S/Create', 201],
         ['DELETE', '/m/{name}', 'test.S/Delete', 200],
         ['GET', '/m/{name}', 'test.S/Get', 200],

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Template } from '../../../../../src/transport/rpc/rest/schema/template.ts'
-import { parseTemplate, TemplateError } from '../../../../../src/transport/rpc/rest/schema/template.ts'
+import {
+  parseTemplate,
+  TemplateError,
+} from '../../../../../src/transport/rpc/rest/schema/template.ts'
 import { seededRandom } from '../random.ts'
 
 /** Segments in short form: literals as they are, decoded; mixed segments as lists. */
@@ -8,7 +11,9 @@ function shape({ segments, verb }: Template): unknown {
   const list = segments.map((segment) => {
     if (segment.kind === 'literal') return segment.text
     if (segment.kind !== 'mixed') return segment.kind === 'single' ? '*' : '**'
-    return segment.parts.map((part) => (part.kind === 'literal' ? part.text : { alternatives: part.alternatives }))
+    return segment.parts.map((part) =>
+      part.kind === 'literal' ? part.text : { alternatives: part.alternatives },
+    )
   })
   return verb === '' ? list : [...list, `:${verb}`]
 }
@@ -35,7 +40,11 @@ describe('parseTemplate', () => {
     ['/', [], []],
     ['/v1', ['v1'], []],
     ['/v1/messages/{message_id}', ['v1', 'messages', '*'], ['message_id 2-3']],
-    ['/v1/messages/{message_id}/{sub.subfield}', ['v1', 'messages', '*', '*'], ['message_id 2-3', 'sub.subfield 3-4']],
+    [
+      '/v1/messages/{message_id}/{sub.subfield}',
+      ['v1', 'messages', '*', '*'],
+      ['message_id 2-3', 'sub.subfield 3-4'],
+    ],
     ['/v1/{name=messages/*}', ['v1', 'messages', '*'], ['name 1-3 multi']],
     [
       '/v1/users/{user_id}/messages/{message_id}',
@@ -72,7 +81,11 @@ describe('parseTemplate', () => {
       ['pulls', [{ alternatives: [] }, '.', { alternatives: ['diff', 'patch'] }]],
       ['index 1-2 part 0', 'kind 1-2 part 1'],
     ],
-    ['/{base}...{head}', [[{ alternatives: [] }, '...', { alternatives: [] }]], ['base 0-1 part 0', 'head 0-1 part 1']],
+    [
+      '/{base}...{head}',
+      [[{ alternatives: [] }, '...', { alternatives: [] }]],
+      ['base 0-1 part 0', 'head 0-1 part 1'],
+    ],
     ['/v{n}', [['v', { alternatives: [] }]], ['n 0-1 part 0']],
     ['/{k=b|a|cc}', [[{ alternatives: ['a', 'b', 'cc'] }]], ['k 0-1 part 0']], // alone, but with alternatives
     ['/{k=zip}.sig', [[{ alternatives: ['zip'] }, '.sig']], ['k 0-1 part 0']],

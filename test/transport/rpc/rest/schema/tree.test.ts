@@ -255,7 +255,14 @@ describe('precedence', () => {
   })
 
   it('does not depend on the order of declaration', () => {
-    const rules = ['GET /a/b', 'GET /a/{x}.b', 'GET /a/{x}.{k=b|c}', 'GET /a/{x}-{y}', 'GET /a/{x}.{y}', 'GET /a/{x}']
+    const rules = [
+      'GET /a/b',
+      'GET /a/{x}.b',
+      'GET /a/{x}.{k=b|c}',
+      'GET /a/{x}-{y}',
+      'GET /a/{x}.{y}',
+      'GET /a/{x}',
+    ]
     const more = [
       'GET /{x}/b',
       'POST /a/b',
@@ -266,12 +273,26 @@ describe('precedence', () => {
       'GET /a/**:b',
       '* /{x}/b',
     ]
-    const requests = ['/a/b', '/a/b.b', '/a/1-2.c', '/a/1.2-c', '/c/a/b', '/c/b', '/a/1:b', '/a/b:b', '/x/y/b', '/a']
+    const requests = [
+      '/a/b',
+      '/a/b.b',
+      '/a/1-2.c',
+      '/a/1.2-c',
+      '/c/a/b',
+      '/c/b',
+      '/a/1:b',
+      '/a/b:b',
+      '/x/y/b',
+      '/a',
+    ]
     const random = seededRandom(4)
     const answers = (router: Router<string>) =>
-      requests.flatMap((path) => ['GET', 'POST', 'PUT'].map((httpMethod) => answer(router, `${httpMethod} ${path}`)))
+      requests.flatMap((path) =>
+        ['GET', 'POST', 'PUT'].map((httpMethod) => answer(router, `${httpMethod} ${path}`)),
+      )
     const expected = answers(routerOf([...rules, ...more]))
-    for (let i = 0; i < 50; i++) expect(answers(routerOf(random.shuffle([...rules, ...more])))).toEqual(expected)
+    for (let i = 0; i < 50; i++)
+      expect(answers(routerOf(random.shuffle([...rules, ...more])))).toEqual(expected)
   })
 })
 
@@ -324,7 +345,12 @@ describe('extended templates', () => {
   it('split one segment into several values', () => {
     const mixed = 'GET /pulls/{index}.{kind=diff|patch}'
     check(
-      [mixed, 'GET /pulls/{index}', 'GET /compare/{base}...{head}', 'GET /archive/{ref}.{format=zip|tar.gz}'],
+      [
+        mixed,
+        'GET /pulls/{index}',
+        'GET /compare/{base}...{head}',
+        'GET /archive/{ref}.{format=zip|tar.gz}',
+      ],
       [
         ['GET /pulls/12.diff', [mixed, '12', 'diff']],
         ['GET /pulls/v1.2.diff', [mixed, 'v1.2', 'diff']],
@@ -352,7 +378,11 @@ describe('extended templates', () => {
   })
 
   it('match the literals behind ** from the end, the longest tail first', () => {
-    const [plain, tail, long] = ['GET /b/{b=**}', 'GET /b/{b=**}/protection', 'GET /b/{b=**}/required/protection']
+    const [plain, tail, long] = [
+      'GET /b/{b=**}',
+      'GET /b/{b=**}/protection',
+      'GET /b/{b=**}/required/protection',
+    ]
     check(
       [plain, tail, long, 'GET /i/{x=**/in}/{y=out}', 'POST /b/{b=**}/required/protection/x'],
       [
@@ -376,7 +406,12 @@ describe('extended templates', () => {
   it('bind variables on both sides of **', () => {
     check(
       ['GET /r/{o}/{n}/c/{p=**}/{v=raw}'],
-      [['GET /r/o%2F/n/c/a%2F/b/raw', ['GET /r/{o}/{n}/c/{p=**}/{v=raw}', 'o/', 'n', 'a%2F/b', 'raw']]],
+      [
+        [
+          'GET /r/o%2F/n/c/a%2F/b/raw',
+          ['GET /r/{o}/{n}/c/{p=**}/{v=raw}', 'o/', 'n', 'a%2F/b', 'raw'],
+        ],
+      ],
     )
   })
 })
@@ -399,7 +434,13 @@ describe('methods', () => {
   })
 
   it('lists the methods of every template that matches', () => {
-    const router = routerOf(['PUT /a/{x}', 'POST /a/b', 'DELETE /{x=**}', 'PATCH /a/{x}:b', 'GET /other'])
+    const router = routerOf([
+      'PUT /a/{x}',
+      'POST /a/b',
+      'DELETE /{x=**}',
+      'PATCH /a/{x}:b',
+      'GET /other',
+    ])
     expect(router.allowed('/a/b')).toEqual(['DELETE', 'OPTIONS', 'POST', 'PUT'])
     expect(router.allowed('/a/c:b?x')).toEqual(['DELETE', 'OPTIONS', 'PATCH', 'PUT'])
     expect(router.allowed('/other')).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS'])
@@ -453,7 +494,12 @@ describe('duplicates', () => {
     tree.add(bindingFor(second, strict, 'B'), undefined)
     const [problem, ...others] = tree.problems()
     expect(others).toEqual([])
-    for (const text of ['test.Strict/A', 'test.Strict/B', first.split(' ')[1], second.split(' ')[1]]) {
+    for (const text of [
+      'test.Strict/A',
+      'test.Strict/B',
+      first.split(' ')[1],
+      second.split(' ')[1],
+    ]) {
       expect(problem).toContain(text)
     }
   })

@@ -8,7 +8,11 @@ import { messageOf } from '../schema.ts'
 
 function readMessage(body: string | Uint8Array, rule = '*', desc = everything) {
   const message = create(desc)
-  compileBodyReader(desc, rule, registry)(typeof body === 'string' ? new TextEncoder().encode(body) : body, message)
+  compileBodyReader(
+    desc,
+    rule,
+    registry,
+  )(typeof body === 'string' ? new TextEncoder().encode(body) : body, message)
   return message
 }
 
@@ -39,7 +43,12 @@ describe('a body', () => {
     ],
     [
       '{"anInt64":9007199254740991,"aSint64":"-9223372036854775808","aUint64":"18446744073709551615","textInt64":"7"}',
-      { anInt64: '9007199254740991', aSint64: '-9223372036854775808', aUint64: '18446744073709551615', textInt64: '7' },
+      {
+        anInt64: '9007199254740991',
+        aSint64: '-9223372036854775808',
+        aUint64: '18446744073709551615',
+        textInt64: '7',
+      },
     ],
     ['{"aDouble":1e308,"aFloat":"NaN"}', { aDouble: 1e308, aFloat: 'NaN' }],
     ['{"aDouble":"-Infinity","aFloat":"1.5"}', { aDouble: '-Infinity', aFloat: 1.5 }],
@@ -47,15 +56,24 @@ describe('a body', () => {
     ['{"aBytes":"-_8"}', { aBytes: '+/8=' }],
     ['{"state":"open"}', { state: 'STATE_OPEN' }],
     ['{"state":"STATE_OPEN"}', { state: 'STATE_OPEN' }],
-    ['{"states":[1,"open","STATE_CLOSED",77]}', { states: ['STATE_OPEN', 'STATE_OPEN', 'STATE_CLOSED', 77] }],
-    ['{"byBool":{"true":"open","false":2}}', { byBool: { true: 'STATE_OPEN', false: 'STATE_CLOSED' } }],
+    [
+      '{"states":[1,"open","STATE_CLOSED",77]}',
+      { states: ['STATE_OPEN', 'STATE_OPEN', 'STATE_CLOSED', 77] },
+    ],
+    [
+      '{"byBool":{"true":"open","false":2}}',
+      { byBool: { true: 'STATE_OPEN', false: 'STATE_CLOSED' } },
+    ],
     [
       '{"legacy":{"closed":"CLOSED_TWO","level":7,"detail":{"text":"x"}}}',
       { legacy: { level: 7, closed: 'CLOSED_TWO', detail: { text: 'x' } } },
     ],
     ['{"mask":"aB,c_d,e.fG"}', { mask: 'aB,cD,e.fG' }],
     ['{"mask":"","masks":["","a_b"]}', { mask: '', masks: ['', 'aB'] }],
-    ['{"timestamp":"2024-01-01T00:00:00.000000001+01:00"}', { timestamp: '2023-12-31T23:00:00.000000001Z' }],
+    [
+      '{"timestamp":"2024-01-01T00:00:00.000000001+01:00"}',
+      { timestamp: '2023-12-31T23:00:00.000000001Z' },
+    ],
     ['{"duration":"-1.5s"}', { duration: '-1.500s' }],
     ['{"value":null,"nullValue":null,"values":[null,1]}', { value: null, values: [null, 1] }],
     ['{"valueByString":{"a":null,"b":[{}]}}', { valueByString: { a: null, b: [{}] } }],
@@ -152,8 +170,14 @@ describe('a body', () => {
     ['{"any":{"id":"x"}}', 'any.@type: expected the URL of a known type'],
     ['{"any":{"@type":"x/test.Nope"}}', 'any.@type: expected the URL of a known type'],
     ['{"any":{"@type":"x/google.protobuf.Duration"}}', 'any.value: expected a value'],
-    ['{"any":{"@type":"x/google.protobuf.Duration","value":1}}', 'any.value: expected seconds with the suffix s'],
-    ['{"any":{"@type":"x/test.Everything","state":"nope"}}', 'any.state: expected a value of test.State'],
+    [
+      '{"any":{"@type":"x/google.protobuf.Duration","value":1}}',
+      'any.value: expected seconds with the suffix s',
+    ],
+    [
+      '{"any":{"@type":"x/test.Everything","state":"nope"}}',
+      'any.state: expected a value of test.State',
+    ],
     ['{"any":{"@type":"x/test.Strict"}}', 'any: expected a complete test.Strict'],
     ['{"aString":"x","a_string":"y"}', 'a_string: set by both of its names'],
     ['{"aString":"x","aString":"y"}', 'JSON with a member name used twice'],
@@ -184,7 +208,11 @@ describe('a body', () => {
     ['unknown', 99, (depth: number) => `{"x":${'['.repeat(depth)}${']'.repeat(depth)}}`],
     ['self', 99, (depth: number) => `${'{"self":'.repeat(depth)}{}${'}'.repeat(depth)}`],
     // Each level of a Struct is an object and two messages.
-    ['struct', 99, (depth: number) => `{"struct":${'{"x":'.repeat(depth - 1)}{}${'}'.repeat(depth)}`],
+    [
+      'struct',
+      99,
+      (depth: number) => `{"struct":${'{"x":'.repeat(depth - 1)}{}${'}'.repeat(depth)}`,
+    ],
   ])('nested 100 deep under %s is read, deeper is refused', (_, depth, body) => {
     expect(() => read(body(depth))).not.toThrow()
     expect(() => read(body(depth + 1))).toThrow('JSON nested deeper than 100')
@@ -192,12 +220,15 @@ describe('a body', () => {
   })
 
   it('is read in linear time where BigInt and JSON would not be', () => {
-    expect(() => read(`{"anInt64":"${'9'.repeat(1_000_000)}"}`)).toThrow('anInt64: expected a 64-bit integer')
+    expect(() => read(`{"anInt64":"${'9'.repeat(1_000_000)}"}`)).toThrow(
+      'anInt64: expected a 64-bit integer',
+    )
     expect(() => read(`"${'\\'.repeat(1_000_000)}`)).toThrow('the body is not one JSON value')
   })
 
   it('keeps names of object properties as keys', () => {
-    const body = '{"byString":{"__proto__":"a","constructor":"b","toString":"c"},"struct":{"__proto__":{"x":1}}}'
+    const body =
+      '{"byString":{"__proto__":"a","constructor":"b","toString":"c"},"struct":{"__proto__":{"x":1}}}'
     const message = readMessage(body) as unknown as { byString: object; struct: object }
     expect(Object.entries(message.byString)).toEqual([
       ['__proto__', 'a'],
@@ -231,7 +262,9 @@ describe('a body', () => {
       choiceStruct: { c: 'd' },
       legacy: { level: 1 },
     }
-    expect(equals(everything, readMessage(JSON.stringify(json)), fromJson(everything, json))).toBe(true)
+    expect(equals(everything, readMessage(JSON.stringify(json)), fromJson(everything, json))).toBe(
+      true,
+    )
   })
 })
 
@@ -266,7 +299,9 @@ describe('a body for one field', () => {
   })
 
   it('does not compile for a field that is not there', () => {
-    expect(() => compileBodyReader(everything, 'nope', createRegistry())).toThrow('test.Everything has no field nope')
+    expect(() => compileBodyReader(everything, 'nope', createRegistry())).toThrow(
+      'test.Everything has no field nope',
+    )
   })
 })
 

@@ -1,5 +1,12 @@
 import type { DescField, JsonValue, Message } from '@bufbuild/protobuf'
-import { create, createRegistry, fromJson, isFieldSet, ScalarType, toJson } from '@bufbuild/protobuf'
+import {
+  create,
+  createRegistry,
+  fromJson,
+  isFieldSet,
+  ScalarType,
+  toJson,
+} from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { AnySchema, anyPack } from '@bufbuild/protobuf/wkt'
@@ -7,21 +14,31 @@ import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
 import { standardDialect } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
 import { compileBodyReader } from '../../../../../src/transport/rpc/rest/text/json-read.ts'
-import { compileFieldWriter, compileWriter } from '../../../../../src/transport/rpc/rest/text/json-write.ts'
+import {
+  compileFieldWriter,
+  compileWriter,
+} from '../../../../../src/transport/rpc/rest/text/json-write.ts'
 import { everything, registry } from '../everything.ts'
 import { messageOf } from '../schema.ts'
 
 const overrides = messageOf(registry, 'test.Overrides')
 
 function write(json: JsonValue, dialect: Partial<Dialect> = {}, desc = everything) {
-  return compileWriter(desc, { ...standardDialect, ...dialect }, registry)(fromJson(desc, json, { registry }))
+  return compileWriter(
+    desc,
+    { ...standardDialect, ...dialect },
+    registry,
+  )(fromJson(desc, json, { registry }))
 }
 
 describe('a writer', () => {
   it.each([
     ['{}', {}],
     // Numbers, not places in the file, order the members.
-    ['{"other-name":"a","early":"b","maybeString":""}', { maybeString: '', early: 'b', 'other-name': 'a' }],
+    [
+      '{"other-name":"a","early":"b","maybeString":""}',
+      { maybeString: '', early: 'b', 'other-name': 'a' },
+    ],
     ['{"state":"open"}', { state: 'STATE_OPEN' }],
     ['{"states":["open","STATE_CLOSED",77]}', { states: [1, 2, 77] }],
     ['{"anInt64":"-9007199254740993"}', { anInt64: '-9007199254740993' }],
@@ -31,7 +48,10 @@ describe('a writer', () => {
     ['{"aBytes":"+/8="}', { aBytes: '-_8' }],
     ['{"nullValue":null}', undefined],
     ['{"timestamp":"0001-01-01T00:00:00Z"}', { timestamp: '0001-01-01T00:00:00Z' }],
-    ['{"timestamp":"9999-12-31T23:59:59.999999999Z"}', { timestamp: '9999-12-31T23:59:59.999999999Z' }],
+    [
+      '{"timestamp":"9999-12-31T23:59:59.999999999Z"}',
+      { timestamp: '9999-12-31T23:59:59.999999999Z' },
+    ],
     ['{"timestamp":"1969-12-31T23:59:59.100Z"}', { timestamp: '1969-12-31T23:59:59.1Z' }],
     ['{"timestamp":"2024-02-29T01:02:03.000400Z"}', { timestamp: '2024-02-29T01:02:03.0004Z' }],
     ['{"duration":"-0.500s"}', { duration: '-0.5s' }],
@@ -42,11 +62,20 @@ describe('a writer', () => {
       { struct: { a: [null, 1] }, value: null, listValue: ['x'] },
     ],
     ['{"stringValue":"","int64Value":"5"}', { stringValue: '', int64Value: '5' }],
-    ['{"byInt32":{"-1":{"id":"x"}},"byBool":{"true":"open"}}', { byInt32: { '-1': { id: 'x' } }, byBool: { true: 1 } }],
+    [
+      '{"byInt32":{"-1":{"id":"x"}},"byBool":{"true":"open"}}',
+      { byInt32: { '-1': { id: 'x' } }, byBool: { true: 1 } },
+    ],
     ['{"choiceLeaf":{}}', { choiceLeaf: {} }],
     ['{"choiceNull":null}', { choiceNull: null }],
-    ['{"legacy":{"closed":"CLOSED_TWO","detail":{"text":"x"}}}', { legacy: { closed: 2, detail: { text: 'x' } } }],
-    ['{"any":{"@type":"type.googleapis.com/test.Leaf","id":"x"}}', { any: { '@type': 'x/test.Leaf', id: 'x' } }],
+    [
+      '{"legacy":{"closed":"CLOSED_TWO","detail":{"text":"x"}}}',
+      { legacy: { closed: 2, detail: { text: 'x' } } },
+    ],
+    [
+      '{"any":{"@type":"type.googleapis.com/test.Leaf","id":"x"}}',
+      { any: { '@type': 'x/test.Leaf', id: 'x' } },
+    ],
     ['{"any":{"@type":"type.googleapis.com/test.Leaf"}}', { any: { '@type': 'x/test.Leaf' } }],
     [
       '{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"1s"}}',
@@ -84,9 +113,21 @@ describe('a writer', () => {
     [{ int64: 'number' }, { anInt64: '9007199254740991' }, '{"anInt64":9007199254740991}'],
     [{ int64: 'number' }, { anInt64: '9007199254740992' }, '{"anInt64":"9007199254740992"}'],
     [{ int64: 'number' }, { anInt64: '-9007199254740993' }, '{"anInt64":"-9007199254740993"}'],
-    [{ int64: 'number' }, { aUint64: '18446744073709551615' }, '{"aUint64":"18446744073709551615"}'],
-    [{ int64: 'number' }, { int64Value: '5', uint64Value: '6' }, '{"int64Value":5,"uint64Value":6}'],
-    [{ int64: 'number' }, { int64Values: ['5'], choiceInt64: '7' }, '{"int64Values":[5],"choiceInt64":7}'],
+    [
+      { int64: 'number' },
+      { aUint64: '18446744073709551615' },
+      '{"aUint64":"18446744073709551615"}',
+    ],
+    [
+      { int64: 'number' },
+      { int64Value: '5', uint64Value: '6' },
+      '{"int64Value":5,"uint64Value":6}',
+    ],
+    [
+      { int64: 'number' },
+      { int64Values: ['5'], choiceInt64: '7' },
+      '{"int64Values":[5],"choiceInt64":7}',
+    ],
     // Names of members are strings in any dialect.
     [{ int64: 'number' }, { byUint64: { 5: '1s' } }, '{"byUint64":{"5":"1s"}}'],
     [{ names: 'original' }, { struct: { aB: 1 }, mask: 'aB' }, '{"mask":"aB","struct":{"aB":1}}'],
@@ -95,7 +136,11 @@ describe('a writer', () => {
       { any: { '@type': 'x/test.Everything', anInt64: '5' } },
       '{"any":{"@type":"type.googleapis.com/test.Everything","an_int64":5}}',
     ],
-    [{ names: 'original' }, { self: { self: { aBool: true } } }, '{"self":{"self":{"a_bool":true}}}'],
+    [
+      { names: 'original' },
+      { self: { self: { aBool: true } } },
+      '{"self":{"self":{"a_bool":true}}}',
+    ],
   ] as const)('in the dialect %j prints %j', (dialect, json, text) => {
     expect(write(json as JsonValue, dialect)).toBe(text)
   })
@@ -112,17 +157,30 @@ describe('a writer', () => {
 
   it('prints each kind of unset field as its dialect says', () => {
     const unset = (dialect: Partial<Dialect>) => JSON.parse(write({}, dialect))
-    const names = (kind: (field: DescField) => boolean) => everything.fields.filter(kind).map((field) => field.jsonName)
+    const names = (kind: (field: DescField) => boolean) =>
+      everything.fields.filter(kind).map((field) => field.jsonName)
     const isList = (field: DescField) => field.fieldKind === 'list'
     const isMap = (field: DescField) => field.fieldKind === 'map'
     const isExplicit = (field: DescField) => !isList(field) && !isMap(field) && !isImplicit(field)
 
-    expect(unset({ lists: 'default' })).toEqual(Object.fromEntries(names(isList).map((name) => [name, []])))
-    expect(unset({ lists: 'null' })).toEqual(Object.fromEntries(names(isList).map((name) => [name, null])))
-    expect(unset({ maps: 'default' })).toEqual(Object.fromEntries(names(isMap).map((name) => [name, {}])))
-    expect(unset({ maps: 'null' })).toEqual(Object.fromEntries(names(isMap).map((name) => [name, null])))
-    expect(unset({ messages: 'null' })).toEqual(Object.fromEntries(names(isExplicit).map((name) => [name, null])))
-    expect(Object.keys(unset({ scalars: 'default' }))).toEqual(expect.arrayContaining(names(isImplicit)))
+    expect(unset({ lists: 'default' })).toEqual(
+      Object.fromEntries(names(isList).map((name) => [name, []])),
+    )
+    expect(unset({ lists: 'null' })).toEqual(
+      Object.fromEntries(names(isList).map((name) => [name, null])),
+    )
+    expect(unset({ maps: 'default' })).toEqual(
+      Object.fromEntries(names(isMap).map((name) => [name, {}])),
+    )
+    expect(unset({ maps: 'null' })).toEqual(
+      Object.fromEntries(names(isMap).map((name) => [name, null])),
+    )
+    expect(unset({ messages: 'null' })).toEqual(
+      Object.fromEntries(names(isExplicit).map((name) => [name, null])),
+    )
+    expect(Object.keys(unset({ scalars: 'default' }))).toEqual(
+      expect.arrayContaining(names(isImplicit)),
+    )
     expect(unset({ scalars: 'default' })).toMatchObject({
       aBytes: '',
       anInt64: '0',
@@ -132,17 +190,29 @@ describe('a writer', () => {
   })
 
   it('prints set fields the same in a dialect that prints unset ones', () => {
-    const json = { aString: 'x', strings: ['a'], byString: { a: 'b' }, leaf: { id: 'x', count: 1, leaf: {} } }
+    const json = {
+      aString: 'x',
+      strings: ['a'],
+      byString: { a: 'b' },
+      leaf: { id: 'x', count: 1, leaf: {} },
+    }
     const all = { scalars: 'default', lists: 'null', maps: 'null', messages: 'null' } as const
-    expect(JSON.parse(write(json, all))).toMatchObject({ aString: 'x', strings: ['a'], byString: { a: 'b' } })
+    expect(JSON.parse(write(json, all))).toMatchObject({
+      aString: 'x',
+      strings: ['a'],
+      byString: { a: 'b' },
+    })
   })
 
-  it.each(['omit', 'default'] as const)('follows the option of a field over scalars: %s', (scalars) => {
-    expect(write({}, { scalars, messages: 'omit', lists: 'null', maps: 'null' }, overrides)).toBe(
-      '{"printed":"","nulled":null,"list":[],"map":{},"self":{},"time":null,"wrapper":"0","duration":"0s",' +
-        '"state":"STATE_UNSPECIFIED","maybe":"0"}',
-    )
-  })
+  it.each(['omit', 'default'] as const)(
+    'follows the option of a field over scalars: %s',
+    (scalars) => {
+      expect(write({}, { scalars, messages: 'omit', lists: 'null', maps: 'null' }, overrides)).toBe(
+        '{"printed":"","nulled":null,"list":[],"map":{},"self":{},"time":null,"wrapper":"0","duration":"0s",' +
+          '"state":"STATE_UNSPECIFIED","maybe":"0"}',
+      )
+    },
+  )
 
   it('prints the bytes of an Any of an unknown type, and of one that does not decode', () => {
     const write = compileWriter(AnySchema, standardDialect, registry)
@@ -169,7 +239,9 @@ describe('a writer', () => {
     { duration: { seconds: 315576000001n } },
     { duration: { seconds: 1n, nanos: -1 } },
   ])('throws for a well-known type out of its range: %o', (init) => {
-    expect(() => compileWriter(everything, standardDialect, registry)(create(everything, init))).toThrow(RangeError)
+    expect(() =>
+      compileWriter(everything, standardDialect, registry)(create(everything, init)),
+    ).toThrow(RangeError)
   })
 
   it('keeps names of object properties as keys, and its reader gives them back', () => {
@@ -211,7 +283,9 @@ describe('a field writer', () => {
     ['choice_leaf', { choiceLeaf: { count: 1 } }, '{"count":1}'],
   ])('prints %s of %j as %s', (name, json, text) => {
     const field = everything.fields.find((candidate) => candidate.name === name) as DescField
-    expect(compileFieldWriter(field, standardDialect, registry)(fromJson(everything, json))).toBe(text)
+    expect(compileFieldWriter(field, standardDialect, registry)(fromJson(everything, json))).toBe(
+      text,
+    )
     // What an unset member of an object prints is no matter for a body that is the field.
     const dialect = { ...standardDialect, lists: 'null', maps: 'null' } as const
     expect(compileFieldWriter(field, dialect, registry)(fromJson(everything, json))).toBe(text)
@@ -239,7 +313,12 @@ describe('random messages', () => {
   })
 
   it('print what protobuf-es prints with all implicit fields', () => {
-    const dialect = { ...standardDialect, scalars: 'default', lists: 'default', maps: 'default' } as const
+    const dialect = {
+      ...standardDialect,
+      scalars: 'default',
+      lists: 'default',
+      maps: 'default',
+    } as const
     const write = compileWriter(everything, dialect, registry)
     for (const message of messages) {
       const expected = toJson(everything, message, { registry, alwaysEmitImplicit: true })
@@ -257,20 +336,29 @@ describe('random messages', () => {
     for (const message of messages) {
       const copy = create(everything)
       read(new TextEncoder().encode(write(message)), copy)
-      expect(toJson(everything, copy, { registry })).toStrictEqual(toJson(everything, message, { registry }))
+      expect(toJson(everything, copy, { registry })).toStrictEqual(
+        toJson(everything, message, { registry }),
+      )
     }
   })
 
   it('set every field in some message', () => {
     // The one value of a NullValue without presence is its default value.
     for (const field of everything.fields.filter(({ name }) => name !== 'null_value')) {
-      expect(messages.filter((message) => isFieldSet(message, field)).length, field.name).toBeGreaterThan(5)
+      expect(
+        messages.filter((message) => isFieldSet(message, field)).length,
+        field.name,
+      ).toBeGreaterThan(5)
     }
   })
 })
 
 function isImplicit(field: DescField): boolean {
-  return (field.fieldKind === 'scalar' || field.fieldKind === 'enum') && !field.oneof && !field.proto.proto3Optional
+  return (
+    (field.fieldKind === 'scalar' || field.fieldKind === 'enum') &&
+    !field.oneof &&
+    !field.proto.proto3Optional
+  )
 }
 
 /** A JSON value without the sign of zero, which JSON.stringify drops. */
@@ -278,12 +366,18 @@ function asParsed(json: JsonValue): JsonValue {
   return JSON.parse(JSON.stringify(json))
 }
 
-/** Replaces the one REST text of the schema by the name of its value. Random strings are never `open`. */
+/**
+ * Replaces the one REST text of the schema by the name of its value. Random strings are never
+ * `open`.
+ */
 function namesOfStates(json: JsonValue): JsonValue {
   return JSON.parse(JSON.stringify(json).replaceAll('"open"', '"STATE_OPEN"'))
 }
 
-/** A small generator of random numbers in [0, 1) with a seed, so that a failure comes again (mulberry32). */
+/**
+ * A small generator of random numbers in [0, 1) with a seed, so that a failure comes again
+ * (mulberry32).
+ */
 function mulberry32(seed: number): () => number {
   let state = seed
   return () => {
@@ -302,7 +396,8 @@ function fillMessage(message: ReflectMessage, random: () => number, depth: numbe
   for (const field of message.fields) {
     if (random() < 0.4 || (field.message !== undefined && depth === 0)) continue
     if (field.fieldKind === 'list') {
-      for (let count = random() * 3; count > 0; count--) message.get(field).add(randomElement(field, random, depth))
+      for (let count = random() * 3; count > 0; count--)
+        message.get(field).add(randomElement(field, random, depth))
     } else if (field.fieldKind === 'map') {
       for (let count = random() * 3; count > 0; count--) {
         const key = randomScalar(field.mapKey, random) as string
@@ -317,10 +412,12 @@ function fillMessage(message: ReflectMessage, random: () => number, depth: numbe
 
 function randomElement(field: DescField, random: () => number, depth: number): never {
   if (field.enum?.typeName === 'google.protobuf.NullValue') return 0 as never
-  if (field.enum !== undefined) return pick(random, field.enum.open ? [0, 1, 2, 77, -1] : [1, 2]) as never
+  if (field.enum !== undefined)
+    return pick(random, field.enum.open ? [0, 1, 2, 77, -1] : [1, 2]) as never
   if (field.message === undefined) return randomScalar(field.scalar as ScalarType, random) as never
   const json = randomWellKnown(field.message.typeName, random)
-  if (json !== undefined) return reflect(field.message, fromJson(field.message, json, { registry })) as never
+  if (json !== undefined)
+    return reflect(field.message, fromJson(field.message, json, { registry })) as never
   return fillMessage(reflect(field.message), random, depth - 1) as never
 }
 
@@ -328,7 +425,11 @@ function randomWellKnown(typeName: string, random: () => number): JsonValue | un
   const values = [null, 1.5, 'text', true, [1, [], {}], { a: { b: [null] }, '': '' }]
   switch (typeName) {
     case 'google.protobuf.Timestamp':
-      return pick(random, ['0001-01-01T00:00:00Z', '1969-12-31T23:59:59.5Z', '2024-02-29T01:02:03.000000004Z'])
+      return pick(random, [
+        '0001-01-01T00:00:00Z',
+        '1969-12-31T23:59:59.5Z',
+        '2024-02-29T01:02:03.000000004Z',
+      ])
     case 'google.protobuf.Duration':
       return pick(random, ['0s', '-0.25s', '-3.000001s', '315576000000.999999999s'])
     case 'google.protobuf.FieldMask':
