@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
-import type { Settings } from './domain/app.ts'
+import type { Settings } from './domain/core/core.ts'
 import { type AllowedHosts, parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { MERGE_STYLES, type MergeStyle } from './domain/repos/writing/merge-styles.ts'
 

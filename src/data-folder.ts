@@ -2,10 +2,11 @@ import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Repositories, repositoriesIn } from './git/repositories/repositories.ts'
 import { type DataLock, lockDataFolder } from './storage/database/data-lock.ts'
-import { type Db, openDatabase } from './storage/database/database.ts'
+import { openDatabase } from './storage/database/database.ts'
 import { type MigrationRun, migrate, schemaVersion } from './storage/database/migrate.ts'
 import { migrations } from './storage/migrations/index.ts'
 import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
+import type { Db } from './storage/schema/schema.ts'
 
 /**
  * The data folder of an instance: everything that it keeps.

@@ -57,8 +57,10 @@ import { loadInstanceKeys } from './domain/accounts/credentials/instance-keys.ts
 import { createResetRequests } from './domain/accounts/credentials/password-resets.ts'
 import { createPasswordHasher } from './domain/accounts/credentials/passwords.ts'
 import { createOAuth2Client } from './domain/accounts/sign-on/oauth2.ts'
-import type { App, Clock, Settings } from './domain/app.ts'
+import type { App } from './domain/app.ts'
 import { createBackground } from './domain/core/background.ts'
+import { createCoordination } from './domain/core/coordination.ts'
+import type { Clock, Settings } from './domain/core/core.ts'
 import { createSignal } from './domain/core/signal.ts'
 import { startDeliveries } from './domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from './domain/maintenance/leftovers.ts'
@@ -81,7 +83,8 @@ import { closeRepositories, prepareRepositories } from './git/repositories/repos
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices } from './services/index.ts'
 import { StartedParts } from './started-parts.ts'
-import { checkDatabase, type Db } from './storage/database/database.ts'
+import { checkDatabase } from './storage/database/database.ts'
+import type { Db } from './storage/schema/schema.ts'
 import { answerRoomInterceptor, readingInterceptor, roomFor } from './transport/answer-room.ts'
 import { accessInterceptor, accessProblems } from './transport/callers/access.ts'
 import { createPeers } from './transport/callers/peers.ts'
@@ -215,6 +218,7 @@ export async function createApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
+    coordination: createCoordination(),
     signals: {
       deliveries: createSignal(),
       events: createSignal(),

@@ -69,7 +69,8 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
  */
 const floors: readonly (readonly (readonly string[])[])[] = [
   [
-    ['domain/core/', 'domain/outbound/'],
+    ['domain/outbound/'],
+    ['domain/core/'],
     ['domain/filters/', 'domain/memos/content/'],
     ['domain/accounts/'],
     ['domain/accounts/users/'],
@@ -107,7 +108,8 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['git/merging/', 'git/transfer/'],
   ],
   [
-    ['storage/schema/', 'storage/migrations/'],
+    ['storage/schema/'],
+    ['storage/migrations/'],
     ['storage/database/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
     ['storage/organizations/', 'storage/webhooks/'],

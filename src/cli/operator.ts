@@ -1,4 +1,4 @@
-import type { Settings } from '../domain/app.ts'
+import type { Settings } from '../domain/core/core.ts'
 
 /** Settings of the rules that an operator at the command line is not bound by. */
 export const OPERATOR_SETTINGS: Settings = {

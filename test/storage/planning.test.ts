@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../src/storage/accounts/users.ts'
-import { type Db, openDatabase, type Tx, transaction } from '../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
 import {
   countCommitStatuses,
@@ -18,6 +18,7 @@ import {
   insertMilestone,
   listMilestones,
 } from '../../src/storage/repos/milestones.ts'
+import type { Db, Tx } from '../../src/storage/schema/schema.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db

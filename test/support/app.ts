@@ -5,9 +5,11 @@ import { createResetRequests } from '../../src/domain/accounts/credentials/passw
 import { createPasswordHasher } from '../../src/domain/accounts/credentials/passwords.ts'
 import { createOAuth2Client } from '../../src/domain/accounts/sign-on/oauth2.ts'
 import type { User } from '../../src/domain/accounts/users/users.ts'
-import type { App, Clock, Settings } from '../../src/domain/app.ts'
+import type { App } from '../../src/domain/app.ts'
 import type { Peer } from '../../src/domain/core/access.ts'
 import { createBackground } from '../../src/domain/core/background.ts'
+import { createCoordination } from '../../src/domain/core/coordination.ts'
+import type { Clock, Settings } from '../../src/domain/core/core.ts'
 import { createSignal } from '../../src/domain/core/signal.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
@@ -15,9 +17,10 @@ import { createCopyPlaces } from '../../src/domain/repos/lifecycle/copy-places.t
 import { createCommitSigning } from '../../src/domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from '../../src/domain/repos/reading/commit-verification.ts'
 import { repositoriesIn } from '../../src/git/repositories/repositories.ts'
-import { claimNames, insertUser, type NewUser } from '../../src/storage/accounts/users.ts'
+import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
 import { openDatabase, transaction } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
+import type { NewUser } from '../../src/storage/schema/accounts.ts'
 import { createPayloads } from '../../src/transport/payloads.ts'
 
 /** A clock that stands still until it is moved. */
@@ -84,6 +87,7 @@ export async function testApp(
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),
+    coordination: createCoordination(),
     signals: {
       deliveries: createSignal(),
       events: createSignal(),

@@ -2,23 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { Insertable } from 'kysely'
 import type { Caller, SignedIn } from '../../src/domain/core/access.ts'
 import { Scopes } from '../../src/domain/core/scopes.ts'
-import { claimNames, type User } from '../../src/storage/accounts/users.ts'
-import type { Tx } from '../../src/storage/database/database.ts'
-import {
-  insertOrganization,
-  type NewOrganization,
-} from '../../src/storage/organizations/organizations.ts'
-import type { TeamsTable } from '../../src/storage/organizations/teams.ts'
-import {
-  insertPullRequest,
-  type NewPullRequest,
-  type PullRequest,
-} from '../../src/storage/pulls/pull-requests.ts'
-import {
-  insertRepository,
-  type NewRepository,
-  type Repository,
-} from '../../src/storage/repos/repositories.ts'
+import { claimNames } from '../../src/storage/accounts/users.ts'
+import { insertOrganization } from '../../src/storage/organizations/organizations.ts'
+import { insertPullRequest } from '../../src/storage/pulls/pull-requests.ts'
+import { insertRepository } from '../../src/storage/repos/repositories.ts'
+import type { User } from '../../src/storage/schema/accounts.ts'
+import type { NewOrganization, TeamsTable } from '../../src/storage/schema/organizations.ts'
+import type { NewPullRequest, PullRequest } from '../../src/storage/schema/pulls.ts'
+import type { NewRepository, Repository } from '../../src/storage/schema/repos.ts'
+import type { Tx } from '../../src/storage/schema/schema.ts'
 import { LOCAL_PEER } from './app.ts'
 
 /** Somebody who is not signed in. */

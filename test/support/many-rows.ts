@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../../src/storage/database/database.ts'
+import type { Db } from '../../src/storage/schema/schema.ts'
 
 /** A table expression of the numbers from 1 to `count`. */
 const numbersTo = (count: number) =>

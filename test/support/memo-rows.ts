@@ -1,8 +1,8 @@
 import type { App } from '../../src/domain/app.ts'
-import { nowSeconds } from '../../src/domain/app.ts'
+import { nowSeconds } from '../../src/domain/core/core.ts'
 import type { MemoView } from '../../src/domain/memos/memo-view.ts'
-import type { User } from '../../src/storage/accounts/users.ts'
-import type { Memo } from '../../src/storage/memos/memos.ts'
+import type { User } from '../../src/storage/schema/accounts.ts'
+import type { Memo } from '../../src/storage/schema/memos.ts'
 
 let made = 0
 

@@ -4,7 +4,7 @@ import {
   enrollTwoFactor,
 } from '../../src/domain/accounts/credentials/two-factor.ts'
 import type { User } from '../../src/domain/accounts/users/users.ts'
-import type { Clock } from '../../src/domain/app.ts'
+import type { Clock } from '../../src/domain/core/core.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
 
 /** How long a passcode is the current one. */

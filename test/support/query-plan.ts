@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely'
-import type { Db } from '../../src/storage/database/database.ts'
+import type { Db } from '../../src/storage/schema/schema.ts'
 
 /**
  * How SQLite goes about each query of some work, step by step. The database has to be one in

@@ -1,9 +1,9 @@
 import { createUser } from '../accounts/registration/create-user.ts'
 import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
 import { type User, type UserField, type UserValues, updateUser } from '../accounts/users/users.ts'
-import type { App } from '../app.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
+import type { ReposApp } from '../repos/ports.ts'
 import { deleteUser } from './delete-user.ts'
 
 // Accounts as the tools of administrators know them, by the rules that every account is subject to.
@@ -54,7 +54,7 @@ const NOTHING: UserValues = {
  *   EMAIL_TAKEN
  */
 export function createUserAsAdmin(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   draft: AdminUserDraft,
 ): Promise<User> {
@@ -81,7 +81,7 @@ export function createUserAsAdmin(
  *   EMAIL_TAKEN, LAST_ADMIN
  */
 export async function editUserAsAdmin(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   username: string,
   edit: AdminUserEdit,
@@ -108,7 +108,11 @@ export async function editUserAsAdmin(
  * @param purge deletes what others may rely on too.
  * @throws USER_NOT_FOUND, ACCOUNT_NOT_PURGED, LAST_ADMIN, LAST_ORGANIZATION_OWNER
  */
-export async function deleteUserAsAdmin(app: App, username: string, purge: boolean): Promise<void> {
+export async function deleteUserAsAdmin(
+  app: ReposApp,
+  username: string,
+  purge: boolean,
+): Promise<void> {
   const user = await findUser(app, username)
   try {
     await deleteUser(app, user, purge)
@@ -126,7 +130,7 @@ const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
   ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],
 ])
 
-async function findUser(app: App, username: string): Promise<User> {
+async function findUser(app: ReposApp, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user)
     throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })

@@ -1,13 +1,13 @@
 import { ownsContent } from '../../storage/accounts/user-content.ts'
 import * as rows from '../../storage/accounts/users.ts'
-import type { Tx } from '../../storage/database/database.ts'
 import { deleteMemosOf } from '../../storage/memos/memos.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
 import { checkAdministratorRemains, requirePresent, type User } from '../accounts/users/users.ts'
-import type { App } from '../app.ts'
 import { DomainError } from '../core/errors.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'
+import type { ReposApp } from '../repos/ports.ts'
 
 /**
  * New repositories that an account may get while it is deleted, one after the other, before the
@@ -23,7 +23,7 @@ const MAX_ROUNDS = 10
  *   stay, as those of nobody.
  * @throws LAST_ADMIN, SOLE_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA without `force`
  */
-export async function deleteUser(app: App, user: User, force: boolean): Promise<void> {
+export async function deleteUser(app: ReposApp, user: User, force: boolean): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Without force there are none in the end, and nothing is to be prepared for a refusal.
     const repositories = force ? await repositoryIdsOf(app.db, user.id) : []

@@ -1,5 +1,6 @@
-import { type Db, type Tx, transaction } from '../../storage/database/database.ts'
-import type { App } from '../app.ts'
+import { transaction } from '../../storage/database/database.ts'
+import type { Db, Tx } from '../../storage/schema/schema.ts'
+import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 
 /**
@@ -91,7 +92,7 @@ function checkPosition(position: number, { floor, newest }: Extent): void {
  * @param stored the id of the event, and how many its log has now.
  */
 export function forgetSometimes<Event extends { readonly id: number; readonly time: number }>(
-  app: App,
+  app: Core,
   rows: EventLogRows<Event>,
   subjectId: number,
   { id, count }: { readonly id: number; readonly count: number },
@@ -104,7 +105,7 @@ export function forgetSometimes<Event extends { readonly id: number; readonly ti
 
 /** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
 export async function forgetOld<Event extends { readonly id: number; readonly time: number }>(
-  app: App,
+  app: Core,
   rows: EventLogRows<Event>,
 ): Promise<void> {
   const horizon = app.clock.now() - RETENTION_MS
@@ -120,7 +121,7 @@ export async function forgetOld<Event extends { readonly id: number; readonly ti
 
 /** Forgets the events that a log has beyond its length, oldest first, in steps. */
 async function forgetSurplus<Event extends { readonly id: number; readonly time: number }>(
-  app: App,
+  app: Core,
   rows: EventLogRows<Event>,
   subjectId: number,
 ): Promise<void> {

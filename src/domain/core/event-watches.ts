@@ -1,4 +1,4 @@
-import type { App } from '../app.ts'
+import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 import { createSignal, type Signal } from './signal.ts'
 
@@ -74,7 +74,7 @@ interface Lookout {
  * the streams of these, so that a commit costs the same however many others watch.
  */
 export function createEventWatches(
-  app: App,
+  app: Core,
   source: EventSource,
   startTimer: StartTimer = startNodeTimer,
 ): EventWatches {
@@ -153,7 +153,7 @@ function startWatch(
   }
 }
 
-function startLookout(app: App, source: EventSource, tell: (subjectId: number) => void): Lookout {
+function startLookout(app: Core, source: EventSource, tell: (subjectId: number) => void): Lookout {
   const stopped = new AbortController()
   let isReady = () => {}
   const ready = new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Busy, DuePiece, DueQueue } from '../../storage/database/due-queue.ts'
-import type { App } from '../app.ts'
+import type { Core } from './core.ts'
 import type { Signal } from './signal.ts'
 
 /** Work that rows say is due. */
@@ -43,7 +43,7 @@ const MAX_SLEEP_MS = 60 * 60 * 1000
  * Does work as it falls due, until it is stopped. Rows are all it works from: what was due before
  * the start is done, too.
  */
-export function startDueWork(app: App, work: DueWork): DueWorker {
+export function startDueWork(app: Core, work: DueWork): DueWorker {
   const stopping = new AbortController()
   // Every piece listens; the usual warning about many listeners would be about many pieces.
   setMaxListeners(0, stopping.signal)
@@ -70,14 +70,14 @@ export function startDueWork(app: App, work: DueWork): DueWorker {
 }
 
 /** Does what is due, until nothing is: for tests, whose time does not pass by itself. */
-export async function finishDueWork(app: App, work: DueWork): Promise<void> {
+export async function finishDueWork(app: Core, work: DueWork): Promise<void> {
   const pieces = createPieces(app, work, new AbortController().signal)
   do await pieces.startDue()
   while (await pieces.settled())
 }
 
 /** Pieces under way. */
-function createPieces(app: App, work: DueWork, until: AbortSignal) {
+function createPieces(app: Core, work: DueWork, until: AbortSignal) {
   const underWay = new Map<number, { readonly ownerId: number; readonly done: Promise<void> }>()
 
   const start = ({ id, ownerId }: DuePiece) => {

@@ -1,11 +1,11 @@
 import { findOwnerById } from '../../storage/accounts/owners.ts'
-import type { User } from '../../storage/accounts/users.ts'
 import { findPullMessage } from '../../storage/pulls/pull-messages.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import { GHOST } from '../accounts/users/owners.ts'
-import type { App } from '../app.ts'
 import { onBehalfOf } from '../core/access.ts'
 import { findReadablePull } from '../pulls/lifecycle/pull-requests.ts'
 import { viewPulls } from '../pulls/listing/pull-views.ts'
+import type { DeliveriesApp } from './payloads.ts'
 
 /** A message that waits to be sent. */
 interface WaitingMessage {
@@ -21,7 +21,7 @@ interface WaitingMessage {
  * @returns JSON; undefined when the account may not know of it any more.
  */
 export async function messageBody(
-  app: App,
+  app: DeliveriesApp,
   { message_id, body }: WaitingMessage,
   receiver: User,
 ): Promise<string | undefined> {

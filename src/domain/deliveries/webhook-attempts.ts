@@ -1,11 +1,13 @@
 import { randomInt } from 'node:crypto'
-import { type Tx, transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../storage/database/database.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
 import { disableUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
-import { type App, nowSeconds } from '../app.ts'
+import { nowSeconds } from '../core/core.ts'
 import { OutboundError, type OutboundFailure } from '../outbound/errors.ts'
 import { signingSecretsOf } from '../webhooks/user-webhooks.ts'
 import { signatureOf } from '../webhooks/webhook-signing.ts'
+import type { DeliveriesApp } from './payloads.ts'
 import { messageBody } from './pull-messages.ts'
 
 /** For a whole attempt, from lookup to the end of the answer. */
@@ -57,7 +59,7 @@ interface Outcome {
  * @param until gives the attempt up as if it had not been begun.
  */
 export async function attemptDelivery(
-  app: App,
+  app: DeliveriesApp,
   userAgent: string,
   webhookId: number,
   until: AbortSignal,
@@ -87,7 +89,7 @@ export async function attemptDelivery(
  * that says there was anything.
  */
 async function withdraw(
-  app: App,
+  app: DeliveriesApp,
   webhookId: number,
   { delivery }: rows.DueDelivery,
 ): Promise<void> {
@@ -96,7 +98,7 @@ async function withdraw(
 }
 
 async function send(
-  app: App,
+  app: DeliveriesApp,
   userAgent: string,
   { delivery, webhook }: rows.DueDelivery,
   body: string,
@@ -132,7 +134,7 @@ async function send(
 
 /** What an outcome makes of a delivery, and of its webhook when the target is gone. */
 async function resultOf(
-  app: App,
+  app: DeliveriesApp,
   tx: Tx,
   { delivery, webhook }: rows.DueDelivery,
   outcome: Outcome | 'archived',

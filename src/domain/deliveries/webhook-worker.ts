@@ -1,11 +1,11 @@
 import { webhookQueue } from '../../storage/webhooks/webhook-deliveries.ts'
-import type { App } from '../app.ts'
 import {
   type DueWork,
   type DueWorker,
   finishDueWork,
   startDueWork,
 } from '../core/scheduled-work.ts'
+import type { DeliveriesApp } from './payloads.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
 
 /** Requests under way at once. Each holds a socket and at most one answer of 64 KiB. */
@@ -19,7 +19,7 @@ const MAX_UNDER_WAY_PER_OWNER = 4
  *
  * @param userAgent what requests call us.
  */
-export function startDeliveries(app: App, userAgent: string): DueWorker {
+export function startDeliveries(app: DeliveriesApp, userAgent: string): DueWorker {
   return startDueWork(app, deliveries(app, userAgent))
 }
 
@@ -28,12 +28,12 @@ export function startDeliveries(app: App, userAgent: string): DueWorker {
  *
  * @param userAgent what requests call us.
  */
-export function deliverDue(app: App, userAgent: string): Promise<void> {
+export function deliverDue(app: DeliveriesApp, userAgent: string): Promise<void> {
   return finishDueWork(app, deliveries(app, userAgent))
 }
 
 /** At most one delivery at a time for each webhook. */
-function deliveries(app: App, userAgent: string): DueWork {
+function deliveries(app: DeliveriesApp, userAgent: string): DueWork {
   return {
     failure: 'a webhook delivery could not be made or recorded',
     maxUnderWay: MAX_UNDER_WAY,

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Header, type Pack, pack } from 'tar-stream'
 import { repositoryExists } from '../../git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../git/repositories/repository-files.ts'
-import { type Db, openDatabase, transaction } from '../../storage/database/database.ts'
+import { openDatabase, transaction } from '../../storage/database/database.ts'
 import {
   allRepositoryIds,
   noteAllRepositories,
@@ -15,7 +15,8 @@ import { schemaVersion } from '../../storage/database/migrate.ts'
 import { attachmentPath, openAttachment } from '../../storage/repos/attachment-files.ts'
 import { deleteReleaseAssets, pageOfAttachments } from '../../storage/repos/release-assets.ts'
 import { deleteRepository } from '../../storage/repos/repositories.ts'
-import type { App } from '../app.ts'
+import type { Db } from '../../storage/schema/schema.ts'
+import type { ReposApp } from '../repos/ports.ts'
 import {
   ABOUT_ENTRY,
   type About,
@@ -53,7 +54,7 @@ export interface BackupOptions {
  * @param output is ended.
  */
 export async function writeBackup(
-  { db, git, attachments, clock }: Pick<App, 'db' | 'git' | 'attachments' | 'clock'>,
+  { db, git, attachments, clock }: Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>,
   output: Writable,
   { snapshotFile, version }: BackupOptions,
 ): Promise<BackupSummary> {
@@ -96,7 +97,7 @@ export async function writeBackup(
 async function addFiles(
   archive: Pack,
   snapshot: Db,
-  { git, attachments }: Pick<App, 'git' | 'attachments'>,
+  { git, attachments }: Pick<ReposApp, 'git' | 'attachments'>,
 ): Promise<BackupSummary> {
   const repositories = await addRepositories(archive, snapshot, git)
   return { ...repositories, attachments: await addAttachments(archive, snapshot, attachments) }
@@ -106,7 +107,7 @@ async function addFiles(
 async function addRepositories(
   archive: Pack,
   snapshot: Db,
-  git: App['git'],
+  git: ReposApp['git'],
 ): Promise<Omit<BackupSummary, 'attachments'>> {
   const ids = await allRepositoryIds(snapshot)
   /** Where the archive has a file that more of them share. */
@@ -151,7 +152,7 @@ async function addRepositories(
 async function addAttachments(
   archive: Pack,
   snapshot: Db,
-  files: App['attachments'],
+  files: ReposApp['attachments'],
 ): Promise<number> {
   const deleted: string[] = []
   let count = 0

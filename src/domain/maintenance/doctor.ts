@@ -14,8 +14,8 @@ import {
 } from '../../storage/repos/attachment-files.ts'
 import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
-import type { App } from '../app.ts'
 import { examineHeads } from '../pulls/heads/head-examination.ts'
+import type { ReposApp } from '../repos/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repos/refs/ref-index.ts'
 
 /** Something that is wrong. */
@@ -40,7 +40,7 @@ export interface Examination {
  * tell of what is being changed at this moment.
  */
 export async function* examine(
-  app: App,
+  app: ReposApp,
   { fsck, fix }: Examination,
 ): AsyncGenerator<Finding, void, undefined> {
   for (const problem of await databaseProblems(app.db))
@@ -54,7 +54,7 @@ export async function* examine(
 const HOPELESS = 'cannot be repaired: restore a backup'
 
 async function* examineRepository(
-  app: App,
+  app: ReposApp,
   id: number,
   { fsck, fix }: Examination,
 ): AsyncGenerator<Finding> {
@@ -91,7 +91,7 @@ async function* examineRepository(
   }
 }
 
-async function* examineFolders(app: App, fix: boolean): AsyncGenerator<Finding> {
+async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
   for await (const id of repositoryFolders(app.git)) {
     // Rows come before folders, and go before them.
     if (await findRepositoryById(app.db, id)) continue
@@ -102,7 +102,7 @@ async function* examineFolders(app: App, fix: boolean): AsyncGenerator<Finding> 
 }
 
 /** Rows come after files, and go before them. */
-async function* examineAttachments(app: App, fix: boolean): AsyncGenerator<Finding> {
+async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page = await pageOfAttachments(app.db, after, ATTACHMENTS_AT_A_TIME)
     for (const { uuid, repository_id, bytes } of page) {

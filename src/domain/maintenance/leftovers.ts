@@ -1,5 +1,5 @@
 import { sweepLeftovers } from '../../git/repositories/leftovers.ts'
-import type { App } from '../app.ts'
+import type { ReposApp } from '../repos/ports.ts'
 
 /**
  * What a killed process left lies around for an hour at most, and two folders of each repository
@@ -14,7 +14,7 @@ export interface LeftoverSweeps {
 }
 
 /** Starts sweeping: at once, and then from time to time. */
-export function startLeftoverSweeps(app: App): LeftoverSweeps {
+export function startLeftoverSweeps(app: ReposApp): LeftoverSweeps {
   const stopping = new AbortController()
   const sweep = () =>
     app.background.run('sweep leftovers', async () => {

@@ -1,6 +1,5 @@
-import type { Tx } from '../../storage/database/database.ts'
 import { listComments } from '../../storage/memos/memo-list.ts'
-import type { App } from '../app.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { type MemoReader, readerOf } from './memo-access.ts'
@@ -9,6 +8,7 @@ import { listingOf, type MemoListing, type MemoPage } from './memo-list.ts'
 import { type MemoDraft, readDraft } from './memo-values.ts'
 import type { MemoView } from './memo-view.ts'
 import { getMemo, storeNewMemo } from './memos.ts'
+import type { MemosApp } from './ports.ts'
 
 /**
  * Makes a comment of the caller on a memo, or on another comment, that they may read. Its
@@ -18,7 +18,7 @@ import { getMemo, storeNewMemo } from './memos.ts'
  *   MEMO_ARCHIVED, MEMO_ID_TAKEN
  */
 export async function createComment(
-  app: App,
+  app: MemosApp,
   caller: SignedIn,
   uid: string,
   draft: MemoDraft,
@@ -43,7 +43,7 @@ export async function createComment(
  * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function listMemoComments(
-  app: App,
+  app: MemosApp,
   reader: MemoReader,
   uid: string,
   page: MemoPage,

@@ -1,4 +1,4 @@
-import type { Memo } from '../../storage/memos/memos.ts'
+import type { Memo } from '../../storage/schema/memos.ts'
 import {
   actsAsAdministrator,
   type Caller,

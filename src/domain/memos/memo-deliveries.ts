@@ -1,8 +1,9 @@
-import type { User } from '../../storage/accounts/users.ts'
-import { type Tx, transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../storage/database/database.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
+import type { WebhookDelivery as WebhookDeliveryRow } from '../../storage/schema/webhooks.ts'
 import { findUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
-import type { App } from '../app.ts'
 import { DomainError } from '../core/errors.ts'
 import type { UserWebhook } from '../webhooks/user-webhooks.ts'
 import {
@@ -14,8 +15,9 @@ import {
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent } from './memo-events.ts'
 import type { MemoView } from './memo-view.ts'
+import type { MemosApp } from './ports.ts'
 
-export type WebhookDelivery = rows.WebhookDelivery
+export type WebhookDelivery = WebhookDeliveryRow
 
 /** What webhooks are told of. */
 type EventType = MemoEvent['type'] | 'memo.comment.created'
@@ -35,7 +37,7 @@ const ACTIVITY_TYPES: Readonly<Record<EventType, string>> = {
  * The caller gives `app.signals.deliveries` after the commit.
  */
 export async function queueDeliveries(
-  app: App,
+  app: MemosApp,
   tx: Tx,
   { type, view, commentedOn, timeMs }: MemoEvent,
 ): Promise<void> {
@@ -54,7 +56,7 @@ export async function queueDeliveries(
  * @param beforeId the last one of the page before; undefined for the first page.
  */
 export async function listWebhookDeliveries(
-  app: App,
+  app: MemosApp,
   webhook: UserWebhook,
   beforeId: number | undefined,
   pageSize: number,
@@ -70,7 +72,7 @@ export async function listWebhookDeliveries(
  * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND; RATE_LIMITED when too much waits already.
  */
 export async function redeliver(
-  app: App,
+  app: MemosApp,
   webhook: UserWebhook,
   uid: string,
   names: { readonly webhook: string; readonly delivery: string },
@@ -95,7 +97,7 @@ export async function redeliver(
  * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too much waits already.
  */
 export async function testWebhook(
-  app: App,
+  app: MemosApp,
   owner: User,
   webhook: UserWebhook,
   name: string,
@@ -117,7 +119,7 @@ export async function testWebhook(
 }
 
 async function queueMemo(
-  app: App,
+  app: MemosApp,
   tx: Tx,
   owner: User,
   type: EventType,

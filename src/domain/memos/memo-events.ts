@@ -1,8 +1,9 @@
-import { type Tx, transaction } from '../../storage/database/database.ts'
-import type { App } from '../app.ts'
+import { transaction } from '../../storage/database/database.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
 import { queueDeliveries } from './memo-deliveries.ts'
 import type { MemoView } from './memo-view.ts'
 import { notifyOf } from './notifications.ts'
+import type { MemosApp } from './ports.ts'
 import { recordMemoEvents } from './user-events.ts'
 
 /** A change of one memo, told of in the transaction that makes it. */
@@ -24,7 +25,7 @@ export interface MemoEvent {
  *
  * The transaction is one of `publishing`.
  */
-export async function publishMemoEvent(app: App, tx: Tx, event: MemoEvent): Promise<void> {
+export async function publishMemoEvent(app: MemosApp, tx: Tx, event: MemoEvent): Promise<void> {
   await recordMemoEvents(app, tx, event)
   await notifyOf(app, tx, event)
   await queueDeliveries(app, tx, event)
@@ -34,7 +35,7 @@ export async function publishMemoEvent(app: App, tx: Tx, event: MemoEvent): Prom
  * Runs a change of memos that publishes events, and wakes those who wait for them once it is
  * committed.
  */
-export async function publishing<T>(app: App, change: (tx: Tx) => Promise<T>): Promise<T> {
+export async function publishing<T>(app: MemosApp, change: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, change)
   app.signals.deliveries.notify()
   app.signals.events.notify()

@@ -1,11 +1,8 @@
 import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
-import type {
-  MemoCondition,
-  MemoFlag,
-  MemoTerm,
-  MemoVisibility,
-} from '../../storage/memos/memo-condition.ts'
-import { type App, nowSeconds } from '../app.ts'
+import type { MemoCondition, MemoFlag, MemoTerm } from '../../storage/memos/memo-condition.ts'
+import type { MemoVisibility } from '../../storage/schema/memos.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { nowSeconds } from '../core/core.ts'
 import { type Condition, mapTerms, readFilter, termsOf } from '../filters/conditions.ts'
 import { invalidFilter } from '../filters/limits.ts'
 import { accountField, choiceField, type Field, type FilterSchema } from '../filters/schema.ts'
@@ -53,7 +50,10 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
  * @returns the condition, or undefined for a blank filter.
  * @throws INVALID_FILTER
  */
-export async function readMemoFilter(app: App, filter: string): Promise<MemoCondition | undefined> {
+export async function readMemoFilter(
+  app: AccountsApp,
+  filter: string,
+): Promise<MemoCondition | undefined> {
   const written = readFilter(filter, MEMO_FILTER, nowSeconds(app.clock))
   if (!written) return undefined
   if (contentTerms(written) > MAX_CONTENT_TERMS) throw invalidFilter(filter)

@@ -1,6 +1,7 @@
 import * as rows from '../../storage/memos/memo-list.ts'
-import type { Memo, RootedMemo } from '../../storage/memos/memos.ts'
-import type { App } from '../app.ts'
+import type { RootedMemo } from '../../storage/memos/memos.ts'
+import type { Memo } from '../../storage/schema/memos.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 import { readMemoFilter } from './memo-filter.ts'
@@ -63,7 +64,7 @@ export function readMemoOrder(text: string): MemoOrder {
  * @throws INVALID_FILTER
  */
 export async function listMemos(
-  app: App,
+  app: AccountsApp,
   reader: MemoReader,
   state: Memo['state'],
   filter: string,
@@ -84,7 +85,7 @@ export async function listMemos(
  *   last.
  */
 export async function listingOf(
-  app: App,
+  app: AccountsApp,
   page: MemoPage,
   read: (longer: MemoPage) => Promise<RootedMemo[]>,
 ): Promise<MemoListing> {

@@ -5,7 +5,7 @@ import {
 } from '../../storage/memos/memo-condition.ts'
 import * as rows from '../../storage/memos/memo-list.ts'
 import { findMemosByIds, type RootedMemo } from '../../storage/memos/memos.ts'
-import type { App } from '../app.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { simplify, type TermRules, workOf } from '../filters/simplify.ts'
 import { type SearchBounds, searchBounds, searchInSteps } from '../filters/steps.ts'
 import { timeRangeOf } from '../filters/time-range.ts'
@@ -45,7 +45,7 @@ export interface FoundMemos {
  *   read.
  */
 export async function searchMemos(
-  app: App,
+  app: AccountsApp,
   stretches: readonly rows.MemoStretch[],
   written: MemoCondition,
   page: rows.MemoPage,
@@ -69,7 +69,7 @@ export async function searchMemos(
 
 /** A search in an order that no index has: places are sorted before memos are looked at. */
 async function searchSorted(
-  app: App,
+  app: AccountsApp,
   stretches: readonly rows.MemoStretch[],
   condition: MemoCondition,
   page: rows.MemoPage,

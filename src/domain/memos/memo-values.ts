@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto'
-import type { MemoChanges, NewMemo, RootedMemo } from '../../storage/memos/memos.ts'
-import { type App, nowSeconds } from '../app.ts'
+import type { RootedMemo } from '../../storage/memos/memos.ts'
+import type { MemoChanges, NewMemo } from '../../storage/schema/memos.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { analyzeMemo } from './content.ts'
 
@@ -60,7 +62,7 @@ export function isMemoUid(text: string): boolean {
  * @throws INVALID_MEMO_ID, INVALID_FIELD
  */
 export function readDraft(
-  app: App,
+  app: AccountsApp,
   draft: MemoDraft,
   holder: Holder,
 ): { readonly columns: DraftColumns; readonly tags: readonly string[] } {
@@ -92,7 +94,7 @@ export function readDraft(
  * @throws INVALID_FIELD
  */
 export function readValues(
-  app: App,
+  app: AccountsApp,
   values: MemoValues,
   fields: ReadonlySet<MemoField>,
   all: boolean,
@@ -120,7 +122,7 @@ export function readValues(
 }
 
 /** The columns that follow from a content, and its tags. */
-function readContent(app: App, content: string, holder: Holder) {
+function readContent(app: AccountsApp, content: string, holder: Holder) {
   const maxBytes = app.settings.memoContentBytes
   if (Buffer.byteLength(content) > maxBytes) {
     throw new DomainError('INVALID_FIELD', {

@@ -1,11 +1,12 @@
-import { findUsersByIds, type User } from '../../storage/accounts/users.ts'
-import type { Db } from '../../storage/database/database.ts'
+import { findUsersByIds } from '../../storage/accounts/users.ts'
 import {
   type CommentedMemo,
   findCommentedMemos,
   findTags,
   type RootedMemo,
 } from '../../storage/memos/memos.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import type { Db } from '../../storage/schema/schema.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 

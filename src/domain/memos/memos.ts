@@ -1,9 +1,10 @@
 import { findUserById } from '../../storage/accounts/users.ts'
-import type { Db, Tx } from '../../storage/database/database.ts'
 import * as rows from '../../storage/memos/memos.ts'
+import type { MemoChanges, NewMemo } from '../../storage/schema/memos.ts'
+import type { Db, Tx } from '../../storage/schema/schema.ts'
 import { defaultMemoVisibility } from '../accounts/users/user-settings.ts'
-import { type App, nowSeconds } from '../app.ts'
 import type { SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import {
   isReadable,
@@ -21,6 +22,7 @@ import {
   readValues,
 } from './memo-values.ts'
 import { type MemoView, viewOf, viewsOf } from './memo-view.ts'
+import type { MemosApp } from './ports.ts'
 
 /** A memo as stored. */
 export type Memo = rows.RootedMemo
@@ -59,7 +61,11 @@ export async function getWritableMemo(db: Db, caller: SignedIn, uid: string): Pr
  *
  * @throws INVALID_MEMO_ID, INVALID_FIELD, PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN
  */
-export async function createMemo(app: App, caller: SignedIn, draft: MemoDraft): Promise<MemoView> {
+export async function createMemo(
+  app: MemosApp,
+  caller: SignedIn,
+  draft: MemoDraft,
+): Promise<MemoView> {
   const { columns, tags } = readDraft(app, draft, 'memo')
   return publishing(app, async (tx) => {
     const visibility = draft.visibility ?? (await defaultMemoVisibility(tx, caller.user.id))
@@ -82,10 +88,10 @@ export async function createMemo(app: App, caller: SignedIn, draft: MemoDraft): 
  *   meanwhile
  */
 export async function storeNewMemo(
-  app: App,
+  app: MemosApp,
   tx: Tx,
   caller: SignedIn,
-  memo: Omit<rows.NewMemo, 'creator_id'>,
+  memo: Omit<NewMemo, 'creator_id'>,
   tags: readonly string[],
   commentedOn: MemoView | undefined,
 ): Promise<MemoView> {
@@ -114,7 +120,7 @@ export async function storeNewMemo(
  * @throws INVALID_FIELD, MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function updateMemo(
-  app: App,
+  app: MemosApp,
   caller: SignedIn,
   uid: string,
   values: MemoValues,
@@ -149,7 +155,7 @@ export async function updateMemo(
  *
  * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
-export async function deleteMemo(app: App, caller: SignedIn, uid: string): Promise<void> {
+export async function deleteMemo(app: MemosApp, caller: SignedIn, uid: string): Promise<void> {
   await publishing(app, async (tx) => {
     const view = await viewOf(tx, await getWritableMemo(tx, caller, uid))
     const { id, content: previousContent } = view.memo
@@ -166,10 +172,10 @@ export async function deleteMemo(app: App, caller: SignedIn, uid: string): Promi
 }
 
 /** What writing some columns changes of a memo, and the time of the update with it. */
-function changesOf(app: App, present: Memo, columns: rows.MemoChanges): rows.MemoChanges {
-  const changes: rows.MemoChanges = Object.fromEntries(
+function changesOf(app: MemosApp, present: Memo, columns: MemoChanges): MemoChanges {
+  const changes: MemoChanges = Object.fromEntries(
     Object.entries(columns).filter(
-      ([column, value]) => present[column as keyof rows.MemoChanges] !== value,
+      ([column, value]) => present[column as keyof MemoChanges] !== value,
     ),
   )
   // A comment follows the memo at the top of its tree.

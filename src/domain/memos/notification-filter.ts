@@ -1,10 +1,8 @@
 import { findUserIdsByNameKeys } from '../../storage/accounts/users.ts'
-import type {
-  NotificationStatus,
-  NotificationTerm,
-  NotificationType,
-} from '../../storage/memos/notifications.ts'
-import { type App, nowSeconds } from '../app.ts'
+import type { NotificationTerm } from '../../storage/memos/notifications.ts'
+import type { NotificationStatus, NotificationType } from '../../storage/schema/memos.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { nowSeconds } from '../core/core.ts'
 import { type Condition, readFilter } from '../filters/conditions.ts'
 import { accountField, choiceField, type FilterSchema } from '../filters/schema.ts'
 
@@ -37,7 +35,7 @@ const NOTIFICATION_FILTER: FilterSchema<WrittenTerm> = {
  * @throws INVALID_FILTER
  */
 export async function readNotificationFilter(
-  app: App,
+  app: AccountsApp,
   filter: string,
 ): Promise<NotificationTerm[]> {
   const condition = readFilter(filter, NOTIFICATION_FILTER, nowSeconds(app.clock))

@@ -1,10 +1,16 @@
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
-import { type Db, type Tx, transaction } from '../../storage/database/database.ts'
-import type { Memo } from '../../storage/memos/memos.ts'
+import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/memos/notifications.ts'
+import type {
+  Memo,
+  Notification,
+  NotificationStatus as NotificationStatusRow,
+  NotificationType,
+} from '../../storage/schema/memos.ts'
+import type { Db, Tx } from '../../storage/schema/schema.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { nameKey } from '../accounts/users/user-fields.ts'
 import type { User } from '../accounts/users/users.ts'
-import type { App } from '../app.ts'
 import { searchBounds, searchInSteps } from '../filters/steps.ts'
 import { timeRangeOf } from '../filters/time-range.ts'
 import { analyzeMemo } from './content.ts'
@@ -12,11 +18,11 @@ import { isReadable, type MemoAccess } from './memo-access.ts'
 import type { MemoEvent } from './memo-events.ts'
 import { recordUserEvent, type UserEventType } from './user-events.ts'
 
-export type NotificationStatus = rows.NotificationStatus
+export type NotificationStatus = NotificationStatusRow
 
 /** A notification with what its receiver may see of what it is about. */
 export interface NotificationView {
-  readonly notification: rows.Notification
+  readonly notification: Notification
   readonly sender: User
   /** What happened where; undefined when the receiver cannot see that any more. */
   readonly payload: NotificationPayload | undefined
@@ -39,7 +45,7 @@ type ShownMemo = Pick<Memo, 'uid' | 'snippet'>
  * Each of them is an active account other than the author that can read the memo, and the memo that
  * it comments on. Who is told of a comment is not told that it mentions them too.
  */
-export async function notifyOf(app: App, tx: Tx, event: MemoEvent): Promise<void> {
+export async function notifyOf(app: AccountsApp, tx: Tx, event: MemoEvent): Promise<void> {
   if (event.type === 'memo.deleted') return
   const { memo } = event.view
   const commenters = commentReceivers(event)
@@ -47,7 +53,7 @@ export async function notifyOf(app: App, tx: Tx, event: MemoEvent): Promise<void
   if (commenters.length + mentioned.length === 0) return
   const parent = event.commentedOn?.memo ?? (await parentOf(tx, memo))
   const canRead = ({ id }: User) => canReadBoth(id, memo, parent)
-  const receivers = new Map<number, rows.NotificationType>()
+  const receivers = new Map<number, NotificationType>()
   for (const user of mentioned.filter(canRead)) receivers.set(user.id, 'MEMO_MENTION')
   for (const user of commenters.filter(canRead)) receivers.set(user.id, 'MEMO_COMMENT')
   receivers.delete(memo.creator_id)
@@ -73,7 +79,7 @@ export async function notifyOf(app: App, tx: Tx, event: MemoEvent): Promise<void
  * @returns the notifications, and where the next page starts, undefined on the last one.
  */
 export async function listNotifications(
-  app: App,
+  app: AccountsApp,
   receiver: User,
   terms: readonly rows.NotificationTerm[],
   after: rows.NotificationPosition | undefined,
@@ -99,7 +105,7 @@ export async function listNotifications(
 
 /** A notification of an account; undefined when it has none with this number. */
 export async function findNotification(
-  app: App,
+  app: AccountsApp,
   receiver: User,
   id: number,
 ): Promise<NotificationView | undefined> {
@@ -109,7 +115,7 @@ export async function findNotification(
 
 /** Those of some notifications that an account has, by number. */
 export async function findNotifications(
-  app: App,
+  app: AccountsApp,
   receiver: User,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, NotificationView>> {
@@ -127,7 +133,7 @@ export async function findNotifications(
  * @returns the notification after the change; undefined when the account has none with this number.
  */
 export async function setNotificationStatus(
-  app: App,
+  app: AccountsApp,
   receiver: User,
   id: number,
   status: NotificationStatus,
@@ -144,7 +150,11 @@ export async function setNotificationStatus(
 }
 
 /** @returns whether the account had a notification with this number. */
-export async function deleteNotification(app: App, receiver: User, id: number): Promise<boolean> {
+export async function deleteNotification(
+  app: AccountsApp,
+  receiver: User,
+  id: number,
+): Promise<boolean> {
   const deleted = await transaction(app.db, async (tx) => {
     const existed = await rows.deleteNotification(tx, receiver.id, id)
     if (existed) await record(app, tx, 'NOTIFICATION_DELETED', { id, receiver_id: receiver.id })
@@ -155,10 +165,10 @@ export async function deleteNotification(app: App, receiver: User, id: number): 
 }
 
 function record(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   type: UserEventType,
-  { id, receiver_id }: Pick<rows.Notification, 'id' | 'receiver_id'>,
+  { id, receiver_id }: Pick<Notification, 'id' | 'receiver_id'>,
 ): Promise<void> {
   return recordUserEvent(app, tx, receiver_id, type, String(id))
 }
@@ -203,7 +213,7 @@ function canReadBoth(userId: number, memo: MemoAccess, parent: MemoAccess | unde
 async function viewOf(
   db: Db,
   receiver: User,
-  notification: rows.Notification,
+  notification: Notification,
 ): Promise<NotificationView | undefined> {
   return (await viewsOf(db, receiver, [notification]))[0]
 }
@@ -212,7 +222,7 @@ async function viewOf(
 async function viewsOf(
   db: Db,
   receiver: User,
-  notifications: readonly rows.Notification[],
+  notifications: readonly Notification[],
 ): Promise<NotificationView[]> {
   const senders = await findUsersByIds(
     db,
@@ -239,7 +249,7 @@ async function viewsOf(
 
 function payloadOf(
   receiver: User,
-  type: rows.NotificationType,
+  type: NotificationType,
   memo: rows.MemoSummary | undefined,
   parent: rows.MemoSummary | undefined,
 ): NotificationPayload | undefined {

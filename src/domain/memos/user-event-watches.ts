@@ -1,5 +1,5 @@
 import { findAccountsWithEvents, findNewestEventId } from '../../storage/memos/user-events.ts'
-import type { App } from '../app.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { createEventWatches, type EventWatch, type StartTimer } from '../core/event-watches.ts'
 
 export { HEARTBEAT_MS } from '../core/event-watches.ts'
@@ -18,7 +18,10 @@ export interface UserEventWatches {
 }
 
 /** @returns watches of accounts, none of them open. */
-export function createUserEventWatches(app: App, startTimer?: StartTimer): UserEventWatches {
+export function createUserEventWatches(
+  app: AccountsApp,
+  startTimer?: StartTimer,
+): UserEventWatches {
   const watches = createEventWatches(
     app,
     {

@@ -1,15 +1,15 @@
-import type { Tx } from '../../storage/database/database.ts'
 import {
   deleteUserEvents,
   findUserEventLog,
   insertUserEvent,
   listOldestEvents,
   listUserEvents,
-  type UserEvent,
   type UserEventPage,
 } from '../../storage/memos/user-events.ts'
+import type { UserEvent } from '../../storage/schema/memos.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import type { User } from '../accounts/users/users.ts'
-import type { App } from '../app.ts'
 import {
   type EventLogRows,
   type EventPage,
@@ -53,7 +53,7 @@ const ROWS: EventLogRows<UserEvent> = {
  * @param resource `uid` of the memo, or number of the notification.
  */
 export async function recordUserEvent(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   userId: number,
   type: UserEventType,
@@ -79,7 +79,7 @@ const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
  * commented on as well, as long as they can read it.
  */
 export async function recordMemoEvents(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   { type, view, commentedOn }: MemoEvent,
 ): Promise<void> {
@@ -99,7 +99,7 @@ export async function recordMemoEvents(
  * @throws CURSOR_EXPIRED
  */
 export async function startOfUserEvents(
-  app: App,
+  app: AccountsApp,
   user: User,
   position: number | undefined,
 ): Promise<number> {
@@ -113,7 +113,7 @@ export async function startOfUserEvents(
  * @throws CURSOR_EXPIRED when events behind the position have been forgotten.
  */
 export async function readUserEvents(
-  app: App,
+  app: AccountsApp,
   user: User,
   position: number,
   types: readonly UserEventType[] | undefined,
@@ -123,6 +123,6 @@ export async function readUserEvents(
 }
 
 /** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
-export function forgetOldEvents(app: App): Promise<void> {
+export function forgetOldEvents(app: AccountsApp): Promise<void> {
   return forgetOld(app, ROWS)
 }

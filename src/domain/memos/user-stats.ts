@@ -1,7 +1,7 @@
-import type { MemoVisibility } from '../../storage/memos/memo-condition.ts'
 import * as rows from '../../storage/memos/user-stats.ts'
+import type { MemoCounts, MemoVisibility } from '../../storage/schema/memos.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import type { User } from '../accounts/users/users.ts'
-import type { App } from '../app.ts'
 import type { MemoReader } from './memo-access.ts'
 
 /** An account as its statistics name it. */
@@ -29,7 +29,11 @@ export interface UserStats {
 }
 
 /** The statistics of one account. */
-export async function getUserStats(app: App, reader: MemoReader, user: User): Promise<UserStats> {
+export async function getUserStats(
+  app: AccountsApp,
+  reader: MemoReader,
+  user: User,
+): Promise<UserStats> {
   const isOwn = user.id === reader.userId && !reader.publicOnly
   const visibilities: readonly MemoVisibility[] = isOwn
     ? ['PUBLIC', 'PROTECTED', 'PRIVATE']
@@ -38,7 +42,7 @@ export async function getUserStats(app: App, reader: MemoReader, user: User): Pr
 }
 
 /** The statistics of every account with a memo that the reader may read, by name. */
-export async function listAllUserStats(app: App, reader: MemoReader): Promise<UserStats[]> {
+export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Promise<UserStats[]> {
   const ownId = reader.publicOnly ? undefined : reader.userId
   const { owners, ...figures } = await rows.findAllMemoFigures(
     app.db,
@@ -70,7 +74,7 @@ function readableOf({ userId, publicOnly }: MemoReader): readonly MemoVisibility
   return userId === undefined || publicOnly ? ['PUBLIC'] : ['PUBLIC', 'PROTECTED']
 }
 
-function displayTime({ settings }: App): rows.DisplayTime {
+function displayTime({ settings }: AccountsApp): rows.DisplayTime {
   return settings.statsBy === 'create' ? 'create_time' : 'update_time'
 }
 
@@ -79,8 +83,7 @@ function statsOf(
   owner: StatsOwner,
   { counts, tags, cutTags, times, pinned }: rows.MemoFigures,
 ): UserStats {
-  const sum = (column: keyof rows.MemoCounts) =>
-    counts.reduce((total, row) => total + row[column], 0)
+  const sum = (column: keyof MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
   for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
   const displayTimes = newest(times, (a, b) => b.time - a.time).map(({ time }) => time)

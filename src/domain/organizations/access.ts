@@ -1,6 +1,5 @@
 import {
   findOrganizationByNameKey,
-  type Organization,
   type OrganizationViewer,
 } from '../../storage/organizations/organizations.ts'
 import {
@@ -8,8 +7,9 @@ import {
   type OrganizationRights,
   type TeamViewer,
 } from '../../storage/organizations/teams.ts'
+import type { Organization } from '../../storage/schema/organizations.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { nameKey } from '../accounts/users/user-fields.ts'
-import type { App } from '../app.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
 
@@ -44,7 +44,7 @@ const NO_RIGHTS: OrganizationRights = {
  *   the caller may know of it and no more.
  */
 export async function openOrganization(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   name: string,
   needed: OrganizationNeed,
@@ -63,7 +63,7 @@ export async function openOrganization(
  * @throws that; PUBLIC_ONLY_TOKEN
  */
 export async function enterOrganization(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   organization: Organization,
   missing: Reason,
@@ -82,7 +82,7 @@ export async function enterOrganization(
 
 /** What a caller is to an organisation, whether or not they may know of it. */
 export async function standingIn(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   organization: Organization,
 ): Promise<OpenOrganization> {

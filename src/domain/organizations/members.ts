@@ -1,8 +1,9 @@
-import { type Tx, transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
 import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team-members.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
-import type { App } from '../app.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
@@ -14,7 +15,7 @@ import { checkOrganizationNeed, openOrganization, seesAllMembers } from './acces
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listMembers(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   name: string,
   publicOnly: boolean,
@@ -35,7 +36,7 @@ export async function listMembers(
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
 export async function checkMember(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   name: string,
   username: string,
@@ -56,7 +57,7 @@ export async function checkMember(
  *   unless the caller is an owner or the user, LAST_ORGANIZATION_OWNER
  */
 export async function removeMember(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   name: string,
   username: string,
@@ -80,7 +81,7 @@ export async function removeMember(
  *   MEMBER_NOT_FOUND
  */
 export async function showMembership(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   name: string,
   username: string,

@@ -4,6 +4,11 @@ import * as rows from '../../storage/organizations/organizations.ts'
 import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
+import type {
+  OrganizationChanges,
+  Organization as OrganizationRow,
+} from '../../storage/schema/organizations.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
 import {
   checkLength,
@@ -12,13 +17,13 @@ import {
   isUsername,
   nameKey,
 } from '../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../app.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { openOrganization, organizationViewer } from './access.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
-export type Organization = rows.Organization
+export type Organization = OrganizationRow
 
 /** Limits of compatible systems. */
 const MAX_CHARACTERS = { full_name: 100, description: 255, website: 255, location: 50 }
@@ -49,7 +54,7 @@ export interface OrganizationPage {
  *   PUBLIC_ONLY_TOKEN
  */
 export async function createOrganization(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   name: string,
   profile: OrganizationProfile,
@@ -94,7 +99,7 @@ export async function createOrganization(
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function getOrganization(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   name: string,
 ): Promise<Organization> {
@@ -108,7 +113,7 @@ export async function getOrganization(
  *   INVALID_EMAIL
  */
 export async function editOrganization(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   name: string,
   profile: OrganizationProfile,
@@ -128,7 +133,11 @@ export async function editOrganization(
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED,
  *   ORGANIZATION_HAS_REPOSITORIES
  */
-export async function deleteOrganization(app: App, caller: Caller, name: string): Promise<void> {
+export async function deleteOrganization(
+  app: AccountsApp,
+  caller: Caller,
+  name: string,
+): Promise<void> {
   const { organization } = await openOrganization(app, caller, name, 'owner')
   await transaction(app.db, async (tx) => {
     const owned = await repositoryIdsOf(tx, organization.id)
@@ -139,7 +148,7 @@ export async function deleteOrganization(app: App, caller: Caller, name: string)
 
 /** The organisations that a caller may know of, by name. */
 export function listOrganizations(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   offset: number,
   limit: number,
@@ -149,7 +158,7 @@ export function listOrganizations(
 
 /** The organisations that the caller is a member of, by name. */
 export function listOwnOrganizations(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   offset: number,
   limit: number,
@@ -168,7 +177,7 @@ export function listOwnOrganizations(
  * @throws USER_NOT_FOUND
  */
 export async function listOrganizationsOf(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   username: string,
   offset: number,
@@ -178,7 +187,12 @@ export async function listOrganizationsOf(
   return pageOf(app, { viewer: organizationViewer(caller), memberId: user.id }, offset, limit)
 }
 
-async function pageOf(app: App, filter: rows.OrganizationFilter, offset: number, limit: number) {
+async function pageOf(
+  app: AccountsApp,
+  filter: rows.OrganizationFilter,
+  offset: number,
+  limit: number,
+) {
   const organizations = await rows.listOrganizations(app.db, filter, offset, limit)
   return { organizations, total: await rows.countOrganizations(app.db, filter) }
 }
@@ -186,7 +200,7 @@ async function pageOf(app: App, filter: rows.OrganizationFilter, offset: number,
 /**
  * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN for what would hide it from the caller
  */
-function readProfile(caller: Caller, profile: OrganizationProfile): rows.OrganizationChanges {
+function readProfile(caller: Caller, profile: OrganizationProfile): OrganizationChanges {
   const { fullName: full_name, email, description, website, location } = profile
   const texts = { full_name, description, website, location }
   for (const [field, limit] of Object.entries(MAX_CHARACTERS)) {
@@ -196,7 +210,7 @@ function readProfile(caller: Caller, profile: OrganizationProfile): rows.Organiz
   if (email && !isEmail(email)) throw new DomainError('INVALID_EMAIL')
   const visibility = readVisibility(profile.visibility)
   if (visibility !== undefined && visibility !== 'public') checkSeesPrivate(caller)
-  const changes: rows.OrganizationChanges = {}
+  const changes: OrganizationChanges = {}
   if (full_name !== undefined) changes.full_name = full_name
   if (email !== undefined) changes.email = email
   if (description !== undefined) changes.description = description

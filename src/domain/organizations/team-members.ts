@@ -1,5 +1,4 @@
 import { blockExists } from '../../storage/accounts/user-blocks.ts'
-import type { User } from '../../storage/accounts/users.ts'
 import { transaction } from '../../storage/database/database.ts'
 import {
   deleteMembersWithoutTeam,
@@ -7,8 +6,9 @@ import {
   insertMember,
 } from '../../storage/organizations/organizations.ts'
 import * as rows from '../../storage/organizations/team-members.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
-import type { App } from '../app.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import { checkOrganizationNeed, seesAllMembers } from './access.ts'
@@ -21,7 +21,7 @@ import { openTeam } from './teams.ts'
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listTeamMembers(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: number,
   offset: number,
@@ -39,7 +39,7 @@ export async function listTeamMembers(
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
 export async function getTeamMember(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: number,
   username: string,
@@ -60,7 +60,7 @@ export async function getTeamMember(
  *   USER_BLOCKED
  */
 export async function addTeamMember(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: number,
   username: string,
@@ -81,7 +81,7 @@ export async function addTeamMember(
  *   caller is an owner or the user, MEMBER_NOT_FOUND, LAST_ORGANIZATION_OWNER
  */
 export async function removeTeamMember(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: number,
   username: string,

@@ -1,4 +1,4 @@
-import type { Team } from '../../storage/organizations/teams.ts'
+import type { Team } from '../../storage/schema/organizations.ts'
 import { DomainError } from '../core/errors.ts'
 import { LEVELS, type RepositoryAccess as Level } from '../repos/access/permissions.ts'
 

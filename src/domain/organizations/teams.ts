@@ -3,14 +3,20 @@ import {
   deleteMembersWithoutTeam,
   findOrganizationById,
   findOrganizationsByIds,
-  type Organization,
 } from '../../storage/organizations/organizations.ts'
 import { isTeamMember } from '../../storage/organizations/team-members.ts'
 import * as rows from '../../storage/organizations/teams.ts'
+import type {
+  NewTeam,
+  Organization,
+  TeamChanges,
+  Team as TeamRow,
+} from '../../storage/schema/organizations.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { readVisibility } from '../accounts/users/owners.ts'
 import { checkLength } from '../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../app.ts'
 import type { Caller, SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import {
   checkOrganizationNeed,
@@ -21,7 +27,7 @@ import {
 } from './access.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
 
-export type Team = rows.Team
+export type Team = TeamRow
 
 /** Limits of compatible systems. */
 const NAME = /^[A-Za-z0-9._-]{1,255}$/
@@ -31,7 +37,7 @@ const MAX_DESCRIPTION_CHARACTERS = 255
 const MAX_SEARCH_CHARACTERS = 256
 
 /** The team that every organisation has, as it begins. */
-export const OWNERS_TEAM: Omit<rows.NewTeam, 'organization_id' | 'create_time'> = {
+export const OWNERS_TEAM: Omit<NewTeam, 'organization_id' | 'create_time'> = {
   name: 'Owners',
   name_key: teamNameKey('Owners'),
   description: '',
@@ -81,7 +87,7 @@ export function teamNameKey(name: string): string {
  *   ORGANIZATION_ACCESS_DENIED when it takes an owner of the organisation, and the caller is none
  */
 export async function openTeam(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: number,
   needed: 'visible' | 'owner',
@@ -100,7 +106,7 @@ export async function openTeam(
  * say of many.
  */
 async function seesTeam(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   open: OpenOrganization,
   team: Team,
@@ -121,7 +127,7 @@ async function seesTeam(
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listTeams(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   name: string,
   search: { readonly text: string; readonly inDescription: boolean } | undefined,
@@ -143,7 +149,7 @@ export async function listTeams(
 
 /** The teams that the caller is in, by number. */
 export async function listOwnTeams(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   offset: number,
   limit: number,
@@ -166,7 +172,7 @@ export async function listOwnTeams(
  *   INVALID_FIELD, INVALID_TEAM_UNITS, TEAM_EXISTS
  */
 export async function createTeam(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   organizationName: string,
   request: TeamRequest,
@@ -199,7 +205,7 @@ export async function createTeam(
  *   INVALID_FIELD, INVALID_TEAM_UNITS, OWNERS_TEAM_FIXED, TEAM_EXISTS
  */
 export async function editTeam(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: number,
   request: TeamRequest,
@@ -226,7 +232,7 @@ export async function editTeam(
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, OWNERS_TEAM_FIXED
  */
-export async function deleteTeam(app: App, caller: SignedIn, id: number): Promise<void> {
+export async function deleteTeam(app: AccountsApp, caller: SignedIn, id: number): Promise<void> {
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   if (team.permission === 'owner') throw new DomainError('OWNERS_TEAM_FIXED')
   await transaction(app.db, async (tx) => {
@@ -248,11 +254,11 @@ function checkOwnersStay(team: Team, name: string, request: TeamRequest): void {
 }
 
 /** @throws INVALID_FIELD */
-function readColumns(request: TeamRequest): rows.TeamChanges {
+function readColumns(request: TeamRequest): TeamChanges {
   const { description, includesAllRepositories, canCreateOrgRepo } = request
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   const visibility = readVisibility(request.visibility)
-  const columns: rows.TeamChanges = {}
+  const columns: TeamChanges = {}
   if (description !== undefined) columns.description = description
   if (includesAllRepositories !== undefined)
     columns.includes_all_repositories = includesAllRepositories ? 1 : 0

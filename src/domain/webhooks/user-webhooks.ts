@@ -1,15 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { type Db, transaction } from '../../storage/database/database.ts'
+import { transaction } from '../../storage/database/database.ts'
+import type { Db } from '../../storage/schema/schema.ts'
+import type {
+  UserWebhookChanges,
+  UserWebhook as UserWebhookRow,
+} from '../../storage/schema/webhooks.ts'
 import * as rows from '../../storage/webhooks/user-webhooks.ts'
 import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
 import { requirePresent, type User } from '../accounts/users/users.ts'
-import { type App, nowSeconds } from '../app.ts'
+import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { hasUnseenCharacters } from '../core/invisible-characters.ts'
 import { OutboundError } from '../outbound/errors.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
 
-export type UserWebhook = rows.UserWebhook
+export type UserWebhook = UserWebhookRow
 
 const MAX_WEBHOOKS = 100
 const MAX_URL_CHARACTERS = 2048
@@ -41,7 +47,7 @@ export interface UserWebhookValues {
 }
 
 /** The webhooks of an account in the order in which they were made. There are at most 100. */
-export function listUserWebhooks(app: App, owner: User): Promise<UserWebhook[]> {
+export function listUserWebhooks(app: AccountsApp, owner: User): Promise<UserWebhook[]> {
   return rows.listUserWebhooks(app.db, owner.id)
 }
 
@@ -52,7 +58,7 @@ export function listUserWebhooks(app: App, owner: User): Promise<UserWebhook[]> 
  * @throws WEBHOOK_NOT_FOUND
  */
 export async function getUserWebhook(
-  app: App,
+  app: AccountsApp,
   owner: User,
   uid: string,
   name: string,
@@ -69,7 +75,7 @@ export async function getUserWebhook(
  *   BLOCKED_ADDRESS, USER_NOT_FOUND
  */
 export async function createUserWebhook(
-  app: App,
+  app: AccountsApp,
   owner: User,
   values: UserWebhookValues,
 ): Promise<UserWebhook> {
@@ -105,7 +111,7 @@ export async function createUserWebhook(
  *   WEBHOOK_NOT_FOUND
  */
 export async function updateUserWebhook(
-  app: App,
+  app: AccountsApp,
   webhook: UserWebhook,
   values: Partial<UserWebhookValues>,
   name: string,
@@ -130,18 +136,21 @@ export async function updateUserWebhook(
  *
  * @returns whether the account had it.
  */
-export function deleteUserWebhook(app: App, owner: User, uid: string): Promise<boolean> {
+export function deleteUserWebhook(app: AccountsApp, owner: User, uid: string): Promise<boolean> {
   return rows.deleteUserWebhook(app.db, owner.id, uid)
 }
 
 /** The text of the secret that a webhook signs with. */
-export function signingSecretOf(app: App, webhook: Pick<UserWebhook, 'signing_secret'>): string {
+export function signingSecretOf(
+  app: AccountsApp,
+  webhook: Pick<UserWebhook, 'signing_secret'>,
+): string {
   return open(app, SECRET_PURPOSE, webhook.signing_secret).toString()
 }
 
 /** The texts of the secrets that a webhook signs with at this moment, the newest first. */
 export function signingSecretsOf(
-  app: App,
+  app: AccountsApp,
   webhook: Pick<
     UserWebhook,
     'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'
@@ -154,7 +163,7 @@ export function signingSecretsOf(
   )
 }
 
-function replaceSecret(app: App, present: UserWebhook, secret: string): rows.UserWebhookChanges {
+function replaceSecret(app: AccountsApp, present: UserWebhook, secret: string): UserWebhookChanges {
   // Written again, a secret replaces nothing: the one before it goes on overlapping.
   if (secret === signingSecretOf(app, present)) return {}
   return {
@@ -186,7 +195,7 @@ function isTarget(url: string): boolean {
 }
 
 /** @throws BLOCKED_ADDRESS; INVALID_WEBHOOK_URL when the host cannot be resolved. */
-async function checkDestination(app: App, text: string): Promise<void> {
+async function checkDestination(app: AccountsApp, text: string): Promise<void> {
   const url = new URL(text)
   try {
     await app.outbound.checkDestination(url)

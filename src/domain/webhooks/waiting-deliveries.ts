@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Tx } from '../../storage/database/database.ts'
-import {
-  countWaiting,
-  insertDeliveries,
-  type WebhookMessage,
-} from '../../storage/webhooks/webhook-deliveries.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
+import type { WebhookMessage } from '../../storage/schema/webhooks.ts'
+import { countWaiting, insertDeliveries } from '../../storage/webhooks/webhook-deliveries.ts'
 import { DomainError } from '../core/errors.ts'
 
 /**

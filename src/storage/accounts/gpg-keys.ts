@@ -1,41 +1,7 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import type { Insertable } from 'kysely'
+import type { GpgKey, GpgKeysTable } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 import type { KeyPage } from './public-keys.ts'
-
-export interface GpgKeysTable {
-  id: Generated<number>
-  user_id: number
-  /** The key that this one is a subkey of; null for a key that is none. */
-  primary_id: number | null
-  /** 16 hexadecimal digits in upper case, by which signatures name their key. */
-  key_id: string
-  /** Hexadecimal, in lower case. */
-  fingerprint: string
-  /** The packet of the key in base64. */
-  packet: string
-  /**
-   * Octet of key flags (RFC 9580, section 5.2.3.29): 1 certify, 2 sign, 4 encrypt messages, 8
-   * encrypt files.
-   */
-  flags: number
-  /** The addresses that it names, as a JSON array; empty for a subkey. */
-  emails: string
-  /** 1 when the owner of the account proved to have the private key. */
-  verified: number
-  /** Unix seconds; of the key, not of its row. */
-  create_time: number
-  /** Unix seconds; null for never. */
-  expire_time: number | null
-}
-
-/** Whole keys, for checking signatures. */
-export interface GpgCertificatesTable {
-  gpg_key_id: number
-  /** The transferable public key (RFC 9580, section 10.1), without signatures of others. */
-  certificate: Buffer
-}
-
-export type GpgKey = Selectable<GpgKeysTable>
 
 /** A key with its subkeys. */
 export interface GpgKeyWithSubkeys {

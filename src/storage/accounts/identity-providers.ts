@@ -1,33 +1,9 @@
-import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/** External services that people sign in through, all of them OAuth 2.0. */
-export interface IdentityProvidersTable {
-  id: Generated<number>
-  /** Last segment of the resource name. */
-  uid: string
-  title: string
-  /** Regular expression in the syntax of RE2; empty admits everybody. */
-  identifier_filter: string
-  client_id: string
-  /** Sealed; null for a public client. */
-  client_secret: Buffer | null
-  /** Empty when browsers need none. */
-  auth_url: string
-  token_url: string
-  user_info_url: string
-  /** Separated by blanks. */
-  scopes: string
-  /** Names of members of the user info answer. All but the first may be empty. */
-  identifier_claim: string
-  display_name_claim: string
-  email_claim: string
-  avatar_url_claim: string
-}
-
-export type IdentityProvider = Selectable<IdentityProvidersTable>
-export type NewIdentityProvider = Insertable<IdentityProvidersTable>
-export type IdentityProviderChanges = Updateable<IdentityProvidersTable>
+import type {
+  IdentityProvider,
+  IdentityProviderChanges,
+  NewIdentityProvider,
+} from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** All providers in the order in which they were made. */
 export function listIdentityProviders(db: Db): Promise<IdentityProvider[]> {

@@ -1,12 +1,5 @@
-import type { Db } from '../database/database.ts'
-
-export interface InstanceKeysTable {
-  /** Key id, the `kid` of tokens signed with the key. */
-  id: string
-  secret: Buffer
-  /** Unix seconds. */
-  create_time: number
-}
+import type { InstanceKeysTable } from '../schema/accounts.ts'
+import type { Db } from '../schema/schema.ts'
 
 /**
  * The secret of a key, stored now if the key is new. Two processes that start at once agree on one

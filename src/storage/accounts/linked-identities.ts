@@ -1,15 +1,6 @@
-import type { Generated, Insertable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-import type { User } from './users.ts'
-
-/** Who accounts are at identity providers. */
-export interface LinkedIdentitiesTable {
-  id: Generated<number>
-  user_id: number
-  provider_id: number
-  /** What the provider calls the person, compared exactly. */
-  extern_uid: string
-}
+import type { Insertable } from 'kysely'
+import type { LinkedIdentitiesTable, User } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** An identity, with the uid of its provider. */
 export interface LinkedIdentity {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/database.ts'
 import { prepareFirst } from '../database/prepared.ts'
-import type { Organization, Visibility } from '../organizations/organizations.ts'
-import type { AccountsTable, User, UsersTable } from './users.ts'
+import type { AccountsTable, User, UsersTable } from '../schema/accounts.ts'
+import type { Organization, Visibility } from '../schema/organizations.ts'
+import type { Db } from '../schema/schema.ts'
 
 /** A user or an organisation, as the forge knows both. */
 export interface Owner {

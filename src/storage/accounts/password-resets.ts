@@ -1,19 +1,6 @@
-import type { Db, Tx } from '../database/database.ts'
 import { prepareQuery } from '../database/prepared.ts'
-import type { User } from './users.ts'
-
-export interface PasswordResetsTable {
-  user_id: number
-  /**
-   * SHA-256 of the token, in hex; null when it was used or is void. A trigger voids it when the
-   * username, address, password or state of the account changes.
-   */
-  token_hash: string | null
-  /** From when on the token is refused, Unix seconds. */
-  expire_time: number
-  /** When a token was last mailed, Unix seconds; null for never. It outlives the token. */
-  mail_time: number | null
-}
+import type { User } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const userByToken = prepareQuery((db, tokenHash: string, now: number) =>
   db

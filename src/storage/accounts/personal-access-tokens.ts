@@ -1,32 +1,7 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db } from '../database/database.ts'
+import type { Insertable } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { User } from './users.ts'
-
-export interface PersonalAccessTokensTable {
-  id: Generated<number>
-  /** Last segment of the resource name. */
-  uuid: string
-  user_id: number
-  /** SHA-256 of the whole token text, in hex. The text itself is stored nowhere. */
-  token_hash: string
-  /**
-   * The last characters of the text, by which people tell their tokens; empty for one made before
-   * they were kept.
-   */
-  last_eight: Generated<string>
-  description: string
-  /** Normalised scopes, separated by blanks. */
-  scopes: string
-  /** Unix milliseconds. */
-  created_at: number
-  /** Unix milliseconds; null for never. */
-  expires_at: number | null
-  /** Unix milliseconds; null before the first use. */
-  last_used_at: number | null
-}
-
-export type PersonalAccessToken = Selectable<PersonalAccessTokensTable>
+import type { PersonalAccessToken, PersonalAccessTokensTable, User } from '../schema/accounts.ts'
+import type { Db } from '../schema/schema.ts'
 
 const tokenByHash = prepareFirst((db, hash: string) =>
   db

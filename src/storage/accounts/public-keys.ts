@@ -1,24 +1,6 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-export interface PublicKeysTable {
-  id: Generated<number>
-  /** Null for a key that repositories have. */
-  user_id: number | null
-  /** `SHA256:` and base64, as OpenSSH prints it. */
-  fingerprint: string
-  /** Empty for a key that repositories have: each gives it a title of its own. */
-  title: string
-  /** Type, base64 and comment. Without the comment for a key that repositories have. */
-  line: string
-  /** 0 or 1. */
-  read_only: number
-  /** Unix seconds. */
-  create_time: number
-}
-
-/** A key that an account or repositories have. */
-export type StoredPublicKey = Selectable<PublicKeysTable>
+import type { Insertable } from 'kysely'
+import type { PublicKeysTable, StoredPublicKey } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** A key of an account. */
 export type PublicKey = StoredPublicKey & { readonly user_id: number }

@@ -1,29 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
 import { prepareFirst } from '../database/prepared.ts'
-import type { User } from './users.ts'
-
-export interface SessionsTable {
-  /** Random; the `sid` claim of the session's tokens. */
-  id: string
-  user_id: number
-  /** The refresh token that is valid now, the `tid` claim. */
-  token_id: string
-  /** When it was made, Unix seconds. */
-  token_issued_at: number
-  /**
-   * The refresh token before it, still good for a moment after the change; null before the first.
-   */
-  previous_token_id: string | null
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  expire_time: number
-  /** Of the client that signed in, cut to a sane length. */
-  user_agent: string
-}
-
-export type Session = Selectable<SessionsTable>
+import type { Session, User } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const userOfSession = prepareFirst((db, id: string) =>
   db

@@ -1,38 +1,6 @@
-import type { Generated, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
 import { prepareQuery } from '../database/prepared.ts'
-
-/** The second factor of an account that has been handed a secret. */
-export interface TwoFactorsTable {
-  user_id: number
-  /** Sealed, with a nonce of its own, so that equal bytes mean the same enrolment. */
-  secret: Buffer
-  /**
-   * The step of the newest passcode accepted, whichever way it was presented; 0 before the first.
-   */
-  last_used_step: Generated<number>
-  /** When the secret was handed out, Unix seconds. */
-  create_time: number
-  /** Unix seconds; null until the first passcode. */
-  confirm_time: number | null
-  /** When a passcode or recovery code was last accepted, Unix seconds. */
-  last_used_time: number | null
-}
-
-/** Recovery codes that were not used yet. */
-export interface RecoveryCodesTable {
-  user_id: number
-  /** The part of the code that it is found by. */
-  lookup: string
-  /** PHC string of argon2id, of the whole code. */
-  code_hash: string
-}
-
-export type TwoFactor = Selectable<TwoFactorsTable>
-export type RecoveryCode = Selectable<RecoveryCodesTable>
-
-/** A recovery code to store. */
-export type NewRecoveryCode = Omit<RecoveryCode, 'user_id'>
+import type { NewRecoveryCode, RecoveryCode, TwoFactor } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const twoFactorOfUser = prepareQuery((db, userId: number) =>
   db.selectFrom('two_factors').selectAll().where('user_id', '=', userId),

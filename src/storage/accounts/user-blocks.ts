@@ -1,19 +1,5 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-import type { User } from './users.ts'
-
-/** Users whom another account keeps away from what it owns. */
-export interface UserBlocksTable {
-  /** A user or an organisation. */
-  blocker_id: number
-  blocked_id: number
-  /** Why, for the blocker's eyes. */
-  note: string
-  /** Unix seconds. */
-  create_time: number
-}
-
-export type UserBlock = Selectable<UserBlocksTable>
+import type { User, UserBlock } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Whom an account has blocked, by number. */
 export function listBlockedUsers(

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/database.ts'
+import type { Db } from '../schema/schema.ts'
 
 /**
  * Whether an account made something that others may rely on and that it would leave without an

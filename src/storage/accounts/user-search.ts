@@ -1,6 +1,7 @@
-import { containsSql, type Db } from '../database/database.ts'
-import type { Visibility } from '../organizations/organizations.ts'
-import type { User } from './users.ts'
+import { containsSql } from '../database/database.ts'
+import type { User } from '../schema/accounts.ts'
+import type { Visibility } from '../schema/organizations.ts'
+import type { Db } from '../schema/schema.ts'
 
 /** Which active users to find. */
 export interface UserSearch {

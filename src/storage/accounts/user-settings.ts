@@ -1,17 +1,5 @@
-import type { Db } from '../database/database.ts'
-
-/** Preferences of the accounts that ever wrote one. */
-export interface UserSettingsTable {
-  user_id: number
-  /** Language tag. */
-  locale: string
-  /** Of memos that are made without one. */
-  memo_visibility: 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
-  /** Name of a stylesheet; empty for the frontend's own choice. */
-  theme: string
-}
-
-export type UserSettings = Omit<UserSettingsTable, 'user_id'>
+import type { UserSettings } from '../schema/accounts.ts'
+import type { Db } from '../schema/schema.ts'
 
 const COLUMNS = ['locale', 'memo_visibility', 'theme'] as const
 

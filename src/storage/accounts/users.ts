@@ -1,98 +1,14 @@
-import { type Generated, type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import { sql } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { Visibility } from '../organizations/organizations.ts'
-
-export interface UsersTable {
-  /** Number of the account: subject of access tokens, and what clients of the forge know it by. */
-  id: number
-  /** The id that the creator chose; null when the resource name follows the username. */
-  user_id: string | null
-  username: string
-  email: string
-  /** The e-mail address folded for comparison; empty when there is none. */
-  email_key: string
-  /**
-   * 1 when a personal access token of the account wrote the address, which then proves nothing
-   * about its owner.
-   */
-  email_by_token: Generated<number>
-  /** 1 when commits that the server makes name the account by an address that takes no mail. */
-  keep_email_private: Generated<number>
-  display_name: string
-  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
-  avatar_url: string
-  description: string
-  /** PHC string of argon2id; empty when the account has no password. */
-  password_hash: string
-  role: 'ADMIN' | 'USER'
-  state: 'NORMAL' | 'ARCHIVED'
-  /**
-   * Who may know of the user and of what the user owns: everybody, whoever is signed in, or nobody
-   * else.
-   */
-  visibility: Generated<Visibility>
-  /** 1 when the user sees only what was opened to them by name. */
-  restricted: Generated<number>
-  /** Access tokens carry the version they were made under; a higher one here voids them. */
-  token_version: Generated<number>
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-}
-
-/** A picture that was uploaded. It is not in `users`, so that lists of accounts do not carry it. */
-export interface UserAvatarsTable {
-  user_id: number
-  content_type: string
-  data: Buffer
-}
-
-/** Everybody who may own something: users and organisations, in one space of numbers. */
-export interface AccountsTable {
-  id: Generated<number>
-  kind: 'USER' | 'ORGANIZATION'
-}
-
-/**
- * Every name that leads to an account, folded: of a user the username and the id that its creator
- * chose.
- */
-export interface AccountNamesTable {
-  name_key: string
-  account_id: number
-}
-
-/** Names that led to an account before, until another one takes them. */
-export interface AccountRedirectsTable {
-  name_key: string
-  account_id: number
-}
-
-/** How many accounts are in a state, kept by triggers. */
-export interface UserCountsTable {
-  state: UsersTable['state']
-  count: number
-}
-
-/** A CreateUser call that carried a request id. */
-export interface CreateRequestsTable {
-  caller: string
-  request_id: string
-  /** Of the request without its password. */
-  digest: string
-  /** Of the password in the request. */
-  password_hash: string
-  user_id: number
-  /** Unix seconds. */
-  create_time: number
-}
-
-export type User = Selectable<UsersTable>
-export type NewUser = Omit<Insertable<UsersTable>, 'id'>
-export type UserChanges = Updateable<UsersTable>
-export type CreateRequest = Selectable<CreateRequestsTable>
+import type {
+  AccountsTable,
+  CreateRequest,
+  NewUser,
+  User,
+  UserAvatarsTable,
+  UserChanges,
+} from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const userByNameKey = prepareFirst((db, key: string) =>
   db

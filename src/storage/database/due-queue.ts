@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
-import type { Db, Schema } from './database.ts'
+import type { Db, Schema } from '../schema/schema.ts'
 
 /** A piece of work that rows say is due, about one thing of one account. */
 export interface DuePiece {

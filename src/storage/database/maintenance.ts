@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from './database.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * Writes the database, as it is at one moment, into a new file. Others go on reading and writing

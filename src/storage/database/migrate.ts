@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Migration, migrations } from '../migrations/index.ts'
-import { type Db, transaction } from './database.ts'
+import type { Db } from '../schema/schema.ts'
+import { transaction } from './database.ts'
 
 /** The database was written by a newer Branchline than this one. */
 export class NewerDatabaseError extends Error {

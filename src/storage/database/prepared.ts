@@ -1,5 +1,6 @@
 import type { Compilable, CompiledQuery } from 'kysely'
-import { type Db, readerOf } from './database.ts'
+import type { Db } from '../schema/schema.ts'
+import { readerOf } from './database.ts'
 import type { Reader } from './reader.ts'
 import type { Database } from './sqlite.ts'
 

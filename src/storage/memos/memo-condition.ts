@@ -1,5 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql, type Schema } from '../database/database.ts'
+import { containsSql } from '../database/database.ts'
+import type { MemoVisibility } from '../schema/memos.ts'
+import type { Schema } from '../schema/schema.ts'
 
 /** What a filter demands of a memo. */
 export type MemoCondition =
@@ -24,7 +26,6 @@ export type MemoTerm =
     }
   | { readonly kind: 'flag'; readonly column: MemoFlag }
 
-export type MemoVisibility = 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
 export type MemoFlag = 'pinned' | 'has_link' | 'has_code' | 'has_task_list' | 'has_incomplete_tasks'
 
 /**

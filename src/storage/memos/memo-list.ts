@@ -1,7 +1,8 @@
 import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import type { Db, Schema } from '../database/database.ts'
-import { type MemoCondition, type MemoVisibility, memoConditionSql } from './memo-condition.ts'
-import { type Memo, type RootedMemo, selectRootedMemos } from './memos.ts'
+import type { Memo, MemoVisibility } from '../schema/memos.ts'
+import type { Db, Schema } from '../schema/schema.ts'
+import { type MemoCondition, memoConditionSql } from './memo-condition.ts'
+import { type RootedMemo, selectRootedMemos } from './memos.ts'
 
 /** A stretch of memos that are no comments: those of one state and visibility. */
 export interface MemoStretch {

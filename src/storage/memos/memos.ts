@@ -1,49 +1,5 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-import type { MemoVisibility } from './memo-condition.ts'
-
-export interface MemosTable {
-  id: Generated<number>
-  /** Last segment of the resource name; its case counts. */
-  uid: string
-  creator_id: number
-  /** The memo or comment that it comments on; null for a memo that is no comment. */
-  parent_id: number | null
-  /** The memo at the top of its tree of comments; null for a memo that is no comment. */
-  root_id: number | null
-  state: 'NORMAL' | 'ARCHIVED'
-  /** Of a comment that of its root, kept equal in the same transaction. */
-  visibility: MemoVisibility
-  /** 0 or 1, as are the four flags below. */
-  pinned: number
-  has_link: number
-  has_code: number
-  has_task_list: number
-  has_incomplete_tasks: number
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-  /** What the analysis of the content found, stored so that no read parses Markdown. */
-  title: string
-  snippet: string
-  content: string
-}
-
-/** The tags of a memo, one row each. */
-export interface MemoTagsTable {
-  memo_id: number
-  /** Without its `#`. */
-  tag: string
-  /** Where it stands among the tags of the memo, from 0. */
-  position: number
-}
-
-export type Memo = Selectable<MemosTable>
-export type NewMemo = Insertable<MemosTable>
-
-/** What may change of a memo. */
-export type MemoChanges = Partial<Omit<Memo, 'id' | 'uid' | 'creator_id' | 'parent_id' | 'root_id'>>
+import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** A memo, with what is needed of the one at the top of its tree, which may be the memo itself. */
 export interface RootedMemo extends Memo {

@@ -1,31 +1,12 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type Generated,
-  type Insertable,
-  type Selectable,
-  type SqlBool,
-  sql,
-} from 'kysely'
-import type { Db, Schema, Tx } from '../database/database.ts'
+import { type Expression, type ExpressionBuilder, type Insertable, type SqlBool, sql } from 'kysely'
+import type {
+  Notification,
+  NotificationStatus,
+  NotificationsTable,
+  NotificationType,
+} from '../schema/memos.ts'
+import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
-
-export interface NotificationsTable {
-  /** Last segment of the resource name, unique over all receivers and never given again. */
-  id: Generated<number>
-  receiver_id: number
-  sender_id: number
-  type: NotificationType
-  status: NotificationStatus
-  /** The comment, or the memo or comment with the mention; null once it was deleted. */
-  memo_id: number | null
-  /** Unix seconds. */
-  create_time: number
-}
-
-export type NotificationType = 'MEMO_COMMENT' | 'MEMO_MENTION'
-export type NotificationStatus = 'UNREAD' | 'ARCHIVED'
-export type Notification = Selectable<NotificationsTable>
 
 /** One demand of a filter. */
 export type NotificationTerm =

@@ -1,43 +1,7 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import type { Insertable } from 'kysely'
 import { prepareQuery } from '../database/prepared.ts'
-
-/**
- * What happened to the memos and notifications of an account, for those who watch. Rows come and go
- * oldest first.
- */
-export interface UserEventsTable {
-  /** Ascends in the order of commits: SQLite has one writer. Never given twice. */
-  id: Generated<number>
-  /** Whose event it is. */
-  user_id: number
-  type:
-    | 'MEMO_CREATED'
-    | 'MEMO_UPDATED'
-    | 'MEMO_DELETED'
-    | 'MEMO_COMMENT_CREATED'
-    | 'NOTIFICATION_CREATED'
-    | 'NOTIFICATION_UPDATED'
-    | 'NOTIFICATION_DELETED'
-  /** `uid` of the memo, or number of the notification. */
-  resource: string
-  /** Unix milliseconds. */
-  time: number
-}
-
-/** What is known of the events of an account as a whole. It has no row before its first event. */
-export interface UserEventLogsTable {
-  user_id: number
-  /** Id of its latest event, also once that is forgotten. */
-  newest: number
-  /** Events with ids up to this one have been forgotten; 0 when none has. */
-  floor: number
-  /** How many of its events are stored. */
-  count: number
-}
-
-export type UserEvent = Selectable<UserEventsTable>
-export type UserEventLog = Selectable<UserEventLogsTable>
+import type { UserEvent, UserEventLog, UserEventsTable } from '../schema/memos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** The events of one account behind a place, as one snapshot. */
 export interface UserEventPage {

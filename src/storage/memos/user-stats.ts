@@ -1,31 +1,8 @@
 import type { ExpressionBuilder } from 'kysely'
-import type { User } from '../accounts/users.ts'
-import type { Db, Schema } from '../database/database.ts'
 import { prepareQuery } from '../database/prepared.ts'
-import type { MemoVisibility } from './memo-condition.ts'
-import type { Memo } from './memos.ts'
-
-/**
- * How many memos an account has of one visibility, kept by triggers. Comments and archived memos do
- * not count.
- */
-export interface MemoCountsTable {
-  user_id: number
-  visibility: MemoVisibility
-  memos: number
-  with_link: number
-  with_code: number
-  with_task_list: number
-  with_incomplete_tasks: number
-}
-
-/** How many of these memos carry a tag, kept by triggers too. */
-export interface MemoTagCountsTable {
-  user_id: number
-  visibility: MemoVisibility
-  tag: string
-  memos: number
-}
+import type { User } from '../schema/accounts.ts'
+import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
+import type { Db, Schema } from '../schema/schema.ts'
 
 /**
  * Most times and most pinned memos that are read for one account: what a calendar of years shows,
@@ -63,7 +40,6 @@ export interface MemoFigures {
   readonly pinned: readonly PinnedMemo[]
 }
 
-export type MemoCounts = Omit<MemoCountsTable, 'user_id' | 'visibility'>
 export type TagCount = Pick<MemoTagCountsTable, 'tag' | 'memos'>
 export type PinnedMemo = Pick<Memo, 'id' | 'uid' | 'create_time'>
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Accounts, their names, sessions and tokens. */
 export async function up(db: Tx): Promise<void> {

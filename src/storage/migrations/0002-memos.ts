@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /**
  * What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or a

@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** What happened to the memos and notifications of each account. */
 export async function up(db: Tx): Promise<void> {

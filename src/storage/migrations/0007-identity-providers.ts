@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** External services that people sign in through, and who they are there. */
 export async function up(db: Tx): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Tokens that set a new password, and which e-mail addresses they must not be sent to. */
 export async function up(db: Tx): Promise<void> {

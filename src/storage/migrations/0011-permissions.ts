@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Who may do what to repositories, who is kept away from whom, and names that accounts had. */
 export async function up(db: Tx): Promise<void> {

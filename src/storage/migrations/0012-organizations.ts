@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Organisations, their members, and teams with what these may do. */
 export async function up(db: Tx): Promise<void> {

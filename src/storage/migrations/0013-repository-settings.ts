@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Settings that are on or off, with what a new repository has. */
 const FLAGS: Readonly<Record<string, 0 | 1>> = {

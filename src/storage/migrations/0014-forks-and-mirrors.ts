@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /**
  * One fork for each owner; copies of repositories elsewhere, and those among them that follow the

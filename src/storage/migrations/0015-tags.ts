@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** What tags point to, who may move which of them, and the orders in which refs are looked up. */
 export async function up(db: Tx): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Keys of accounts and of repositories, and what clients of forges show of a token. */
 export async function up(db: Tx): Promise<void> {

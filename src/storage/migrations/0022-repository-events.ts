@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** What happened to each repository. */
 export async function up(db: Tx): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** Accounts whose addresses stay out of commits; and what deleting an account looks up. */
 export async function up(db: Tx): Promise<void> {

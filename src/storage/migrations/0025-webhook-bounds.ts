@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /**
  * How many deliveries wait, beside their webhook: what bounds them is asked at each change, and

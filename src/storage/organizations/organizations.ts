@@ -1,46 +1,9 @@
-import type { Expression, ExpressionBuilder, Insertable, Selectable, SqlBool } from 'kysely'
-import { insertAccount, type User } from '../accounts/users.ts'
-import type { Db, Schema, Tx } from '../database/database.ts'
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { insertAccount } from '../accounts/users.ts'
 import { prepareFirst } from '../database/prepared.ts'
-
-/** Who may know of an account or team: everybody, whoever is signed in, or its members. */
-export type Visibility = 'public' | 'limited' | 'private'
-
-export interface OrganizationsTable {
-  /** Drawn from `accounts`, whose numbers users have too. */
-  id: number
-  name: string
-  /** The name folded for comparison, as in `account_names`. */
-  name_key: string
-  full_name: string
-  email: string
-  description: string
-  website: string
-  location: string
-  visibility: Visibility
-  /** 0 or 1: whether administrators of a repository choose which teams have access to it. */
-  repo_admin_change_team_access: number
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-}
-
-/** Members: whoever is in at least one team. */
-export interface OrganizationMembersTable {
-  organization_id: number
-  user_id: number
-  /** 0 or 1: whether outsiders may know. */
-  is_public: number
-}
-
-export type Organization = Selectable<OrganizationsTable>
-export type NewOrganization = Omit<Insertable<OrganizationsTable>, 'id'>
-
-/** What may change of an organisation. */
-export type OrganizationChanges = Partial<
-  Omit<Organization, 'id' | 'name' | 'name_key' | 'create_time'>
->
+import type { User } from '../schema/accounts.ts'
+import type { NewOrganization, Organization, OrganizationChanges } from '../schema/organizations.ts'
+import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /**
  * Whose eyes a list of organisations is for: administrators', those of whoever is not signed in, or

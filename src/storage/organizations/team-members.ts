@@ -1,11 +1,6 @@
-import type { User } from '../accounts/users.ts'
-import type { Db, Tx } from '../database/database.ts'
 import { prepareFirst } from '../database/prepared.ts'
-
-export interface TeamMembersTable {
-  team_id: number
-  user_id: number
-}
+import type { User } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const teamMember = prepareFirst((db, teamId: number, userId: number) =>
   db

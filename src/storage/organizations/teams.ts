@@ -1,57 +1,10 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type Generated,
-  type Insertable,
-  type Selectable,
-  type SqlBool,
-  sql,
-} from 'kysely'
-import { containsSql, type Db, type Schema, type Tx } from '../database/database.ts'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { containsSql } from '../database/database.ts'
 import { prepareFirst } from '../database/prepared.ts'
-import type { Repository } from '../repos/repositories.ts'
 import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
-import type { Visibility } from './organizations.ts'
-
-export interface TeamsTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  organization_id: number
-  name: string
-  /** The name folded for comparison. */
-  name_key: string
-  description: string
-  /**
-   * `owner` for the team Owners alone. Below `admin` it is the lowest level among the open units,
-   * so that `none` says that the team opens nothing.
-   */
-  permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
-  /**
-   * What members may do, as JSON: an object of unit names such as `repo.code` to levels, `none`
-   * included; units that it leaves out are closed. Levels above `write` are what somebody called
-   * it, and mean `write` unless `permission` says more.
-   */
-  units: string
-  /** 0 or 1: whether it has every repository of the organisation, those that will be made too. */
-  includes_all_repositories: number
-  /** 0 or 1. */
-  can_create_org_repo: number
-  visibility: Visibility
-  /** Unix seconds. */
-  create_time: number
-}
-
-/** Repositories that teams have, besides all of them for teams that include all. */
-export interface TeamRepositoriesTable {
-  team_id: number
-  repository_id: number
-}
-
-export type Team = Selectable<TeamsTable>
-export type NewTeam = Insertable<TeamsTable>
-
-/** What may change of a team. */
-export type TeamChanges = Partial<Omit<Team, 'id' | 'organization_id' | 'create_time'>>
+import type { NewTeam, Team, TeamChanges } from '../schema/organizations.ts'
+import type { Repository } from '../schema/repos.ts'
+import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /**
  * Whose eyes a list of teams of one organisation is for: those of its owners and of administrators,

@@ -1,44 +1,7 @@
-import {
-  type ExpressionBuilder,
-  type Generated,
-  type Insertable,
-  type Selectable,
-  sql,
-} from 'kysely'
-import type { Db, Schema, Tx } from '../database/database.ts'
+import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-import type { PullRequest } from './pull-requests.ts'
-
-/** Merges that are to happen once everything is ready for them. */
-export interface AutoMergesTable {
-  pull_request_id: number
-  /** Of the base. */
-  repository_id: number
-  /** By whose rights it will be merged. */
-  scheduler_id: number
-  /** Of the token that it was ordered with; null for a credential that is not limited. */
-  scopes: string | null
-  /**
-   * Of that token; null for another credential. The token may have gone: then nobody stands behind
-   * the order any more.
-   */
-  token_uuid: string | null
-  /** As the merge was asked for: `merge` or another style. */
-  style: string
-  /** Of the commit; empty for the default. */
-  title: string
-  message: string
-  /** 0 or 1; null for the default of the repository. */
-  delete_branch: number | null
-  /** Unix seconds. */
-  create_time: number
-  /** When to look whether it can happen, in Unix milliseconds. */
-  due_time: number
-  /** How often it was made due: who has looked knows by it whether to look once more. */
-  wake_count: Generated<number>
-}
-
-export type AutoMerge = Selectable<AutoMergesTable>
+import type { AutoMerge, AutoMergesTable, PullRequest } from '../schema/pulls.ts'
+import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /** The merge that a pull request is to have; undefined without one. */
 export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undefined> {

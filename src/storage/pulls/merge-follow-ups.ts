@@ -1,40 +1,7 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import type { Insertable } from 'kysely'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-
-/**
- * What is still to be done for pull requests that were merged, written in the transactions in which
- * they became that.
- */
-export interface MergeFollowUpsTable {
-  pull_request_id: number
-  /** Of the base. */
-  repository_id: number
-  /** What the base branch held before; null where that is not known. */
-  base_commit: string | null
-  /** 0 or 1: whether `merged_commits` has its commits. */
-  is_listed: Generated<number>
-  /** Who wants the head branch deleted; null for nobody. */
-  deleter_id: number | null
-  /** Of the token by which that was asked for; null for a credential that is not limited. */
-  scopes: string | null
-  /** Of that token. */
-  token_uuid: string | null
-  /** How often it has failed. */
-  tries: Generated<number>
-  /** When to do it, in Unix milliseconds. */
-  due_time: number
-}
-
-/** The commits that merged pull requests have brought. */
-export interface MergedCommitsTable {
-  repository_id: number
-  /** Id of the commit, as bytes: half of what its text takes. */
-  commit_id: Buffer
-  pull_request_id: number
-}
-
-export type MergeFollowUp = Selectable<MergeFollowUpsTable>
+import type { MergeFollowUp, MergeFollowUpsTable } from '../schema/pulls.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Commits written in one statement, whose parameters SQLite limits. */
 const BATCH = 500

@@ -1,4 +1,4 @@
-import type { Tx } from '../database/database.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /**
  * Makes exactly these users responsible for a pull request.

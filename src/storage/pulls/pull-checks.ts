@@ -1,5 +1,5 @@
-import type { Tx } from '../database/database.ts'
-import type { Mergeability } from './pull-requests.ts'
+import type { Mergeability } from '../schema/pulls.ts'
+import type { Tx } from '../schema/schema.ts'
 
 /** What a check has found out. */
 export interface PullCheck {

@@ -1,21 +1,6 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/** What people say about a pull request as a whole. */
-export interface PullCommentsTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  pull_request_id: number
-  /** Null when the account is gone. */
-  poster_id: number | null
-  /** Unix seconds, as is the next one. */
-  create_time: number
-  update_time: number
-  /** Markdown. */
-  body: string
-}
-
-export type PullComment = Selectable<PullCommentsTable>
+import type { Insertable } from 'kysely'
+import type { PullComment, PullCommentsTable } from '../schema/pulls.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * Which comments of a pull request are asked for: changed last at these times or between them. Unix

@@ -1,12 +1,6 @@
 import { sql } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-import type { PullRequest } from './pull-requests.ts'
-
-/** Which pull requests wait for which others of the same repository. */
-export interface PullDependenciesTable {
-  pull_request_id: number
-  depends_on_id: number
-}
+import type { PullRequest } from '../schema/pulls.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** What a pull request waits for, by number. */
 export function listDependencies(

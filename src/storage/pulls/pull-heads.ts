@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { Db, Schema, Tx } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import type { PullRequest } from './pull-requests.ts'
+import type { PullRequest } from '../schema/pulls.ts'
+import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /** How open pull requests follow the branches that they are of and go to. */
 

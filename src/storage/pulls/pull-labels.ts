@@ -1,5 +1,6 @@
-import type { Db, Tx } from '../database/database.ts'
-import type { Label, LabelOwner } from '../repos/labels.ts'
+import type { LabelOwner } from '../repos/labels.ts'
+import type { Label } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * Of some labels those that things of a repository can have, by their ids.

@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import type { Db, Schema } from '../database/database.ts'
-import type { PullRequest } from './pull-requests.ts'
+import type { PullRequest } from '../schema/pulls.ts'
+import type { Db, Schema } from '../schema/schema.ts'
 
 /** Which pull requests of a repository to list. */
 export interface PullFilter {

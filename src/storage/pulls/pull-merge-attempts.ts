@@ -1,36 +1,5 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/**
- * Merges that Git was about to be asked for: when the update of the base is recorded, they have
- * happened or not.
- */
-export interface PullMergeAttemptsTable {
-  pull_request_id: number
-  /** Of the note of the update of the base branch. */
-  note_id: number
-  merger_id: number
-  /** What the base branch held before; null where that is not known. */
-  base_commit: string | null
-  /** Where head left base before. */
-  merge_base: string
-  /** What is merged. */
-  head_commit: string
-  /** What the base branch is to hold. */
-  merge_commit: string
-  /** Unix seconds. */
-  time: number
-  /** 0 or 1: whether who merges wants the head branch deleted after that. */
-  delete_head: number
-  /**
-   * As the next one for a deletion: of the token by which it was asked for; null for a credential
-   * that is not limited.
-   */
-  scopes: string | null
-  token_uuid: string | null
-}
-
-export type PullMergeAttempt = Selectable<PullMergeAttemptsTable>
+import type { PullMergeAttempt } from '../schema/pulls.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** An attempt, with the branch that it is about. */
 export interface MergeIntoBranch extends PullMergeAttempt {

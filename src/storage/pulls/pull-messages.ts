@@ -1,20 +1,6 @@
-import { type Selectable, sql } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-import type { PullRequest } from './pull-requests.ts'
-
-/**
- * What messages to webhooks are about that tell of pull requests as these are when they are sent.
- * Goes with its message.
- */
-export interface PullMessagesTable {
-  message_id: number
-  /** There may be none by that id any more, as with the next one. */
-  pull_request_id: number
-  /** Who did it; null for the server. */
-  actor_id: number | null
-}
-
-export type PullMessage = Selectable<PullMessagesTable>
+import { sql } from 'kysely'
+import type { PullMessage, PullRequest } from '../schema/pulls.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** A webhook, and the account that it belongs to. */
 export interface OwnedWebhook {

@@ -1,12 +1,4 @@
-import type { Db, Tx } from '../database/database.ts'
-
-/** Who has a part in a pull request, and what they have seen of it. */
-export interface PullParticipantsTable {
-  pull_request_id: number
-  user_id: number
-  /** `change_count` of the pull request when they last looked. */
-  seen: number
-}
+import type { Db, Tx } from '../schema/schema.ts'
 
 /**
  * Makes somebody a participant, who has seen nothing yet; whoever is one already stays as they are.

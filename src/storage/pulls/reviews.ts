@@ -1,52 +1,7 @@
-import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import { sql } from 'kysely'
 import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
-
-/** What somebody thinks of a pull request, or is asked to think about it. */
-export interface ReviewsTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  pull_request_id: number
-  /** Whose it is, or who is asked; null when a team is asked, or the account is gone. */
-  reviewer_id: number | null
-  /** The team that is asked. */
-  team_id: number | null
-  /** Only its reviewer sees one that is pending, and has one at most. */
-  state: 'PENDING' | 'APPROVED' | 'REQUEST_CHANGES' | 'COMMENT' | 'REQUEST_REVIEW'
-  /** Head of the pull request that it is about. */
-  commit_id: string
-  /** Where that left the base; empty where it is not known. */
-  merge_base: Generated<string>
-  /**
-   * 0 or 1, as are the next one and `dismissed`: whether it counts, as far as that was known when
-   * it was made.
-   */
-  official: number
-  /** Whether something else is proposed since, as of `compared_head`. */
-  stale: Generated<number>
-  /**
-   * The head with which what was reviewed was last compared, on the present base; empty for none.
-   */
-  compared_head: string
-  /** Where that head left the base then; empty where it did not. */
-  compared_base: Generated<string>
-  dismissed: Generated<number>
-  /** Kept by triggers on `review_comments`. */
-  comments_count: Generated<number>
-  /** Unix seconds, as is the next one. When it was submitted. */
-  create_time: number
-  update_time: number
-  /** Why it was dismissed. */
-  dismissal_message: Generated<string>
-  /** Markdown. */
-  body: string
-}
-
-export type Review = Selectable<ReviewsTable>
-export type NewReview = Insertable<ReviewsTable>
-export type ReviewChanges = Partial<
-  Omit<Review, 'id' | 'pull_request_id' | 'reviewer_id' | 'team_id' | 'comments_count'>
->
+import type { NewReview, Review, ReviewChanges } from '../schema/pulls.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Whose eyes a list of reviews is for. */
 export interface ReviewViewer {

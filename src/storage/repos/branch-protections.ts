@@ -1,6 +1,7 @@
-import type { Generated, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import type { Selectable } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import type { BranchProtectionsTable, ProtectionFlag, ProtectionList } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Settings of a rule that are on or off, 0 or 1 in rows. */
 export const PROTECTION_FLAGS = [
@@ -21,47 +22,19 @@ export const PROTECTION_FLAGS = [
   'dismiss_stale_approvals',
   'ignore_stale_approvals',
   'require_signed_commits',
-] as const
-export type ProtectionFlag = (typeof PROTECTION_FLAGS)[number]
+] as const satisfies readonly ProtectionFlag[]
 
 /**
  * What the users and teams on a list may do: push, push by force, merge, merge what is not ready;
  * or whose approval counts.
  */
-export const PROTECTION_LISTS = ['push', 'force_push', 'merge', 'bypass', 'approvals'] as const
-export type ProtectionList = (typeof PROTECTION_LISTS)[number]
-
-/** Rules about branches. */
-export interface BranchProtectionsTable extends Record<ProtectionFlag, number> {
-  id: Generated<number>
-  repository_id: number
-  /** A name of a branch or a glob. */
-  rule_name: string
-  /** From 1; the lowest comes first. */
-  priority: number
-  /** A JSON array of texts. */
-  status_check_contexts: string
-  required_approvals: number
-  /** Globs between semicolons. */
-  protected_file_patterns: string
-  unprotected_file_patterns: string
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-}
-
-export interface BranchProtectionUsersTable {
-  protection_id: number
-  list: ProtectionList
-  user_id: number
-}
-
-export interface BranchProtectionTeamsTable {
-  protection_id: number
-  list: ProtectionList
-  team_id: number
-}
+export const PROTECTION_LISTS = [
+  'push',
+  'force_push',
+  'merge',
+  'bypass',
+  'approvals',
+] as const satisfies readonly ProtectionList[]
 
 type Row = Selectable<BranchProtectionsTable>
 

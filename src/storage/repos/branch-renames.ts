@@ -1,18 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
 import { prepareFirst } from '../database/prepared.ts'
-
-/** What branches were called before, and are called now. */
-export interface BranchRenamesTable {
-  repository_id: number
-  /** Without `refs/heads/`, as is the new one. */
-  old_name: string
-  new_name: string
-  /** Of the note of the update that renames it; null once that has happened. */
-  note_id: number | null
-}
-
-export type BranchRename = Selectable<BranchRenamesTable>
+import type { BranchRename } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const renameOf = prepareFirst((db, repositoryId: number, oldName: string) =>
   db

@@ -1,34 +1,8 @@
-import { type Generated, type Selectable, sql } from 'kysely'
-import { containsSql, type Db, type Tx } from '../database/database.ts'
+import { sql } from 'kysely'
+import { containsSql } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-
-/**
- * What the branches of a repository point to. Git is the truth; this follows, and answers lists
- * without opening Git.
- */
-export interface BranchesTable {
-  repository_id: number
-  /** Without `refs/heads/`. */
-  name: string
-  /** 40 hexadecimal digits. */
-  commit_id: string
-  /** Committer's time of the commit, Unix seconds. */
-  commit_time: number
-}
-
-/**
- * Updates of refs that were about to be made. A row that is left over means that refs have to be
- * read from Git.
- */
-export interface PendingRefUpdatesTable {
-  id: Generated<number>
-  repository_id: number
-  /** Unix seconds. */
-  create_time: Generated<number>
-}
-
-export type Branch = Selectable<BranchesTable>
-export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
+import type { Branch, PendingRefUpdate } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const branchByName = prepareFirst((db, repositoryId: number, name: string) =>
   db

@@ -1,15 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { User } from '../accounts/users.ts'
-import type { Db, Tx } from '../database/database.ts'
-
-/** Users who were given access to one repository. */
-export interface CollaboratorsTable {
-  repository_id: number
-  user_id: number
-  level: 'read' | 'write' | 'admin'
-}
-
-export type Collaborator = Selectable<CollaboratorsTable>
+import type { User } from '../schema/accounts.ts'
+import type { Collaborator } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Collaborators of a repository, by number. */
 export function listCollaborators(

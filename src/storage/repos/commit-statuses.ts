@@ -1,39 +1,5 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/** What was said of commits. Rows never change. */
-export interface CommitStatusesTable {
-  repository_id: number
-  /** 40 hexadecimal digits. */
-  commit_id: string
-  /** Among the statuses of the commit, from 1, rising. */
-  number: number
-  context: string
-  state: 'pending' | 'success' | 'error' | 'failure' | 'warning' | 'skipped'
-  target_url: string
-  description: string
-  /** Number of an account, which may be gone: numbers do not come back. */
-  creator_id: number
-  /** Unix seconds. */
-  create_time: number
-}
-
-/**
- * The latest status of each context of a commit: what they amount to must not depend on how many
- * came before.
- */
-export interface CommitStatusContextsTable {
-  repository_id: number
-  commit_id: string
-  context: string
-  /** Of the status. */
-  number: number
-  /** Of the status. */
-  state: CommitStatusesTable['state']
-}
-
-export type CommitStatus = Selectable<CommitStatusesTable>
-export type NewCommitStatus = Omit<CommitStatus, 'number'>
+import type { CommitStatus, NewCommitStatus } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Which commit of which repository. */
 export interface CommitKey {

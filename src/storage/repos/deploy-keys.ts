@@ -1,23 +1,7 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Insertable } from 'kysely'
 import type { KeyPage } from '../accounts/public-keys.ts'
-import type { Db, Tx } from '../database/database.ts'
-
-export interface DeployKeysTable {
-  id: Generated<number>
-  repository_id: number
-  /** Row of `public_keys`, which other repositories may share. It goes with the last of them. */
-  key_id: number
-  title: string
-  /** Type, base64 and comment. */
-  line: string
-  /** 0 or 1. */
-  read_only: number
-  /** Unix seconds. */
-  create_time: number
-}
-
-/** A key of a repository. */
-export type DeployKey = Selectable<DeployKeysTable> & { readonly fingerprint: string }
+import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Which keys of a repository to list. */
 export interface DeployKeyFilter {

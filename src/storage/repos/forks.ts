@@ -1,6 +1,6 @@
-import type { Db } from '../database/database.ts'
 import { prepareFirst } from '../database/prepared.ts'
-import type { Repository } from './repositories.ts'
+import type { Repository } from '../schema/repos.ts'
+import type { Db } from '../schema/schema.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
 const forkOfOwner = prepareFirst((db, ownerId: number, parentId: number) =>

@@ -1,22 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { Db } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-
-/**
- * Scripts that run on pushes. A row, for backups to have it, forks not, and no script to reach what
- * another push will run.
- */
-export interface GitHooksTable {
-  repository_id: number
-  /** As githooks(5) calls it. */
-  name: string
-  /** Never empty: a hook without a script has no row. */
-  content: string
-  /** Unix seconds. */
-  update_time: number
-}
-
-export type GitHook = Selectable<GitHooksTable>
+import type { GitHook } from '../schema/repos.ts'
+import type { Db } from '../schema/schema.ts'
 
 const hooksOf = prepareQuery((db, repositoryId: number) =>
   db.selectFrom('git_hooks').select(['name', 'content']).where('repository_id', '=', repositoryId),

@@ -1,25 +1,7 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import type { Insertable } from 'kysely'
+import type { Label, LabelsTable } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
-/**
- * Of repositories, and of organisations for all of their repositories: one of the two ids is there.
- */
-export interface LabelsTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  repository_id: number | null
-  organization_id: number | null
-  name: string
-  /** Six hexadecimal digits in lower case. */
-  color: string
-  description: string
-  /** 0 or 1: whether something carries at most one label of this one's scope. */
-  exclusive: number
-  /** 0 or 1. */
-  archived: number
-}
-
-export type Label = Selectable<LabelsTable>
 /** Whose a label is. */
 export type LabelOwner = Pick<LabelsTable, 'repository_id' | 'organization_id'>
 

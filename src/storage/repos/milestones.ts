@@ -1,31 +1,7 @@
-import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
-import { containsSql, type Db, type Tx } from '../database/database.ts'
-
-export interface MilestonesTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  repository_id: number
-  title: string
-  /** Markdown. */
-  description: string
-  state: 'open' | 'closed'
-  /** Unix seconds; null without a date. */
-  due_time: number | null
-  /** Unix seconds; null while it is open. */
-  close_time: number | null
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-  /** How many issues and pull requests of it are open. */
-  open_issues: Generated<number>
-  /** How many are closed. */
-  closed_issues: Generated<number>
-}
-
-export type Milestone = Selectable<MilestonesTable>
-export type NewMilestone = Insertable<MilestonesTable>
-export type MilestoneChanges = Partial<Omit<NewMilestone, 'id' | 'repository_id' | 'create_time'>>
+import { sql } from 'kysely'
+import { containsSql } from '../database/database.ts'
+import type { Milestone, MilestoneChanges, NewMilestone } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** Which milestones to list. */
 export interface MilestoneFilter {

@@ -1,32 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-
-/** Repositories that follow another one elsewhere. */
-export interface MirrorsTable {
-  repository_id: number
-  /** http or https, without credentials. */
-  url: string
-  /** Name and password there, sealed; null without any. */
-  credentials: Buffer | null
-  /** From one synchronisation to the next; 0 for none but those that are asked for. */
-  interval_seconds: number
-  /** 0 or 1: whether what is deleted there is deleted here. */
-  prune: number
-  /** When it is due, in Unix milliseconds; null while it waits for somebody to ask. */
-  next_sync_time: number | null
-  /** When it was last the same as there, Unix seconds; null before the first time. */
-  last_sync_time: number | null
-  /** When something new was last found there, Unix seconds; null before the first time. */
-  change_time: number | null
-  /** Why the latest synchronisation failed; empty when it did not. */
-  error: string
-}
-
-export type Mirror = Selectable<MirrorsTable>
-
-/** How a mirror is to follow. */
-export type MirrorChanges = Partial<Pick<Mirror, 'interval_seconds' | 'prune' | 'next_sync_time'>>
+import type { Mirror, MirrorChanges } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** What a synchronisation leaves behind. */
 export type SyncResult = Pick<Mirror, 'error'> &

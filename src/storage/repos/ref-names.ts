@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/database.ts'
+import type { Db } from '../schema/schema.ts'
 
 /** The two kinds of refs that rows are kept of. */
 export type IndexedRefs = 'branches' | 'tags'

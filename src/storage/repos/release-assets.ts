@@ -1,27 +1,5 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/**
- * Files that come with releases. A row is there only while its file is: the file is written first,
- * and removed last.
- */
-export interface ReleaseAssetsTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  release_id: number
-  /** Names the file, and leads to it from outside. */
-  uuid: string
-  name: string
-  /** Size of the file. */
-  bytes: number
-  /** How often its download was begun. */
-  download_count: Generated<number>
-  /** Unix seconds. */
-  create_time: number
-}
-
-export type ReleaseAsset = Selectable<ReleaseAssetsTable>
-export type NewReleaseAsset = Insertable<ReleaseAssetsTable>
+import type { NewReleaseAsset, ReleaseAsset } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** A file that a row says is there. */
 export interface StoredAttachment {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/database.ts'
 import { prepareQuery } from '../database/prepared.ts'
-import type { TeamsTable } from '../organizations/teams.ts'
+import type { TeamsTable } from '../schema/organizations.ts'
+import type { Db } from '../schema/schema.ts'
 
 /**
  * What a user was given on a repository by name, or through a team of the organisation that owns

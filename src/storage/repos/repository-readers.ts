@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { Schema } from '../database/database.ts'
+import type { Schema } from '../schema/schema.ts'
 
 /** What a caller brings to the question which repositories they may read. */
 export interface RepositoryReader {

@@ -5,8 +5,10 @@ import {
   type SqlBool,
   sql,
 } from 'kysely'
-import { containsSql, type Db, type Schema } from '../database/database.ts'
-import { findRepositoriesByIds, type Repository } from './repositories.ts'
+import { containsSql } from '../database/database.ts'
+import type { Repository } from '../schema/repos.ts'
+import type { Db, Schema } from '../schema/schema.ts'
+import { findRepositoriesByIds } from './repositories.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
 /**

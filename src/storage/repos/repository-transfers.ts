@@ -1,23 +1,5 @@
-import type { Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/** Repositories that are offered to another user, until they are taken or not. */
-export interface RepositoryTransfersTable {
-  repository_id: number
-  /** Who offers it. */
-  doer_id: number
-  /** Whom it is offered to. */
-  recipient_id: number
-  /**
-   * 0 or 1: whether the recipient was made a collaborator in order to look at it, and is one no
-   * longer when it is not taken.
-   */
-  made_reader: number
-  /** Unix seconds. */
-  create_time: number
-}
-
-export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
+import type { RepositoryTransfer } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** The offer of a repository; undefined when it is not offered to anybody. */
 export function findTransfer(

@@ -1,28 +1,7 @@
-import type { Generated, Selectable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import type { Selectable } from 'kysely'
 import { prepareQuery } from '../database/prepared.ts'
-
-/** Rules about who may make, move and delete which tags. */
-export interface TagProtectionsTable {
-  id: Generated<number>
-  repository_id: number
-  /** A glob, or between slashes a regular expression. */
-  name_pattern: string
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-}
-
-export interface TagProtectionUsersTable {
-  protection_id: number
-  user_id: number
-}
-
-export interface TagProtectionTeamsTable {
-  protection_id: number
-  team_id: number
-}
+import type { TagProtectionsTable } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** A rule, with whom it exempts. */
 export interface TagProtection extends Selectable<TagProtectionsTable> {

@@ -1,28 +1,7 @@
-import { type Selectable, sql } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
+import { sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-
-/**
- * What the tags of a repository point to. Git is the truth; this follows, and answers lists without
- * opening Git.
- */
-export interface TagsTable {
-  repository_id: number
-  /** Without `refs/tags/`. */
-  name: string
-  /** 40 hexadecimal digits: of the tag object for an annotated tag, else of what it names. */
-  object_id: string
-  /** 0 or 1. */
-  annotated: number
-  /** Of the commit that it leads to; null for the rare tag of something else. */
-  commit_id: string | null
-  /** Of the tagger or, without one, of the committer, Unix seconds. */
-  time: number
-  /** Of the tag object or the commit, without a signature. */
-  message: string
-}
-
-export type Tag = Selectable<TagsTable>
+import type { Tag } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 const tagByName = prepareFirst((db, repositoryId: number, name: string) =>
   db

@@ -1,27 +1,6 @@
-import { type Generated, type Selectable, sql } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-/** Words that repositories are found by. A row is there as long as a repository has the topic. */
-export interface TopicsTable {
-  /** Never given a second time. */
-  id: Generated<number>
-  name: string
-  /** Repositories that have it and that everybody may read. Kept by triggers. */
-  public_count: Generated<number>
-  /** Unix seconds. */
-  create_time: number
-  /** When a repository took it last, in Unix seconds. */
-  update_time: number
-}
-
-export interface RepositoryTopicsTable {
-  repository_id: number
-  topic_id: number
-  /** 0 or 1: whether everybody may read the repository. Kept by triggers. */
-  is_public: Generated<number>
-}
-
-export type Topic = Selectable<TopicsTable>
+import { sql } from 'kysely'
+import type { Topic } from '../schema/repos.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 
 /** The topics of repositories in the order of the alphabet, by the id of the repository. */
 export async function topicsOf(

@@ -1,41 +1,5 @@
-import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
-import type { Db, Tx } from '../database/database.ts'
-
-export interface UserWebhooksTable {
-  id: Generated<number>
-  /** Last segment of the resource name. */
-  uid: string
-  user_id: number
-  url: string
-  display_name: string
-  /** Sealed text of the key that deliveries are signed with. */
-  signing_secret: Buffer
-  /**
-   * Sealed text of the key before, which signs as well until `previous_secret_expire_time`; null
-   * when there is none.
-   */
-  previous_signing_secret: Generated<Buffer | null>
-  /** Unix milliseconds. */
-  previous_secret_expire_time: Generated<number | null>
-  /** 1 when the target has said that it is gone. */
-  disabled: Generated<0 | 1>
-  /**
-   * When the first of its waiting deliveries is due, in Unix milliseconds; null when none waits.
-   * Kept by the functions in `webhook-deliveries.ts` in the transaction of each change, so that
-   * finding work does not mean reading a backlog.
-   */
-  next_attempt_time: Generated<number | null>
-  /** Of its deliveries, kept by triggers. */
-  waiting_count: Generated<number>
-  /** Unix seconds. */
-  create_time: number
-  /** Unix seconds. */
-  update_time: number
-}
-
-export type UserWebhook = Selectable<UserWebhooksTable>
-export type NewUserWebhook = Insertable<UserWebhooksTable>
-export type UserWebhookChanges = Updateable<UserWebhooksTable>
+import type { Db, Tx } from '../schema/schema.ts'
+import type { NewUserWebhook, UserWebhook, UserWebhookChanges } from '../schema/webhooks.ts'
 
 /** The webhooks of an account in the order in which they were made. */
 export function listUserWebhooks(db: Db, userId: number): Promise<UserWebhook[]> {

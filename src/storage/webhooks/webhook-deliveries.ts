@@ -1,48 +1,14 @@
-import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
-import { findUserById, type User } from '../accounts/users.ts'
-import type { Db, Tx } from '../database/database.ts'
+import { type Insertable, sql } from 'kysely'
+import { findUserById } from '../accounts/users.ts'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-import type { UserWebhook } from './user-webhooks.ts'
-
-/**
- * What is said about one event, the same to every webhook that is told. Goes with its last
- * delivery, by a trigger.
- */
-export interface WebhookMessagesTable {
-  id: Generated<number>
-  event_type: string
-  /** JSON. */
-  body: string
-  /** When the event happened, in Unix milliseconds. */
-  create_time: number
-}
-
-export interface WebhookDeliveriesTable {
-  id: Generated<number>
-  /** Last segment of the resource name, and the `webhook-id` of every attempt. */
-  uid: string
-  webhook_id: number
-  message_id: number
-  state: 'PENDING' | 'DELIVERED' | 'FAILED'
-  attempt_count: Generated<number>
-  /**
-   * Failed attempts since it was queued, or queued again by hand: the place in the retry schedule.
-   */
-  failures: Generated<number>
-  /** HTTP status of the latest attempt; 0 without one. */
-  response_status: Generated<number>
-  /** Why the latest attempt failed; empty when it did not. */
-  error: Generated<string>
-  /** Unix milliseconds. */
-  last_attempt_time: Generated<number | null>
-  /** Unix milliseconds; null unless the state is PENDING. */
-  next_attempt_time: number | null
-}
-
-export type WebhookMessage = Selectable<WebhookMessagesTable>
-
-/** A delivery with what it delivers. */
-export type WebhookDelivery = Selectable<WebhookDeliveriesTable> & Omit<WebhookMessage, 'id'>
+import type { User } from '../schema/accounts.ts'
+import type { Db, Tx } from '../schema/schema.ts'
+import type {
+  UserWebhook,
+  WebhookDelivery,
+  WebhookMessage,
+  WebhookMessagesTable,
+} from '../schema/webhooks.ts'
 
 /** What came of an attempt, or of there being none. */
 export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &

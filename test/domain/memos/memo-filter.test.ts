@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { nowSeconds } from '../../../src/domain/app.ts'
+import { nowSeconds } from '../../../src/domain/core/core.ts'
 import { readMemoFilter } from '../../../src/domain/memos/memo-filter.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { deleteUser } from '../../../src/domain/administration/delete-user.ts'
-import { nowSeconds } from '../../../src/domain/app.ts'
+import { nowSeconds } from '../../../src/domain/core/core.ts'
 import { createComment } from '../../../src/domain/memos/comments.ts'
 import type { MemoDraft, MemoField } from '../../../src/domain/memos/memo-values.ts'
 import type { MemoView } from '../../../src/domain/memos/memo-view.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { nowSeconds } from '../../../src/domain/app.ts'
+import { nowSeconds } from '../../../src/domain/core/core.ts'
 import { readNotificationFilter } from '../../../src/domain/memos/notification-filter.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 

@@ -11,7 +11,7 @@ import {
 } from '../../../src/domain/memos/notifications.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
-import type { Memo } from '../../../src/storage/memos/memos.ts'
+import type { Memo } from '../../../src/storage/schema/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 

@@ -5,9 +5,10 @@ import {
   findTwoFactor,
   putPendingTwoFactor,
   spendPasscode,
-  type TwoFactor,
 } from '../../../src/storage/accounts/two-factor.ts'
-import { type Db, transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
+import type { TwoFactor } from '../../../src/storage/schema/accounts.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, testApp } from '../../support/app.ts'
 
 let db: Db

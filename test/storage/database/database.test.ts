@@ -9,11 +9,9 @@ import {
   findUserByNameKey,
   insertUser,
   listUsers,
-  type NewUser,
   updateUser,
 } from '../../../src/storage/accounts/users.ts'
 import {
-  type Db,
   isUniqueViolation,
   openDatabase,
   transaction,
@@ -25,6 +23,8 @@ import {
 } from '../../../src/storage/database/migrate.ts'
 import { prepareQuery } from '../../../src/storage/database/prepared.ts'
 import { migrations } from '../../../src/storage/migrations/index.ts'
+import type { NewUser } from '../../../src/storage/schema/accounts.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { withFolder } from '../../support/process.ts'
 
 let db: Db

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import { autoMergeQueue } from '../../../src/storage/pulls/auto-merges.ts'
 import { mirrorQueue } from '../../../src/storage/repos/mirrors.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { webhookQueue } from '../../../src/storage/webhooks/webhook-deliveries.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
-import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   hasIndex,
@@ -10,6 +10,7 @@ import {
   scanMemos,
 } from '../../../src/storage/memos/memo-list.ts'
 import { findMemoByUid } from '../../../src/storage/memos/memos.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db

@@ -1,12 +1,13 @@
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   findMemoSummaries,
   type NotificationTerm,
   scanNotifications,
 } from '../../../src/storage/memos/notifications.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 
 let db: Db
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deleteUser, type User } from '../../../src/storage/accounts/users.ts'
-import { type Tx, transaction } from '../../../src/storage/database/database.ts'
+import { deleteUser } from '../../../src/storage/accounts/users.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import {
   deleteUserEvents,
   findAccountsWithEvents,
@@ -9,8 +9,10 @@ import {
   insertUserEvent,
   listOldestEvents,
   listUserEvents,
-  type UserEvent,
 } from '../../../src/storage/memos/user-events.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
+import type { UserEvent } from '../../../src/storage/schema/memos.ts'
+import type { Tx } from '../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import { findAllMemoFigures, findMemoFigures } from '../../../src/storage/memos/user-stats.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import * as organizations from '../../../src/storage/organizations/organizations.ts'
 import * as teamMembers from '../../../src/storage/organizations/team-members.ts'
 import * as teams from '../../../src/storage/organizations/teams.ts'
+import type { Team } from '../../../src/storage/schema/organizations.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
@@ -29,7 +31,7 @@ const reader = {
   publicOnly: false,
   administrator: 'none',
 } as const
-const team = { id: 2, organization_id: 3, includes_all_repositories: 0 } as teams.Team
+const team = { id: 2, organization_id: 3, includes_all_repositories: 0 } as Team
 
 describe('no query of organisations and teams goes through a whole table', () => {
   it.each<[string, (watched: Db) => Promise<unknown>]>([

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   countPulls,
@@ -14,9 +14,10 @@ import {
   findPullRequestBetween,
   findPullRequestByMergeCommit,
   labelsOfPulls,
-  type PullRequest,
 } from '../../../src/storage/pulls/pull-requests.ts'
 import { findBranches } from '../../../src/storage/repos/branches.ts'
+import type { PullRequest } from '../../../src/storage/schema/pulls.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

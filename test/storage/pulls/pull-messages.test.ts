@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import { wakeAutoMerge } from '../../../src/storage/pulls/auto-merges.ts'
 import { countPullComments, listPullComments } from '../../../src/storage/pulls/pull-comments.ts'
 import { findLabelsNamed } from '../../../src/storage/pulls/pull-labels.ts'
 import { findPullMessage, listWebhooksAbout } from '../../../src/storage/pulls/pull-messages.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   isForeignKeyViolation,
   isUniqueViolation,
-  type Tx,
   transaction,
 } from '../../../src/storage/database/database.ts'
 import {
@@ -17,6 +16,7 @@ import {
 } from '../../../src/storage/pulls/pull-requests.ts'
 import { findMilestone, insertMilestone } from '../../../src/storage/repos/milestones.ts'
 import { deleteRepository, findRepositoryById } from '../../../src/storage/repos/repositories.ts'
+import type { Tx } from '../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import { findMembersOf } from '../../../src/storage/organizations/team-members.ts'
 import { findTeamsAt, findVisibleTeams } from '../../../src/storage/organizations/teams.ts'
@@ -20,6 +20,7 @@ import {
   listVotes,
 } from '../../../src/storage/pulls/reviews.ts'
 import { findGrantsTo } from '../../../src/storage/repos/repository-grants.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'

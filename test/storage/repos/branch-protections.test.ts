@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   findBranchProtection,
@@ -8,6 +8,7 @@ import {
   listBranchProtections,
 } from '../../../src/storage/repos/branch-protections.ts'
 import { findBranchRename, listRenamesOf } from '../../../src/storage/repos/branch-renames.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db

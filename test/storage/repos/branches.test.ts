@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../../src/storage/accounts/users.ts'
-import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   countBranches,
@@ -8,6 +8,7 @@ import {
   pageOfBranches,
   putBranches,
 } from '../../../src/storage/repos/branches.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 

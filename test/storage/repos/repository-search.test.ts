@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Db, openDatabase } from '../../../src/storage/database/database.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import type { RepositoryReader } from '../../../src/storage/repos/repository-readers.ts'
 import {
@@ -8,6 +8,7 @@ import {
   type RepositorySearch,
   searchRepositories,
 } from '../../../src/storage/repos/repository-search.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db

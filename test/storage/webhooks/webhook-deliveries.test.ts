@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { insertUser } from '../../../src/storage/accounts/users.ts'
-import { type Db, openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import type { Busy } from '../../../src/storage/database/due-queue.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
+import type { WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { insertUserWebhook, listUserWebhooks } from '../../../src/storage/webhooks/user-webhooks.ts'
 import {
   findDelivery,
@@ -13,7 +15,6 @@ import {
   pruneFinishedDeliveries,
   recordAttempt,
   requeueDelivery,
-  type WebhookDelivery,
   webhookQueue,
 } from '../../../src/storage/webhooks/webhook-deliveries.ts'
 import { plansOf } from '../../support/query-plan.ts'

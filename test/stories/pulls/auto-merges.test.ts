@@ -5,7 +5,7 @@ import { ConnectError } from '@connectrpc/connect'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { oneAtATime, oneCheckAtATime } from '../../../src/domain/pulls/heads/merge-locks.ts'
+import { withCheckLock, withPullLock } from '../../../src/domain/pulls/heads/merge-locks.ts'
 import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
@@ -262,7 +262,7 @@ describe('a merge that waits for its checks', () => {
     await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
     await finishAutoMerges(server.app)
     const { id } = await rowOf(head)
-    const [merging, cancelling] = await oneAtATime(server.app, id, async () => {
+    const [merging, cancelling] = await withPullLock(server.app, id, async () => {
       await report(cast.carol, path, head, 'success')
       const merging = finishAutoMerges(server.app)
       const cancelling = rest(cast.carol, 'DELETE', `${pull}/merge`)
@@ -438,7 +438,7 @@ describe('whether a pull request can be merged', () => {
     })
     const { id: bobId } = await ask(cast.bob, 'GET', '/user')
     const release = await new Promise<() => void>((resolve) => {
-      oneCheckAtATime(server.app, bobId, () => new Promise<void>((done) => resolve(done)))
+      withCheckLock(server.app, bobId, () => new Promise<void>((done) => resolve(done)))
     })
     expect((await ask(cast.bob, 'GET', pull)).mergeable).toBe(false)
     const made = await ask(cast.carol, 'POST', '/repos/carol/mine/pulls', {

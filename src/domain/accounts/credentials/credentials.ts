@@ -1,7 +1,8 @@
-import { findUserByNameKey, type User } from '../../../storage/accounts/users.ts'
-import type { App } from '../../app.ts'
+import { findUserByNameKey } from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { Caller, Peer, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { nameKey } from '../users/user-fields.ts'
 import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
@@ -29,7 +30,7 @@ export interface PasswordCredentials {
  *   TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function signInByPassword(
-  app: App,
+  app: AccountsApp,
   peer: Peer,
   credentials: PasswordCredentials,
   factor: SecondFactor,
@@ -48,7 +49,11 @@ export async function signInByPassword(
  *
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateBearer(app: App, peer: Peer, text: string): Promise<SignedIn> {
+export async function authenticateBearer(
+  app: AccountsApp,
+  peer: Peer,
+  text: string,
+): Promise<SignedIn> {
   if (looksLikeToken(text)) return authenticateToken(app, peer, text)
   const { user, sessionId } = await authenticateAccessToken(app, text)
   return { kind: 'user', peer, user, credential: { kind: 'session', sessionId } }
@@ -59,7 +64,11 @@ export async function authenticateBearer(app: App, peer: Peer, text: string): Pr
  *
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateToken(app: App, peer: Peer, text: string): Promise<SignedIn> {
+export async function authenticateToken(
+  app: AccountsApp,
+  peer: Peer,
+  text: string,
+): Promise<SignedIn> {
   if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
   const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
   return { kind: 'user', peer, user, credential: { kind: 'token', uuid, scopes } }
@@ -78,7 +87,7 @@ export async function authenticateToken(app: App, peer: Peer, text: string): Pro
  *   RATE_LIMITED
  */
 export async function authenticateBasic(
-  app: App,
+  app: AccountsApp,
   peer: Peer,
   credentials: PasswordCredentials,
   passcode: string,
@@ -98,7 +107,7 @@ export async function authenticateBasic(
 
 /** The account, archived or not, that has a username and a password. */
 async function userByPassword(
-  app: App,
+  app: AccountsApp,
   peer: Peer,
   { username, password }: PasswordCredentials,
 ): Promise<User> {
@@ -116,7 +125,7 @@ async function userByPassword(
   return user
 }
 
-function checkPasswordSignIn(app: App, user: User): void {
+function checkPasswordSignIn(app: AccountsApp, user: User): void {
   if (!app.settings.passwordSignIn && user.role !== 'ADMIN')
     throw new DomainError('PASSWORD_SIGN_IN_CLOSED')
 }

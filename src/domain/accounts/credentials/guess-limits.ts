@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { Clock } from '../../app.ts'
+import type { Clock } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { GuessLimits } from '../ports.ts'
 
 const PASSWORD_WINDOW_MS = 10 * 60 * 1000
 const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
@@ -28,59 +29,6 @@ const RETRY_AFTER_SECONDS = 5
 
 /** How often in its window a log drops what has left it. */
 const SWEEPS_PER_WINDOW = 10
-
-/**
- * Limits how often passwords and second factors may be guessed. Kept in memory: a restart forgives.
- */
-export interface GuessLimits {
-  /**
-   * Checks a password unless too many were wrong lately: ten for the account or fifty from the
-   * peer, in ten minutes.
-   *
-   * No more guesses are checked at once than may still be wrong, so that guesses made at once
-   * cannot all slip through before the first has failed. The others wait until those are decided: a
-   * check under way is no failure. A right one forgives those before it to the account, but not to
-   * the peer, who could otherwise return to an account of its own between guesses. A check that
-   * throws decided nothing and counts for nothing, as do guesses that are refused.
-   *
-   * @param account folded username, whether or not an account has it.
-   * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has,
-   *   count together.
-   * @param check undefined for a wrong password.
-   * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a guess is admitted again, or may wait again.
-   */
-  attempt<T>(
-    account: string,
-    peerAddress: string,
-    check: () => Promise<T | undefined>,
-  ): Promise<T | undefined>
-
-  /**
-   * Checks a passcode or recovery code unless five were wrong for the account in five minutes.
-   * Guesses are counted as those of passwords are, but not for the peer: whoever makes one knows
-   * the password.
-   *
-   * @param userId internal number of the account.
-   * @param check undefined for a wrong code.
-   * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a guess is admitted again.
-   */
-  attemptSecondFactor<T>(
-    userId: number,
-    check: () => Promise<T | undefined>,
-  ): Promise<T | undefined>
-
-  /**
-   * Checks a code for single sign-on unless the peer failed too often lately, by whatever sign-in.
-   * Nobody knows yet which account the code is for, so it counts for the peer alone.
-   *
-   * @param check undefined for a code that the identity provider refuses.
-   * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a code is admitted again.
-   */
-  attemptCode<T>(peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
-}
 
 /** @returns limits with nothing counted yet. */
 export function createGuessLimits(clock: Clock): GuessLimits {

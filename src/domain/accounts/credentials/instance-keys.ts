@@ -1,8 +1,8 @@
 import { hkdfSync, randomBytes, webcrypto } from 'node:crypto'
-import type { CryptoKey } from 'jose'
 import { findOrInsertInstanceKey } from '../../../storage/accounts/instance-keys.ts'
-import type { Db } from '../../../storage/database/database.ts'
-import { type Clock, nowSeconds } from '../../app.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
+import { type Clock, nowSeconds } from '../../core/core.ts'
+import type { InstanceKeys } from '../ports.ts'
 
 /**
  * The key that is used now. Another id would be another secret beside it, for tokens made before a
@@ -12,22 +12,6 @@ const KEY_ID = 'v1'
 
 const SECRET_BYTES = 32
 const DERIVED_KEY_BYTES = 32
-
-/**
- * The keys of this instance, all derived from one secret, which is made at the first start and
- * stored.
- */
-export interface InstanceKeys {
-  /** The `kid` of tokens that are signed with `tokenKey`. */
-  readonly id: string
-  /**
-   * HMAC-SHA-256 key of access and refresh tokens. Imported once, as an import costs as much as a
-   * signature.
-   */
-  readonly tokenKey: CryptoKey
-  /** A key of 256 bits that is good for one purpose: knowing it tells nothing about the others. */
-  derive(purpose: string): Buffer
-}
 
 /** Loads the keys of the instance, making them on the first start. */
 export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKeys> {

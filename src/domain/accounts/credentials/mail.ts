@@ -1,23 +1,6 @@
 import { isIPv4 } from 'node:net'
-import type { App } from '../../app.ts'
+import type { AccountsApp, Mail } from '../ports.ts'
 import type { User } from '../users/users.ts'
-
-/** A message to the owner of an account. */
-export interface Mail {
-  /** Address alone, without a name. */
-  readonly from: string
-  /** Address alone, without a name. */
-  readonly to: string
-  readonly subject: string
-  /** Plain text, lines ended by `\n`. */
-  readonly text: string
-}
-
-/** Hands messages to whatever brings them to people. */
-export interface MailTransport {
-  /** Resolves once the message is taken over for good. */
-  send(mail: Mail): Promise<void>
-}
 
 /**
  * The message that brings a reset token to its owner. Nothing in it was chosen by whoever asked for
@@ -26,7 +9,7 @@ export interface MailTransport {
  * @param lifetimeMinutes how long the token is good.
  */
 export function passwordResetMail(
-  app: App,
+  app: AccountsApp,
   { username, email }: Pick<User, 'username' | 'email'>,
   token: string,
   lifetimeMinutes: number,

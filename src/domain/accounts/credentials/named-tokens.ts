@@ -1,9 +1,9 @@
 import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
+import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
 import { requirePresent, type User } from '../users/users.ts'
 import {
@@ -29,7 +29,11 @@ export interface NamedTokenPage {
  * @param username in any case.
  * @throws USER_NOT_FOUND, PERMISSION_DENIED
  */
-export async function openTokenOwner(app: App, caller: SignedIn, username: string): Promise<User> {
+export async function openTokenOwner(
+  app: AccountsApp,
+  caller: SignedIn,
+  username: string,
+): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user || !(await maySeeOwner(app, caller, userAsOwner(user)))) {
     throw new DomainError('USER_NOT_FOUND', { name: metadataText(username) })
@@ -41,7 +45,7 @@ export async function openTokenOwner(app: App, caller: SignedIn, username: strin
 
 /** A part of an account's tokens in the order in which they were made, expired ones included. */
 export async function listNamedTokens(
-  app: App,
+  app: AccountsApp,
   owner: User,
   offset: number,
   limit: number,
@@ -58,7 +62,7 @@ export async function listNamedTokens(
  * @throws INVALID_FIELD, INVALID_SCOPE, TOKEN_NAME_TAKEN, USER_NOT_FOUND
  */
 export async function createNamedToken(
-  app: App,
+  app: AccountsApp,
   owner: User,
   name: string,
   scopeNames: readonly string[],
@@ -81,12 +85,20 @@ export async function createNamedToken(
  * @param idOrName digits are a number where a token has it, and a name else.
  * @throws TOKEN_NOT_FOUND, TOKEN_NAME_AMBIGUOUS
  */
-export async function deleteNamedToken(app: App, owner: User, idOrName: string): Promise<void> {
+export async function deleteNamedToken(
+  app: AccountsApp,
+  owner: User,
+  idOrName: string,
+): Promise<void> {
   const { uuid } = await findToken(app, owner, idOrName)
   await deletePersonalAccessToken(app, owner, uuid)
 }
 
-async function findToken(app: App, owner: User, idOrName: string): Promise<PersonalAccessToken> {
+async function findToken(
+  app: AccountsApp,
+  owner: User,
+  idOrName: string,
+): Promise<PersonalAccessToken> {
   const byId =
     /^\d{1,15}$/.test(idOrName) && (await rows.findTokenById(app.db, owner.id, Number(idOrName)))
   if (byId) return byId
@@ -103,7 +115,7 @@ async function findToken(app: App, owner: User, idOrName: string): Promise<Perso
  * @throws TOKEN_NOT_FOUND when it carries other credentials.
  */
 export async function getTokenInUse(
-  app: App,
+  app: AccountsApp,
   { user, credential }: SignedIn,
 ): Promise<PersonalAccessToken> {
   const token =
@@ -117,7 +129,7 @@ export async function getTokenInUse(
  *
  * @throws TOKEN_NOT_FOUND when it carries other credentials.
  */
-export async function deleteTokenInUse(app: App, caller: SignedIn): Promise<void> {
+export async function deleteTokenInUse(app: AccountsApp, caller: SignedIn): Promise<void> {
   const { uuid } = await getTokenInUse(app, caller)
   await deletePersonalAccessToken(app, caller.user, uuid)
 }

@@ -1,6 +1,7 @@
 import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
-import { findUserById, type User } from '../../../storage/accounts/users.ts'
-import type { App } from '../../app.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { AccountsApp } from '../ports.ts'
 
 /**
  * The account that has ordered something for later, as long as it would be let in now: an account
@@ -10,7 +11,7 @@ import type { App } from '../../app.ts'
  * @param tokenUuid what `tokenUuidOf` gave when it was ordered; null for another credential.
  */
 export async function findOrderer(
-  app: App,
+  app: AccountsApp,
   userId: number,
   tokenUuid: string | null,
 ): Promise<User | undefined> {

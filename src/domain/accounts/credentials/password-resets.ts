@@ -10,15 +10,17 @@ import {
   findUserByEmailKey,
   findUserById,
   findUserByNameKey,
-  type User,
   updateUser,
 } from '../../../storage/accounts/users.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp, MailTransport, ResetRequests, ResetSubject } from '../ports.ts'
 import { emailKey, nameKey } from '../users/user-fields.ts'
-import { type MailTransport, passwordResetMail } from './mail.ts'
+import { passwordResetMail } from './mail.ts'
 import { checkNewPassword, NO_PASSWORD } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
 import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
@@ -42,17 +44,6 @@ const RETRY_AFTER_SECONDS = 5
  */
 const WAIT_MS = 100
 
-/** Whose password somebody wants to reset, by the name that they know. */
-export type ResetSubject = { readonly username: string } | { readonly email: string }
-
-/** Requests for a reset mail that have been answered and wait to be looked at. */
-export interface ResetRequests {
-  /** By subject, so that many requests for one account are one. */
-  readonly waiting: Map<string, ResetSubject>
-  /** Whether somebody sees to those that wait. */
-  attended: boolean
-}
-
 /** @returns a list with nobody on it. */
 export function createResetRequests(): ResetRequests {
   return { waiting: new Map(), attended: false }
@@ -68,7 +59,7 @@ export function createResetRequests(): ResetRequests {
  *
  * @throws MAIL_NOT_CONFIGURED; RATE_LIMITED when too many requests wait, whomever they are for.
  */
-export function requestPasswordReset(app: App, subject: ResetSubject): void {
+export function requestPasswordReset(app: AccountsApp, subject: ResetSubject): void {
   const { mail, resetRequests } = app
   if (!mail) throw new DomainError('MAIL_NOT_CONFIGURED')
   const [by, name] =
@@ -85,7 +76,11 @@ export function requestPasswordReset(app: App, subject: ResetSubject): void {
   app.background.run('password reset mails', () => attend(app, mail, resetRequests))
 }
 
-async function attend(app: App, mail: MailTransport, requests: ResetRequests): Promise<void> {
+async function attend(
+  app: AccountsApp,
+  mail: MailTransport,
+  requests: ResetRequests,
+): Promise<void> {
   while (requests.waiting.size > 0) {
     await setTimeout(WAIT_MS)
     const taken = [...requests.waiting.values()]
@@ -99,7 +94,11 @@ async function attend(app: App, mail: MailTransport, requests: ResetRequests): P
   requests.attended = false
 }
 
-async function mailToken(app: App, mail: MailTransport, subject: ResetSubject): Promise<void> {
+async function mailToken(
+  app: AccountsApp,
+  mail: MailTransport,
+  subject: ResetSubject,
+): Promise<void> {
   const found = await findSubject(app, subject)
   if (!found || !isMailable(found)) return
   const now = nowSeconds(app.clock)
@@ -117,7 +116,7 @@ async function mailToken(app: App, mail: MailTransport, subject: ResetSubject): 
   await mail.send(passwordResetMail(app, user, token, TOKEN_LIFETIME_MINUTES))
 }
 
-async function findSubject(app: App, subject: ResetSubject): Promise<User | undefined> {
+async function findSubject(app: AccountsApp, subject: ResetSubject): Promise<User | undefined> {
   if ('email' in subject) return findUserByEmailKey(app.db, emailKey(subject.email))
   const key = nameKey(subject.username)
   const user = await findUserByNameKey(app.db, key)
@@ -143,7 +142,7 @@ function isMailable(user: User): boolean {
  * @throws SESSION_REQUIRED, USER_NOT_FOUND, ACCOUNT_ARCHIVED
  */
 export async function createPasswordResetToken(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   user: User,
 ): Promise<{ token: string; expireTime: number }> {
@@ -159,7 +158,12 @@ export async function createPasswordResetToken(
   })
 }
 
-async function issueToken(app: App, tx: Tx, user: User, mailed: { mail_time?: number } = {}) {
+async function issueToken(
+  app: AccountsApp,
+  tx: Tx,
+  user: User,
+  mailed: { mail_time?: number } = {},
+) {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const expireTime = nowSeconds(app.clock) + TOKEN_LIFETIME_MINUTES * 60
   await putPasswordReset(tx, {
@@ -181,7 +185,7 @@ async function issueToken(app: App, tx: Tx, user: User, mailed: { mail_time?: nu
  * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function resetPassword(
-  app: App,
+  app: AccountsApp,
   token: string,
   newPassword: string,
   secondFactor: SecondFactor,

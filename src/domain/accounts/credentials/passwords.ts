@@ -1,6 +1,7 @@
 import { hash, type Options, verify } from '@node-rs/argon2'
-import type { Settings } from '../../app.ts'
+import type { Settings } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { PasswordHasher } from '../ports.ts'
 
 /**
  * Argon2id with 19 MiB, two passes and one lane: the first choice of the OWASP Password Storage
@@ -34,29 +35,6 @@ const MAX_COMPARED_BYTES = 4 * MAX_PASSWORD_BYTES
  * Stands in the place of a hash for accounts that have no password: those that single sign-on made.
  */
 export const NO_PASSWORD = ''
-
-/** Hashes passwords, off the event loop and a few at a time, since each takes memory and a core. */
-export interface PasswordHasher {
-  /**
-   * @returns the PHC string of a new hash, with a salt of its own.
-   * @throws RATE_LIMITED when too many hashes wait.
-   */
-  hash(password: string): Promise<string>
-  /**
-   * Whether a PHC string was made from a password. `NO_PASSWORD` was made from none, which takes as
-   * long to find out.
-   *
-   * @throws RATE_LIMITED when too many hashes wait.
-   */
-  verify(hash: string, password: string): Promise<boolean>
-  /**
-   * Takes the time of a wrong password, for names that no account has: how long an answer takes
-   * must not tell them from those that exist.
-   *
-   * @throws RATE_LIMITED when too many hashes wait.
-   */
-  verifyNothing(): Promise<void>
-}
 
 /** @returns a hasher with a queue of its own. */
 export function createPasswordHasher(): PasswordHasher {

@@ -8,14 +8,15 @@ import {
   listTokens,
   noteTokenUse,
   type OwnedToken,
-  type PersonalAccessToken,
 } from '../../../storage/accounts/personal-access-tokens.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
-import type { App } from '../../app.ts'
+import type { PersonalAccessToken } from '../../../storage/schema/accounts.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
+import type { AccountsApp } from '../ports.ts'
 import { requirePresent, type User } from '../users/users.ts'
 
 export type { PersonalAccessToken }
@@ -78,7 +79,7 @@ export function looksLikeToken(text: string): boolean {
  * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND
  */
 export async function createPersonalAccessToken(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   input: NewPersonalAccessToken,
 ): Promise<MadeToken> {
@@ -100,7 +101,7 @@ export async function createPersonalAccessToken(
  * @param expiresInMs undefined for never.
  */
 export async function storeToken(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   owner: User,
   description: string,
@@ -150,7 +151,7 @@ function mintableScopes(caller: SignedIn, wanted: Scopes): Scopes {
  * @param afterId the last one of the page before; 0 for the first page.
  */
 export async function listPersonalAccessTokens(
-  app: App,
+  app: AccountsApp,
   owner: User,
   afterId: number,
   pageSize: number,
@@ -166,7 +167,7 @@ export async function listPersonalAccessTokens(
  * @returns whether the account had such a token.
  */
 export async function deletePersonalAccessToken(
-  app: App,
+  app: AccountsApp,
   owner: Pick<User, 'id'>,
   uuid: string,
 ): Promise<boolean> {
@@ -185,7 +186,7 @@ export async function deletePersonalAccessToken(
  * @throws BAD_CREDENTIALS when there is no such token, it has expired, or its owner is archived.
  */
 export async function authenticatePersonalAccessToken(
-  app: App,
+  app: AccountsApp,
   text: string,
 ): Promise<{ user: User; uuid: string; scopes: Scopes }> {
   const found = await findTokenByHash(app.db, hashOf(text))
@@ -200,7 +201,7 @@ export async function authenticatePersonalAccessToken(
   return { user: found.owner, uuid: found.token.uuid, scopes: Scopes.fromText(found.token.scopes) }
 }
 
-function noteUse(app: App, token: OwnedToken['token'], now: number): void {
+function noteUse(app: AccountsApp, token: OwnedToken['token'], now: number): void {
   const staleUntil = now - USE_INTERVAL_MS
   if (token.last_used_at !== null && token.last_used_at > staleUntil) return
   app.background.run('note the use of a token', () =>

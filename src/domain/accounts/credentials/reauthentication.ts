@@ -1,9 +1,11 @@
 import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
 import { findUserOfLiveSession } from '../../../storage/accounts/sessions.ts'
-import { findUserById, type User } from '../../../storage/accounts/users.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { stillActsAs } from './sudo.ts'
 
 /**
@@ -15,7 +17,7 @@ import { stillActsAs } from './sudo.ts'
  *   expired, the password was changed, or the account was archived or deleted; and when an
  *   administrator acts as it who is none any more.
  */
-export async function reauthenticate(app: App, caller: SignedIn): Promise<SignedIn> {
+export async function reauthenticate(app: AccountsApp, caller: SignedIn): Promise<SignedIn> {
   const { administrator, ...held } = caller
   if (administrator) {
     return stillActsAs(app, caller, await reauthenticate(app, { ...held, user: administrator }))
@@ -28,7 +30,7 @@ export async function reauthenticate(app: App, caller: SignedIn): Promise<Signed
   return { ...caller, user }
 }
 
-function currentUser(app: App, { user, credential }: SignedIn): Promise<User | undefined> {
+function currentUser(app: AccountsApp, { user, credential }: SignedIn): Promise<User | undefined> {
   switch (credential.kind) {
     case 'session':
       return findUserOfLiveSession(app.db, credential.sessionId, nowSeconds(app.clock))

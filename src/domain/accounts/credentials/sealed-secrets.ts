@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { App } from '../../app.ts'
+import type { AccountsApp } from '../ports.ts'
 
 const CIPHER = 'aes-256-gcm'
 
@@ -17,7 +17,7 @@ const TAG_BYTES = 16
  * @param purpose what the secret is, for example `webhook-signing`. It must be the same for `open`.
  * @returns nonce, tag and ciphertext.
  */
-export function seal(app: Pick<App, 'keys'>, purpose: string, secret: Uint8Array): Buffer {
+export function seal(app: Pick<AccountsApp, 'keys'>, purpose: string, secret: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, keyFor(app, purpose), nonce, { authTagLength: TAG_BYTES })
   const ciphertext = Buffer.concat([cipher.update(secret), cipher.final()])
@@ -30,7 +30,7 @@ export function seal(app: Pick<App, 'keys'>, purpose: string, secret: Uint8Array
  * @throws Error when it was sealed elsewhere or has been changed: a fault of the data, not of a
  *   caller.
  */
-export function open(app: Pick<App, 'keys'>, purpose: string, sealed: Uint8Array): Buffer {
+export function open(app: Pick<AccountsApp, 'keys'>, purpose: string, sealed: Uint8Array): Buffer {
   const nonce = sealed.subarray(0, NONCE_BYTES)
   const decipher = createDecipheriv(CIPHER, keyFor(app, purpose), nonce, {
     authTagLength: TAG_BYTES,
@@ -42,6 +42,6 @@ export function open(app: Pick<App, 'keys'>, purpose: string, sealed: Uint8Array
   ])
 }
 
-function keyFor(app: Pick<App, 'keys'>, purpose: string): Buffer {
+function keyFor(app: Pick<AccountsApp, 'keys'>, purpose: string): Buffer {
   return app.keys.derive(`sealed:${purpose}`)
 }

@@ -1,8 +1,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
-import type { Session } from '../../../storage/accounts/sessions.ts'
-import type { User } from '../../../storage/accounts/users.ts'
-import { type App, nowSeconds } from '../../app.ts'
-import type { InstanceKeys } from './instance-keys.ts'
+import type { Session, User } from '../../../storage/schema/accounts.ts'
+import { nowSeconds } from '../../core/core.ts'
+import type { AccountsApp, InstanceKeys } from '../ports.ts'
 
 const ISSUER = 'branchline'
 
@@ -31,7 +30,7 @@ export interface RefreshTokenClaims {
 
 /** @returns the text of a new access token, and its expiry in Unix seconds. */
 export async function signAccessToken(
-  app: App,
+  app: AccountsApp,
   user: User,
   sessionId: string,
 ): Promise<{ text: string; expireTime: number }> {
@@ -52,7 +51,7 @@ export async function signAccessToken(
  * @returns the text of a session's current refresh token: the same one each time, since the
  *   signature adds no chance.
  */
-export function signRefreshToken(app: App, session: Session): Promise<string> {
+export function signRefreshToken(app: AccountsApp, session: Session): Promise<string> {
   const claims = { type: 'refresh', tid: session.token_id, sid: session.id }
   return sign(app, 'refresh', claims, session.user_id, session.token_issued_at, session.expire_time)
 }
@@ -63,7 +62,7 @@ export function signRefreshToken(app: App, session: Session): Promise<string> {
  * Whether the session behind it still stands is for the caller to ask, of rows, on every call.
  */
 export async function readAccessToken(
-  app: App,
+  app: AccountsApp,
   text: string,
 ): Promise<AccessTokenClaims | undefined> {
   const known = verifiedBy(app.keys).get(text)
@@ -111,7 +110,7 @@ function remember(tokens: Map<string, Verified>, text: string, token: Verified):
 
 /** What a refresh token says; undefined when it is not ours, not a refresh token, or expired. */
 export async function readRefreshToken(
-  app: App,
+  app: AccountsApp,
   text: string,
 ): Promise<RefreshTokenClaims | undefined> {
   const { sub, sid, tid } = (await read(app, 'refresh', text)) ?? {}
@@ -120,7 +119,7 @@ export async function readRefreshToken(
 }
 
 function sign(
-  app: App,
+  app: AccountsApp,
   kind: keyof typeof AUDIENCE,
   claims: JWTPayload,
   userId: number,
@@ -138,7 +137,7 @@ function sign(
 }
 
 async function read(
-  app: App,
+  app: AccountsApp,
   kind: keyof typeof AUDIENCE,
   text: string,
 ): Promise<JWTPayload | undefined> {

@@ -8,12 +8,14 @@ import {
   findUserOfSession,
   insertSession,
   replaceSessionToken,
-  type Session,
 } from '../../../storage/accounts/sessions.ts'
-import { findUserById, type User } from '../../../storage/accounts/users.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { Session, User } from '../../../storage/schema/accounts.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import {
   type RefreshTokenClaims,
   readAccessToken,
@@ -55,7 +57,11 @@ export interface SessionGrant {
  * @param user as it was when the proof was checked.
  * @throws BAD_CREDENTIALS when the account changed its password, was archived or was deleted since.
  */
-export async function startSession(app: App, user: User, userAgent: string): Promise<SessionGrant> {
+export async function startSession(
+  app: AccountsApp,
+  user: User,
+  userAgent: string,
+): Promise<SessionGrant> {
   const now = nowSeconds(app.clock)
   const session: Session = {
     id: randomUUID(),
@@ -86,7 +92,10 @@ export async function startSession(app: App, user: User, userAgent: string): Pro
  *
  * @throws BAD_CREDENTIALS
  */
-export async function refreshSession(app: App, refreshToken: string): Promise<SessionGrant> {
+export async function refreshSession(
+  app: AccountsApp,
+  refreshToken: string,
+): Promise<SessionGrant> {
   const claims = await readRefreshToken(app, refreshToken)
   // Refusals are thrown outside of the transaction, which would undo the end of the session
   // otherwise.
@@ -96,7 +105,7 @@ export async function refreshSession(app: App, refreshToken: string): Promise<Se
 }
 
 async function advance(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   claims: RefreshTokenClaims,
 ): Promise<{ user: User; session: Session } | undefined> {
@@ -132,7 +141,7 @@ function newRefreshToken(
   }
 }
 
-async function grant(app: App, user: User, session: Session): Promise<SessionGrant> {
+async function grant(app: AccountsApp, user: User, session: Session): Promise<SessionGrant> {
   const accessToken = await signAccessToken(app, user, session.id)
   return {
     user,
@@ -153,7 +162,7 @@ async function grant(app: App, user: User, session: Session): Promise<SessionGra
  * @throws BAD_CREDENTIALS
  */
 export async function authenticateAccessToken(
-  app: App,
+  app: AccountsApp,
   text: string,
 ): Promise<{ user: User; sessionId: string }> {
   const claims = await readAccessToken(app, text)
@@ -173,14 +182,14 @@ export async function authenticateAccessToken(
  * that is not good.
  */
 export async function sessionOfRefreshToken(
-  app: App,
+  app: AccountsApp,
   refreshToken: string,
 ): Promise<string | undefined> {
   return (await readRefreshToken(app, refreshToken))?.sessionId
 }
 
 /** Ends a session with its access and refresh tokens. One that has ended already is no error. */
-export function endSession(app: App, sessionId: string): Promise<void> {
+export function endSession(app: AccountsApp, sessionId: string): Promise<void> {
   return deleteSession(app.db, sessionId)
 }
 

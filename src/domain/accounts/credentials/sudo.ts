@@ -1,7 +1,7 @@
 import { findUserById } from '../../../storage/accounts/users.ts'
-import type { App } from '../../app.ts'
 import { actsAsAdministrator, type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { getUser } from '../users/users.ts'
 
 /** Shown of a name that no account has. */
@@ -15,7 +15,7 @@ const MAX_SHOWN_NAME_CHARACTERS = 64
  * @throws SUDO_DENIED unless the caller is an administrator, SCOPE_MISSING for a token of theirs
  *   without `write:admin`, USER_NOT_FOUND, ACCOUNT_ARCHIVED
  */
-export async function actAs(app: App, caller: Caller, name: string): Promise<SignedIn> {
+export async function actAs(app: AccountsApp, caller: Caller, name: string): Promise<SignedIn> {
   if (caller.kind !== 'user' || caller.user.role !== 'ADMIN') throw new DomainError('SUDO_DENIED')
   if (!holdsScope(caller, 'write:admin'))
     throw new DomainError('SCOPE_MISSING', { scope: 'write:admin' })
@@ -37,7 +37,7 @@ export async function actAs(app: App, caller: Caller, name: string): Promise<Sig
  *   deleted.
  */
 export async function stillActsAs(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   administrator: SignedIn,
 ): Promise<SignedIn> {

@@ -1,9 +1,14 @@
 import * as rows from '../../../storage/accounts/two-factor.ts'
-import type { User } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type {
+  NewRecoveryCode,
+  TwoFactor as TwoFactorRow,
+  User,
+} from '../../../storage/schema/accounts.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { nameKey } from '../users/user-fields.ts'
 import { requirePresent } from '../users/users.ts'
 import { NO_PASSWORD } from './passwords.ts'
@@ -59,7 +64,7 @@ const DISABLED: TwoFactor = {
  *   wrong or was used before, without telling which; RATE_LIMITED after too many wrong ones.
  */
 export async function requireSecondFactor(
-  app: App,
+  app: AccountsApp,
   user: Pick<User, 'id'>,
   factor: SecondFactor,
   surface: Surface,
@@ -72,7 +77,7 @@ export async function requireSecondFactor(
 }
 
 /** The second factor of an account. */
-export async function getTwoFactor(app: App, user: User): Promise<TwoFactor> {
+export async function getTwoFactor(app: AccountsApp, user: User): Promise<TwoFactor> {
   const found = await rows.findTwoFactor(app.db, user.id)
   return found ? view(app, found) : DISABLED
 }
@@ -87,7 +92,7 @@ export async function getTwoFactor(app: App, user: User): Promise<TwoFactor> {
  * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED, USER_NOT_FOUND
  */
 export async function enrollTwoFactor(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   password: string,
 ): Promise<{ twoFactor: TwoFactor; secret: string; otpauthUri: string }> {
@@ -116,7 +121,7 @@ export async function enrollTwoFactor(
  * @throws TWO_FACTOR_NOT_PENDING, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function confirmTwoFactor(
-  app: App,
+  app: AccountsApp,
   user: User,
   passcode: string,
 ): Promise<{ twoFactor: TwoFactor; recoveryCodes: string[] }> {
@@ -146,7 +151,7 @@ export async function confirmTwoFactor(
  * @throws TWO_FACTOR_NOT_ENABLED, BAD_CREDENTIALS, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function disableTwoFactor(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   user: User,
   proof: SecondFactor & { readonly password: string },
@@ -174,7 +179,7 @@ export async function disableTwoFactor(
  * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function regenerateRecoveryCodes(
-  app: App,
+  app: AccountsApp,
   user: User,
   passcode: string,
 ): Promise<string[]> {
@@ -195,7 +200,7 @@ export async function regenerateRecoveryCodes(
  * none.
  */
 async function requirePassword(
-  app: App,
+  app: AccountsApp,
   { user, peer }: SignedIn,
   password: string,
 ): Promise<void> {
@@ -208,12 +213,15 @@ async function requirePassword(
   if (!right) throw new DomainError('BAD_CREDENTIALS')
 }
 
-async function findEnabled(app: App, user: Pick<User, 'id'>): Promise<rows.TwoFactor | undefined> {
+async function findEnabled(
+  app: AccountsApp,
+  user: Pick<User, 'id'>,
+): Promise<TwoFactorRow | undefined> {
   const found = await rows.findTwoFactor(app.db, user.id)
   return found && stateOf(app, found) === 'ENABLED' ? found : undefined
 }
 
-async function requireEnabled(app: App, user: User): Promise<rows.TwoFactor> {
+async function requireEnabled(app: AccountsApp, user: User): Promise<TwoFactorRow> {
   const enabled = await findEnabled(app, user)
   if (!enabled) throw new DomainError('TWO_FACTOR_NOT_ENABLED')
   return enabled
@@ -221,8 +229,8 @@ async function requireEnabled(app: App, user: User): Promise<rows.TwoFactor> {
 
 /** Uses up what is presented, or refuses it. */
 async function spend(
-  app: App,
-  enabled: rows.TwoFactor,
+  app: AccountsApp,
+  enabled: TwoFactorRow,
   factor: SecondFactor,
   surface: Surface,
 ): Promise<void> {
@@ -243,15 +251,15 @@ async function spend(
 }
 
 async function spendPasscode(
-  app: App,
-  enabled: rows.TwoFactor,
+  app: AccountsApp,
+  enabled: TwoFactorRow,
   passcode: string,
 ): Promise<boolean> {
   const step = stepOf(app, enabled, passcode)
   return step !== undefined && rows.spendPasscode(app.db, enabled, step, nowSeconds(app.clock))
 }
 
-async function spendRecoveryCode(app: App, userId: number, text: string): Promise<boolean> {
+async function spendRecoveryCode(app: AccountsApp, userId: number, text: string): Promise<boolean> {
   const code = parseRecoveryCode(text)
   const found = code && (await rows.findRecoveryCode(app.db, userId, code.lookup))
   if (!found) {
@@ -263,16 +271,16 @@ async function spendRecoveryCode(app: App, userId: number, text: string): Promis
   return transaction(app.db, (tx) => rows.spendRecoveryCode(tx, found, nowSeconds(app.clock)))
 }
 
-function stepOf(app: App, { secret }: rows.TwoFactor, passcode: string): number | undefined {
+function stepOf(app: AccountsApp, { secret }: TwoFactorRow, passcode: string): number | undefined {
   return passcodeStep(open(app, SECRET_PURPOSE, secret), passcode, app.clock.now())
 }
 
-function stateOf(app: App, row: rows.TwoFactor): TwoFactor['state'] {
+function stateOf(app: AccountsApp, row: TwoFactorRow): TwoFactor['state'] {
   if (row.confirm_time !== null) return 'ENABLED'
   return nowSeconds(app.clock) - row.create_time < PENDING_LIFETIME_S ? 'PENDING' : 'DISABLED'
 }
 
-async function view(app: App, row: rows.TwoFactor): Promise<TwoFactor> {
+async function view(app: AccountsApp, row: TwoFactorRow): Promise<TwoFactor> {
   const state = stateOf(app, row)
   if (state === 'DISABLED') return DISABLED
   return {
@@ -284,7 +292,7 @@ async function view(app: App, row: rows.TwoFactor): Promise<TwoFactor> {
   }
 }
 
-function hashAll(app: App, codes: readonly RecoveryCode[]): Promise<rows.NewRecoveryCode[]> {
+function hashAll(app: AccountsApp, codes: readonly RecoveryCode[]): Promise<NewRecoveryCode[]> {
   return Promise.all(
     codes.map(async ({ lookup, text }) => ({ lookup, code_hash: await app.passwords.hash(text) })),
   )

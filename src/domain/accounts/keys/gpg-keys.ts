@@ -3,15 +3,16 @@ import * as rows from '../../../storage/accounts/gpg-keys.ts'
 import type { KeyPage } from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
+import type { GpgKey as GpgKeyRow } from '../../../storage/schema/accounts.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { getOwner, seesPrivateFieldsOf } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
 import { requirePresent, type User } from '../users/users.ts'
 import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp-keys.ts'
 
-export type GpgKey = rows.GpgKey
+export type GpgKey = GpgKeyRow
 
 /** A key as its owner sees it; without addresses for others. */
 export interface GpgKeyView extends rows.GpgKeyWithSubkeys {
@@ -44,7 +45,7 @@ export interface GpgKeyDraft {
  *   TOO_MANY_KEYS, USER_NOT_FOUND
  */
 export async function addGpgKey(
-  app: App,
+  app: AccountsApp,
   { user }: SignedIn,
   draft: GpgKeyDraft,
 ): Promise<GpgKeyView> {
@@ -85,7 +86,7 @@ function rowOf(user: User, part: OpenPgpKeyPart, emails: readonly string[], isPr
 
 /** A part of the caller's OpenPGP keys, in the order in which they were added. */
 export async function listMyGpgKeys(
-  app: App,
+  app: AccountsApp,
   { user }: SignedIn,
   offset: number,
   limit: number,
@@ -100,7 +101,7 @@ export async function listMyGpgKeys(
  * @throws USER_NOT_FOUND
  */
 export async function listUserGpgKeys(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   username: string,
   offset: number,
@@ -117,7 +118,11 @@ export async function listUserGpgKeys(
  *
  * @throws KEY_NOT_FOUND
  */
-export async function getGpgKey(app: App, { user }: SignedIn, id: bigint): Promise<GpgKeyView> {
+export async function getGpgKey(
+  app: AccountsApp,
+  { user }: SignedIn,
+  id: bigint,
+): Promise<GpgKeyView> {
   const found = await rows.findGpgKey(app.db, user.id, Number(id))
   if (!found) throw new DomainError('KEY_NOT_FOUND')
   return viewOf(found, user)
@@ -140,7 +145,7 @@ function viewOf(found: rows.GpgKeyWithSubkeys, owner: User | undefined): GpgKeyV
  *
  * @throws KEY_NOT_FOUND
  */
-export async function deleteGpgKey(app: App, caller: SignedIn, id: bigint): Promise<void> {
+export async function deleteGpgKey(app: AccountsApp, caller: SignedIn, id: bigint): Promise<void> {
   const { key } = await getGpgKey(app, caller, id)
   await rows.deleteGpgKey(app.db, key.id)
 }
@@ -152,7 +157,7 @@ export async function deleteGpgKey(app: App, caller: SignedIn, id: bigint): Prom
  * @throws KEY_NOT_FOUND, GPG_SIGNATURE_INVALID
  */
 export async function verifyGpgKey(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   keyId: string,
   armoredSignature: string,
@@ -169,11 +174,11 @@ export async function verifyGpgKey(
  * The text whose signature proves now that a key is an account's. It is the same for an hour and of
  * no use to anybody else, so that it need not be stored.
  */
-export function gpgKeyToken(app: App, user: Pick<User, 'id'>): string {
+export function gpgKeyToken(app: AccountsApp, user: Pick<User, 'id'>): string {
   return tokenAt(app, user, app.clock.now())
 }
 
-function tokenAt(app: App, user: Pick<User, 'id'>, timeMs: number): string {
+function tokenAt(app: AccountsApp, user: Pick<User, 'id'>, timeMs: number): string {
   const window = Math.floor(timeMs / TOKEN_LIFETIME_MS)
   return createHmac('sha256', app.keys.derive('gpg-key-ownership'))
     .update(`${user.id}:${window}`)
@@ -182,7 +187,7 @@ function tokenAt(app: App, user: Pick<User, 'id'>, timeMs: number): string {
 
 /** @throws GPG_SIGNATURE_INVALID */
 async function checkProof(
-  app: App,
+  app: AccountsApp,
   user: User,
   certificate: Buffer,
   armoredSignature: string,

@@ -1,9 +1,10 @@
 import * as rows from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { requirePresent, type User } from '../users/users.ts'
 import { readSshKey } from './ssh-keys.ts'
 
@@ -36,7 +37,7 @@ export interface PublicKeyDraft {
  *   USER_NOT_FOUND
  */
 export async function addPublicKey(
-  app: App,
+  app: AccountsApp,
   { user }: SignedIn,
   draft: PublicKeyDraft,
 ): Promise<PublicKey> {
@@ -68,7 +69,7 @@ export async function addPublicKey(
  * @param fingerprint of the only key to list; empty for all.
  */
 export function listPublicKeys(
-  app: App,
+  app: AccountsApp,
   owner: Pick<User, 'id'>,
   fingerprint: string,
   offset: number,
@@ -82,7 +83,11 @@ export function listPublicKeys(
  *
  * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
  */
-export function getPublicKey(app: App, caller: SignedIn, id: bigint): Promise<OwnedPublicKey> {
+export function getPublicKey(
+  app: AccountsApp,
+  caller: SignedIn,
+  id: bigint,
+): Promise<OwnedPublicKey> {
   return openPublicKey(app, caller, id, 'read')
 }
 
@@ -91,13 +96,17 @@ export function getPublicKey(app: App, caller: SignedIn, id: bigint): Promise<Ow
  *
  * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
  */
-export async function deletePublicKey(app: App, caller: SignedIn, id: bigint): Promise<void> {
+export async function deletePublicKey(
+  app: AccountsApp,
+  caller: SignedIn,
+  id: bigint,
+): Promise<void> {
   const { key } = await openPublicKey(app, caller, id, 'write')
   await rows.deletePublicKey(app.db, key.id)
 }
 
 async function openPublicKey(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   id: bigint,
   level: 'read' | 'write',

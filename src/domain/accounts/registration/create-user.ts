@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
 import * as rows from '../../../storage/accounts/users.ts'
-import { type Db, type Tx, transaction } from '../../../storage/database/database.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { CreateRequest } from '../../../storage/schema/accounts.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkNewPassword } from '../credentials/passwords.ts'
+import type { AccountsApp } from '../ports.ts'
 import { type Avatar, parseAvatar, UPLOADED } from '../users/avatars.ts'
 import { checkProfile, checkUserId, checkUsername } from '../users/user-fields.ts'
 import { avatarRow, checkNamesFree, namesOf, type User, type UserValues } from '../users/users.ts'
@@ -31,7 +34,7 @@ const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
  * @throws the reasons that CreateUser documents.
  */
 export async function createUser(
-  app: App,
+  app: AccountsApp,
   caller: Caller,
   draft: UserDraft,
   options: { readonly requestId: string; readonly validateOnly: boolean },
@@ -66,7 +69,7 @@ export async function createUser(
  *
  * @throws the reasons that CreateUser documents for its fields.
  */
-export async function createUserAsOperator(app: App, draft: UserDraft): Promise<User> {
+export async function createUserAsOperator(app: AccountsApp, draft: UserDraft): Promise<User> {
   const account = readDraft(app, undefined, draft)
   const password_hash = await app.passwords.hash(draft.password)
   return transaction(app.db, (tx) => store(app, tx, account, password_hash, draft.role ?? 'USER'))
@@ -79,7 +82,12 @@ export async function createUserAsOperator(app: App, draft: UserDraft): Promise<
  *
  * @throws FIRST_ACCOUNT_REFUSED, SCOPE_MISSING, REGISTRATION_CLOSED, PASSWORD_SIGN_IN_CLOSED
  */
-function grantedRole(app: App, caller: Caller, draft: UserDraft, first: boolean): User['role'] {
+function grantedRole(
+  app: AccountsApp,
+  caller: Caller,
+  draft: UserDraft,
+  first: boolean,
+): User['role'] {
   if (first) {
     if (!caller.peer.loopback) throw new DomainError('FIRST_ACCOUNT_REFUSED')
     return 'ADMIN'
@@ -113,7 +121,7 @@ interface CheckedDraft {
 /**
  * @param caller undefined for the operator, who may make archived accounts as administrators may.
  */
-function readDraft(app: App, caller: Caller | undefined, draft: UserDraft): CheckedDraft {
+function readDraft(app: AccountsApp, caller: Caller | undefined, draft: UserDraft): CheckedDraft {
   const username = checkUsername(draft.username)
   const user_id = draft.userId === '' ? null : checkUserId(draft.userId)
   const { email, display_name, description } = draft
@@ -139,7 +147,7 @@ function readDraft(app: App, caller: Caller | undefined, draft: UserDraft): Chec
 }
 
 async function store(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   account: CheckedDraft,
   password_hash: string,
@@ -186,10 +194,10 @@ function readRequest(
 }
 
 async function findRecent(
-  app: App,
+  app: AccountsApp,
   db: Db,
   request: IdentifiedRequest,
-): Promise<rows.CreateRequest | undefined> {
+): Promise<CreateRequest | undefined> {
   const found = await rows.findCreateRequest(db, request.caller, request.requestId)
   return found && found.create_time >= nowSeconds(app.clock) - REQUEST_ID_LIFETIME_S
     ? found
@@ -197,7 +205,7 @@ async function findRecent(
 }
 
 async function remember(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   request: IdentifiedRequest,
   password_hash: string,
@@ -223,10 +231,10 @@ async function remember(
  * @throws REQUEST_ID_REUSED when the two requests differ.
  */
 async function repeated(
-  app: App,
+  app: AccountsApp,
   request: IdentifiedRequest,
   draft: UserDraft,
-  earlier: rows.CreateRequest,
+  earlier: CreateRequest,
 ) {
   const same =
     earlier.digest === request.digest &&

@@ -1,10 +1,10 @@
-import type { IdentityProvider } from '../../../storage/accounts/identity-providers.ts'
-import type { App } from '../../app.ts'
+import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp, AuthorizationGrant, Claims } from '../ports.ts'
 import { checkLength, checkSeen } from '../users/user-fields.ts'
 import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
-import { type AuthorizationGrant, type Claims, OAuth2Error } from './oauth2.ts'
+import { OAuth2Error } from './oauth2.ts'
 
 export type { AuthorizationGrant }
 
@@ -40,7 +40,7 @@ const MAX_CODE_VERIFIER_CHARACTERS = 128
  *   IDENTITY_REFUSED
  */
 export async function identify(
-  app: App,
+  app: AccountsApp,
   providerUid: string,
   grant: AuthorizationGrant,
   signal: AbortSignal,
@@ -83,7 +83,7 @@ function checkGrant({ code, redirectUri, codeVerifier }: AuthorizationGrant): vo
 }
 
 async function fetchClaims(
-  app: App,
+  app: AccountsApp,
   provider: IdentityProvider,
   grant: AuthorizationGrant,
   signal: AbortSignal,

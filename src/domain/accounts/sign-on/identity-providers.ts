@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import * as rows from '../../../storage/accounts/identity-providers.ts'
-import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
+import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
+import type { IdentityProvider as IdentityProviderRow } from '../../../storage/schema/accounts.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
 import { open, seal } from '../credentials/sealed-secrets.ts'
+import type { AccountsApp } from '../ports.ts'
 import { checkIdentifierFilter } from './identifier-filter.ts'
 
 /** A provider as stored. */
-export type IdentityProvider = rows.IdentityProvider
+export type IdentityProvider = IdentityProviderRow
 
 /** What an update may change. */
 export type IdentityProviderField = 'title' | 'identifier_filter' | 'config'
@@ -67,13 +69,13 @@ const CLIENT_SECRET = /^[\x20-\x7e]{0,4096}$/
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
 /** All providers in the order in which they were made. */
-export function listIdentityProviders(app: App): Promise<IdentityProvider[]> {
+export function listIdentityProviders(app: AccountsApp): Promise<IdentityProvider[]> {
   return rows.listIdentityProviders(app.db)
 }
 
 /** @throws IDENTITY_PROVIDER_NOT_FOUND */
 export async function getIdentityProvider(
-  app: Pick<App, 'db'>,
+  app: Pick<AccountsApp, 'db'>,
   uid: string,
 ): Promise<IdentityProvider> {
   return (await rows.findIdentityProvider(app.db, uid)) ?? refuseMissing(uid)
@@ -97,7 +99,7 @@ export async function requirePresentProvider(tx: Tx, { id, uid }: IdentityProvid
  *   IDENTITY_PROVIDER_ID_TAKEN
  */
 export async function createIdentityProvider(
-  app: App,
+  app: AccountsApp,
   uid: string,
   { title, identifierFilter, config }: IdentityProviderValues,
 ): Promise<IdentityProvider> {
@@ -123,7 +125,7 @@ export async function createIdentityProvider(
  * @throws INVALID_FIELD, INVALID_IDENTIFIER_FILTER, IDENTITY_PROVIDER_NOT_FOUND
  */
 export async function updateIdentityProvider(
-  app: App,
+  app: AccountsApp,
   provider: IdentityProvider,
   { title, identifierFilter, config }: IdentityProviderValues,
   fields: ReadonlySet<IdentityProviderField>,
@@ -147,7 +149,7 @@ export async function updateIdentityProvider(
  *
  * @throws IDENTITY_PROVIDER_NOT_FOUND, LAST_IDENTITY_PROVIDER
  */
-export async function deleteIdentityProvider(app: App, uid: string): Promise<void> {
+export async function deleteIdentityProvider(app: AccountsApp, uid: string): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await getIdentityProvider({ db: tx }, uid)
     if (!app.settings.passwordSignIn && !(await rows.anotherIdentityProviderExists(tx, id))) {
@@ -158,7 +160,7 @@ export async function deleteIdentityProvider(app: App, uid: string): Promise<voi
 }
 
 /** The secret of this instance at a provider; empty for a public client. */
-export function clientSecretOf(app: App, { client_secret }: IdentityProvider): string {
+export function clientSecretOf(app: AccountsApp, { client_secret }: IdentityProvider): string {
   return client_secret === null ? '' : open(app, SECRET_PURPOSE, client_secret).toString()
 }
 
@@ -172,7 +174,7 @@ function refuseMissing(uid: string): never {
 }
 
 /** The columns of a config, without the secret where that is empty. */
-function configColumns(app: App, config: OAuth2Config | undefined) {
+function configColumns(app: AccountsApp, config: OAuth2Config | undefined) {
   if (!config) throw invalid('config')
   const { clientId, clientSecret, scopes } = config
   if (!CLIENT_ID.test(clientId)) throw invalid('config.oauth2_config.client_id')

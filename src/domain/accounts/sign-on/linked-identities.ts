@@ -1,8 +1,8 @@
 import * as rows from '../../../storage/accounts/linked-identities.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
+import type { AccountsApp } from '../ports.ts'
 import { requirePresent, type User } from '../users/users.ts'
 import { type AuthorizationGrant, identify } from './external-identities.ts'
 import { requirePresentProvider } from './identity-providers.ts'
@@ -10,13 +10,13 @@ import { requirePresentProvider } from './identity-providers.ts'
 export type LinkedIdentity = rows.LinkedIdentity
 
 /** The identities of an account in the order in which they were linked. */
-export function listLinkedIdentities(app: App, owner: User): Promise<LinkedIdentity[]> {
+export function listLinkedIdentities(app: AccountsApp, owner: User): Promise<LinkedIdentity[]> {
   return rows.listLinkedIdentities(app.db, owner.id)
 }
 
 /** @throws LINKED_IDENTITY_NOT_FOUND when the account is not linked to anybody at the provider. */
 export async function getLinkedIdentity(
-  app: Pick<App, 'db'>,
+  app: Pick<AccountsApp, 'db'>,
   owner: User,
   providerUid: string,
 ): Promise<LinkedIdentity> {
@@ -35,7 +35,7 @@ export async function getLinkedIdentity(
  * @throws what `identify` throws, IDENTITY_TAKEN, IDENTITY_ALREADY_LINKED, USER_NOT_FOUND
  */
 export async function linkIdentity(
-  app: App,
+  app: AccountsApp,
   owner: User,
   providerUid: string,
   grant: AuthorizationGrant,
@@ -69,7 +69,11 @@ export async function linkIdentity(
  *
  * @throws LINKED_IDENTITY_NOT_FOUND, LAST_SIGN_IN_METHOD, USER_NOT_FOUND
  */
-export async function unlinkIdentity(app: App, owner: User, providerUid: string): Promise<void> {
+export async function unlinkIdentity(
+  app: AccountsApp,
+  owner: User,
+  providerUid: string,
+): Promise<void> {
   await transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, owner)
     const { id } = await getLinkedIdentity({ db: tx }, owner, providerUid)
@@ -81,7 +85,7 @@ export async function unlinkIdentity(app: App, owner: User, providerUid: string)
   })
 }
 
-function signsInByPassword(app: App, user: User): boolean {
+function signsInByPassword(app: AccountsApp, user: User): boolean {
   return (
     user.password_hash !== NO_PASSWORD && (app.settings.passwordSignIn || user.role === 'ADMIN')
   )

@@ -1,5 +1,6 @@
 import { OutboundError } from '../../outbound/errors.ts'
 import type { Outbound, OutboundRequest, OutboundResponse } from '../../outbound/outbound.ts'
+import type { AuthorizationGrant, Claims, OAuth2Client, OAuth2Provider } from '../ports.ts'
 
 /** Of each call. Somebody waits for the answer, and may wait for three calls. */
 const CALL_TIMEOUT_MS = 10_000
@@ -18,26 +19,6 @@ const MAX_EXCHANGES_PER_PROVIDER = 20
  * call.
  */
 const MAX_REMEMBERED = 1000
-
-/** An OAuth 2.0 provider, and this instance as its client. */
-export interface OAuth2Provider {
-  readonly clientId: string
-  /** Empty for a public client. */
-  readonly clientSecret: string
-  readonly tokenUrl: string
-  readonly userInfoUrl: string
-}
-
-/** What a browser brought back from a provider. */
-export interface AuthorizationGrant {
-  readonly code: string
-  readonly redirectUri: string
-  /** Of PKCE (RFC 7636); empty when the flow was started without it. */
-  readonly codeVerifier: string
-}
-
-/** What a provider says about a person, by name. Numbers are the text that was sent. */
-export type Claims = ReadonlyMap<string, unknown>
 
 /** An exchange that did not come to its end. */
 export class OAuth2Error extends Error {
@@ -58,21 +39,6 @@ export class OAuth2Error extends Error {
     this.isRefusal = isRefusal
     this.detail = detail
   }
-}
-
-/** The server's part of the authorization code grant (RFC 6749 section 4.1). */
-export interface OAuth2Client {
-  /**
-   * Redeems a code and asks whom it stands for.
-   *
-   * @param signal gives the exchange up.
-   * @throws OAuth2Error
-   */
-  fetchClaims(
-    provider: OAuth2Provider,
-    grant: AuthorizationGrant,
-    signal: AbortSignal,
-  ): Promise<Claims>
 }
 
 /** How the client says who it is (RFC 6749 section 2.3.1). */

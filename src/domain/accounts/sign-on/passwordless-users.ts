@@ -1,7 +1,8 @@
 import * as rows from '../../../storage/accounts/users.ts'
-import type { Tx } from '../../../storage/database/database.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
+import type { AccountsApp } from '../ports.ts'
 import { emailKey, isEmail, MAX_DISPLAY_NAME_CHARACTERS } from '../users/user-fields.ts'
 import { namesOf, type User } from '../users/users.ts'
 
@@ -22,7 +23,7 @@ export interface PasswordlessUser extends Pick<User, 'username' | 'role'> {
  * @param account its username must be allowed and free.
  */
 export async function insertPasswordlessUser(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   account: PasswordlessUser,
 ): Promise<User> {

@@ -2,11 +2,12 @@ import {
   anyUserExists,
   findNameHolder,
   findUserByNameKey,
-  type User,
 } from '../../../storage/accounts/users.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { isUsername, nameKey } from '../users/user-fields.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
 
@@ -29,7 +30,7 @@ export interface ProxyIdentity {
  * @throws BAD_CREDENTIALS when there is no such account, and none is made, or it is archived.
  */
 export async function userOfProxy(
-  app: App,
+  app: AccountsApp,
   identity: ProxyIdentity,
   register: boolean,
 ): Promise<User> {
@@ -48,7 +49,7 @@ export async function userOfProxy(
  * or an organisation has.
  */
 async function makeUser(
-  app: App,
+  app: AccountsApp,
   tx: Tx,
   { username, ...profile }: ProxyIdentity,
 ): Promise<User | undefined> {

@@ -4,11 +4,12 @@ import {
   insertLinkedIdentity,
 } from '../../../storage/accounts/linked-identities.ts'
 import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Peer } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type SessionGrant, startSession } from '../credentials/sessions.ts'
+import type { AccountsApp } from '../ports.ts'
 import { isAvatarUrl } from '../users/avatars.ts'
 import { isUsername, nameKey } from '../users/user-fields.ts'
 import type { User } from '../users/users.ts'
@@ -29,7 +30,7 @@ import { insertPasswordlessUser } from './passwordless-users.ts'
  *   BAD_CREDENTIALS
  */
 export async function signInByIdentity(
-  app: App,
+  app: AccountsApp,
   peer: Peer,
   providerUid: string,
   grant: AuthorizationGrant,
@@ -51,7 +52,7 @@ export async function signInByIdentity(
 
 /** Codes that the provider refuses count as failed sign-ins of the peer. */
 async function identifyWithinLimits(
-  app: App,
+  app: AccountsApp,
   peer: Peer,
   ask: () => Promise<ExternalIdentity>,
 ): Promise<ExternalIdentity> {
@@ -67,7 +68,7 @@ async function identifyWithinLimits(
   return identity
 }
 
-async function register(app: App, tx: Tx, identity: ExternalIdentity): Promise<User> {
+async function register(app: AccountsApp, tx: Tx, identity: ExternalIdentity): Promise<User> {
   // The first account administers the instance, and is made by somebody on the machine, as
   // CreateUser demands.
   const isOpen = app.settings.registration === 'open' && (await anyUserExists(tx))

@@ -2,8 +2,9 @@ import * as rows from '../../../storage/accounts/user-blocks.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, getUserByUsername, type NumberedUserPage } from './owners.ts'
 import { checkLength } from './user-fields.ts'
 
@@ -18,7 +19,7 @@ const MAX_NOTE_CHARACTERS = 250
  *   user would write to.
  */
 export function isBlocked(
-  app: App,
+  app: AccountsApp,
   blockerIds: readonly number[],
   userId: number,
 ): Promise<boolean> {
@@ -27,7 +28,7 @@ export function isBlocked(
 
 /** Whom an account has blocked. */
 export async function listBlockedUsers(
-  app: App,
+  app: AccountsApp,
   blockerId: number,
   offset: number,
   limit: number,
@@ -40,7 +41,7 @@ export async function listBlockedUsers(
 
 /** @throws BLOCK_NOT_FOUND when the account has not blocked the user, or there is no such user. */
 export async function checkBlockedUser(
-  app: App,
+  app: AccountsApp,
   blockerId: number,
   username: string,
 ): Promise<void> {
@@ -56,7 +57,7 @@ export async function checkBlockedUser(
  * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
  */
 export async function blockUser(
-  app: App,
+  app: AccountsApp,
   blockerId: number,
   username: string,
   note: string,
@@ -82,7 +83,11 @@ export async function blockUser(
  *
  * @throws USER_NOT_FOUND
  */
-export async function unblockUser(app: App, blockerId: number, username: string): Promise<void> {
+export async function unblockUser(
+  app: AccountsApp,
+  blockerId: number,
+  username: string,
+): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await getUserByUsername(tx, username)
     await rows.deleteBlock(tx, blockerId, id)

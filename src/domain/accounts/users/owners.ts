@@ -1,9 +1,9 @@
 import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
-import { findUserByNameKey, type User } from '../../../storage/accounts/users.ts'
-import type { Db } from '../../../storage/database/database.ts'
+import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
-import type { App } from '../../app.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import {
   actsAsAdministrator,
   type Caller,
@@ -11,6 +11,7 @@ import {
   seesPublicDataOnly,
 } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { nameKey } from './user-fields.ts'
 
 export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
@@ -48,7 +49,7 @@ export const GHOST: Owner = {
  *
  * @throws USER_NOT_FOUND when there is none that the caller may know of.
  */
-export async function getOwner(app: App, caller: Caller, name: string): Promise<Owner> {
+export async function getOwner(app: AccountsApp, caller: Caller, name: string): Promise<Owner> {
   const owner = await findOwnerByNameKey(app.db, nameKey(name))
   if (!owner || !(await maySeeOwner(app, caller, owner)))
     throw new DomainError('USER_NOT_FOUND', { name })
@@ -92,7 +93,7 @@ export interface NumberedUserPage {
  * @param id number of the only user to find; undefined for all.
  */
 export async function searchUsers(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   text: string,
   id: number | undefined,
@@ -135,7 +136,11 @@ function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
  * Whether a caller may know of an owner: everybody of public ones, whoever is signed in of limited
  * ones, its members of others.
  */
-export async function maySeeOwner(app: App, caller: Caller, owner: Owner): Promise<boolean> {
+export async function maySeeOwner(
+  app: AccountsApp,
+  caller: Caller,
+  owner: Owner,
+): Promise<boolean> {
   if (caller.kind === 'anonymous')
     return owner.visibility === 'public' && !app.settings.privateInstance
   if (owner.visibility !== 'public' && seesPublicDataOnly(caller)) return false
@@ -155,18 +160,18 @@ export function seesPrivateFieldsOf(caller: Caller, owner: Pick<Owner, 'id'>): b
  * The address of an account for the eyes of a caller: that of an organisation is there for whoever
  * is signed in.
  */
-export function emailFor(app: App, caller: Caller, owner: Owner): string {
+export function emailFor(app: AccountsApp, caller: Caller, owner: Owner): string {
   const isShown =
     owner.kind === 'ORGANIZATION' ? caller.kind === 'user' : seesPrivateFieldsOf(caller, owner)
   return (isShown && owner.email) || noReplyAddress(app, owner)
 }
 
 /** An address that names an account and takes no mail. */
-export function noReplyAddress(app: App, { id, name }: Pick<Owner, 'id' | 'name'>): string {
+export function noReplyAddress(app: AccountsApp, { id, name }: Pick<Owner, 'id' | 'name'>): string {
   return `${id}+${name.toLowerCase()}@noreply.${new URL(app.publicUrl()).hostname}`
 }
 
 /** The same for the instance, which is no account. */
-export function instanceAddress(app: App): string {
+export function instanceAddress(app: AccountsApp): string {
   return `branchline@noreply.${new URL(app.publicUrl()).hostname}`
 }

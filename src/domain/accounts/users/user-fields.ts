@@ -1,4 +1,4 @@
-import type { NewUser } from '../../../storage/accounts/users.ts'
+import type { NewUser } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
 

@@ -1,12 +1,10 @@
-import {
-  findUserSettings,
-  putUserSettings,
-  type UserSettings,
-} from '../../../storage/accounts/user-settings.ts'
+import { findUserSettings, putUserSettings } from '../../../storage/accounts/user-settings.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
-import { type Db, transaction } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { UserSettings } from '../../../storage/schema/accounts.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { AccountsApp } from '../ports.ts'
 import { requirePresent, type User } from './users.ts'
 
 /** Preferences of an account. */
@@ -34,7 +32,7 @@ const LOCALE = /^[A-Za-z0-9_-]{2,35}$/
 const THEME = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The preferences of an account. */
-export async function getUserSettings(app: App, user: User): Promise<Preferences> {
+export async function getUserSettings(app: AccountsApp, user: User): Promise<Preferences> {
   const settings = (await findUserSettings(app.db, user.id)) ?? DEFAULTS
   return { ...settings, keep_email_private: user.keep_email_private === 1 }
 }
@@ -46,7 +44,7 @@ export async function getUserSettings(app: App, user: User): Promise<Preferences
  * @throws INVALID_FIELD, USER_NOT_FOUND
  */
 export async function updateUserSettings(
-  app: App,
+  app: AccountsApp,
   user: User,
   texts: WrittenPreferences,
   fields: ReadonlySet<UserSettingField>,

@@ -1,16 +1,19 @@
 import * as rows from '../../../storage/accounts/users.ts'
-import { type Db, type Tx, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { UserChanges, User as UserRow } from '../../../storage/schema/accounts.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkNewPassword } from '../credentials/passwords.ts'
 import { endOtherSessions } from '../credentials/sessions.ts'
+import type { AccountsApp } from '../ports.ts'
 import { type Avatar, parseAvatar, UPLOADED } from './avatars.ts'
 import { checkProfile, checkUsername, emailKey, nameKey } from './user-fields.ts'
 
 /** An account as stored. */
-export type User = rows.User
+export type User = UserRow
 
 /** What UpdateUser may change. */
 export type UserField =
@@ -54,7 +57,7 @@ export const MAX_BATCH_NAMES = 100
  *
  * @throws USER_NOT_FOUND
  */
-export async function getUser(app: App, segment: string): Promise<User> {
+export async function getUser(app: AccountsApp, segment: string): Promise<User> {
   const user = await rows.findUserByNameKey(app.db, nameKey(segment))
   if (!user) throw new DomainError('USER_NOT_FOUND', { name: `users/${segment}` })
   return user
@@ -66,7 +69,10 @@ export async function getUser(app: App, segment: string): Promise<User> {
  *
  * @throws TOO_MANY_NAMES for more than a hundred, repeated ones included.
  */
-export async function batchGetUsers(app: App, usernames: readonly string[]): Promise<User[]> {
+export async function batchGetUsers(
+  app: AccountsApp,
+  usernames: readonly string[],
+): Promise<User[]> {
   const given = usernames.map((username) => nameKey(username.trim())).filter((key) => key !== '')
   if (given.length > MAX_BATCH_NAMES)
     throw new DomainError('TOO_MANY_NAMES', { limit: String(MAX_BATCH_NAMES) })
@@ -87,7 +93,7 @@ export interface UserPage {
 
 /** Accounts behind a position, newest first. */
 export async function listUsers(
-  app: App,
+  app: AccountsApp,
   filter: { readonly includeArchived: boolean; readonly username: string | undefined },
   after: rows.UserListPosition | undefined,
   limit: number,
@@ -113,7 +119,7 @@ export async function listUsers(
  * @throws AVATAR_NOT_FOUND
  */
 export async function getAvatar(
-  app: App,
+  app: AccountsApp,
   user: User,
 ): Promise<{ contentType: string; data: Buffer }> {
   const avatar = user.avatar_url === UPLOADED ? await rows.findAvatar(app.db, user.id) : undefined
@@ -132,7 +138,7 @@ export async function getAvatar(
  * @throws the reasons that UpdateUser documents.
  */
 export async function updateUser(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   user: User,
   values: UserValues,
@@ -186,7 +192,7 @@ export function avatarRow(avatar: Avatar): { content_type: string; data: Buffer 
  */
 export async function checkNamesFree(
   db: Db,
-  wanted: Pick<rows.UserChanges, 'username' | 'user_id' | 'email'>,
+  wanted: Pick<UserChanges, 'username' | 'user_id' | 'email'>,
   exceptId?: number,
 ): Promise<void> {
   const { username, user_id: userId, email } = wanted
@@ -216,7 +222,7 @@ function applicable(
 }
 
 function checkMayChange(
-  app: App,
+  app: AccountsApp,
   caller: SignedIn,
   user: User,
   values: UserValues,
@@ -242,12 +248,12 @@ function readAvatar(user: User, text: string): string | Avatar {
 }
 
 async function readChanges(
-  app: App,
+  app: AccountsApp,
   user: User,
   values: UserValues,
   fields: ReadonlySet<UserField>,
   avatar: string | Avatar | undefined,
-): Promise<rows.UserChanges> {
+): Promise<UserChanges> {
   const writesUsername = fields.has('username') && values.username !== user.username
   if (fields.has('role') && values.role === undefined)
     throw new DomainError('INVALID_FIELD', { field: 'user.role' })
@@ -287,7 +293,7 @@ function isOwnToken(caller: SignedIn, user: User): boolean {
  * 1 when it was a token of the account that wrote its address: a reset mail would hand the account
  * to the token.
  */
-function emailByToken(caller: SignedIn, present: User, { email }: rows.UserChanges): number {
+function emailByToken(caller: SignedIn, present: User, { email }: UserChanges): number {
   if (email === undefined) return present.email_by_token
   if (!isOwnToken(caller, present)) return 0
   return email === present.email ? present.email_by_token : 1
@@ -319,7 +325,7 @@ export async function requirePresent(tx: Tx, user: User): Promise<User> {
 export async function checkAdministratorRemains(
   tx: Tx,
   user: User,
-  changes: Pick<rows.UserChanges, 'role' | 'state'>,
+  changes: Pick<UserChanges, 'role' | 'state'>,
 ): Promise<void> {
   const stays =
     (changes.role ?? user.role) === 'ADMIN' && (changes.state ?? user.state) === 'NORMAL'

@@ -2,12 +2,13 @@ import { findMergeBase } from '../../../git/history/history.ts'
 import { firstParentMerges } from '../../../git/history/merged-by.ts'
 import { independentCommits } from '../../../git/merging/merge.ts'
 import { HEADS } from '../../../git/refs/refs.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { listOpenHeads } from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import type { MovedRef } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type MergeResult, NO_DELETION, recordMerge } from '../merging/merge-attempts.ts'
 
 /**
@@ -31,7 +32,7 @@ const MAX_DETECTED = 100
  * @param moved branches that have moved, or else.
  */
 export async function detectMerges(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   moved: readonly MovedRef[],
 ): Promise<readonly DetectedMerge[]> {
@@ -60,7 +61,7 @@ interface Move {
   readonly pusherId: number | undefined
 }
 
-async function detectOn(app: App, repositoryId: number, move: Move): Promise<DetectedMerge[]> {
+async function detectOn(app: ReposApp, repositoryId: number, move: Move): Promise<DetectedMerge[]> {
   const { branch, from, to, pusherId } = move
   const open = await listOpenHeads(app.db, repositoryId, branch)
   if (open.length === 0) return []
@@ -96,7 +97,7 @@ async function detectOn(app: App, repositoryId: number, move: Move): Promise<Det
 
 /** Marks what was detected as merged, as far as it is still what it was. */
 export async function settleDetected(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   detected: readonly DetectedMerge[],
 ): Promise<void> {

@@ -1,9 +1,9 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { HEADS } from '../../../git/refs/refs.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { listUnmergedInto, putMergeBase } from '../../../storage/pulls/pull-heads.ts'
-import type { App } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { MovedRef } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 
 /**
  * Where pull requests that are not merged have left a base branch that goes: found out before it is
@@ -26,7 +26,7 @@ const MAX_FOUND = 200
 
 /** What of it is to be kept for branches that have gone. */
 export async function findDepartedBases(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   moved: readonly MovedRef[],
 ): Promise<DepartedBase[]> {

@@ -1,17 +1,19 @@
 import { independentCommits } from '../../../git/merging/merge.ts'
 import { HEADS } from '../../../git/refs/refs.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { deleteAutoMergesInto, wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
-import { type PullRequest, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import { touchPull } from '../../../storage/pulls/pull-requests.ts'
 import { findBranchRename } from '../../../storage/repos/branch-renames.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import {
   type MovedRef,
   type PullEventType,
   recordPullChange,
 } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { dropAutoMerge, recordDropped } from '../merging/dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 
@@ -34,7 +36,7 @@ interface MovedBranch extends MovedRef {
  * @returns those that are of a branch that has moved.
  */
 export async function followBranches(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   repositoryId: number,
   defaultBranch: string,
@@ -71,7 +73,7 @@ export async function followBranches(
  * Sees to what takes Git when open pull requests have followed their branches, once that is
  * committed.
  */
-export function headsMoved(app: App, pulls: readonly PullRequest[]): void {
+export function headsMoved(app: ReposApp, pulls: readonly PullRequest[]): void {
   if (pulls.length === 0) return
   app.signals.pullHeads.notify()
   for (const { id } of pulls) compareReviewsSoon(app, id)
@@ -87,7 +89,7 @@ const MAX_COMPARED = 100
  * Sees to the reviews of open pull requests whose base has lost commits, once that is committed:
  * more is proposed than was reviewed.
  */
-export function basesMoved(app: App, repositoryId: number, moved: readonly MovedRef[]): void {
+export function basesMoved(app: ReposApp, repositoryId: number, moved: readonly MovedRef[]): void {
   const bases = moved.filter(
     ({ ref, oldId, newId }) => ref.startsWith(HEADS) && oldId !== undefined && newId !== undefined,
   )
@@ -121,7 +123,7 @@ async function withoutRenamed(
 }
 
 async function followBases(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   repositoryId: number,
   defaultBranch: string,
@@ -157,7 +159,7 @@ async function existing(
  * @param to undefined where there is no other branch.
  */
 export async function retargetPulls(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   repositoryId: number,
   branch: string,
@@ -174,7 +176,7 @@ export async function retargetPulls(
 
 /** Lets open pull requests follow a branch to another name. */
 export async function renameBranchOfPulls(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   repositoryId: number,
   oldName: string,
@@ -197,7 +199,7 @@ function namesOf(branches: readonly MovedBranch[]): string[] {
 }
 
 async function pullsClosed(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pulls: readonly PullRequest[],
   pusherId: number | undefined,
@@ -207,7 +209,7 @@ async function pullsClosed(
 }
 
 async function recordAll(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pulls: readonly PullRequest[],
   pusherId: number | undefined,

@@ -1,9 +1,9 @@
 import { HEADS, type RefUpdate } from '../../../git/refs/refs.ts'
 import { latestOpenPull } from '../../../storage/pulls/pull-heads.ts'
-import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepositoryById } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 
 /** Branches of one push that its pusher is told about. */
 const MAX_NOTICES = 5
@@ -16,7 +16,7 @@ const MAX_NOTICES = 5
  * @returns lines; none where there is nothing to tell.
  */
 export async function pullNotices(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   updates: readonly RefUpdate[],
@@ -54,7 +54,7 @@ export async function pullNotices(
  * pulled.
  */
 async function placesOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
 ): Promise<{ head: OpenRepository; base: OpenRepository } | undefined> {

@@ -1,6 +1,6 @@
 import { storeCounts } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import type { OpenPull } from '../lifecycle/pull-requests.ts'
 import { countChanges, rangeOf } from './pull-ranges.ts'
 
@@ -19,7 +19,7 @@ export interface PullCounts {
  * @returns undefined where it takes too long, or Git cannot tell, be it that the commits are lost:
  *   nobody is refused a pull request for that.
  */
-export async function countPull(app: App, open: OpenPull): Promise<PullCounts | undefined> {
+export async function countPull(app: ReposApp, open: OpenPull): Promise<PullCounts | undefined> {
   const { pull } = open
   try {
     const { base, head } = await rangeOf(app, open)

@@ -1,6 +1,6 @@
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import type { DiffFormat } from '../../repos/reading/commits.ts'
 import { readingStream } from '../../repos/reading/git-reading.ts'
 import { openPull } from '../lifecycle/pull-requests.ts'
@@ -13,7 +13,7 @@ import { rangeOf } from './pull-ranges.ts'
  * @throws as `openPull` and `rangeOf`; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
  */
 export async function getPullDiff(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

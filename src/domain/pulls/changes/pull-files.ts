@@ -1,7 +1,7 @@
 import { type ChangedFile, diffTrees } from '../../../git/diffs/diff.ts'
 import { countLines, type IgnoredWhitespace } from '../../../git/diffs/pair-diffs.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { rangeOf } from './pull-ranges.ts'
@@ -50,7 +50,7 @@ export interface PullFileQuery {
  * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listPullFiles(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

@@ -1,9 +1,10 @@
 import { type CommitRange, countChanges as countIn } from '../../../git/diffs/diff.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
-import { findPullRequestById, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
+import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
@@ -17,7 +18,7 @@ import type { PullCounts } from './pull-counts.ts'
  *
  * @throws PULL_BASE_INVALID; REF_NOT_FOUND when the head is lost; SERVER_BUSY, GIT_TIMEOUT
  */
-export async function rangeOf(app: App, open: OpenPull): Promise<CommitRange> {
+export async function rangeOf(app: ReposApp, open: OpenPull): Promise<CommitRange> {
   const head = await prepareHead(app, open.pull)
   const base = open.pull.state === 'MERGED' ? open.pull.merge_base : await findBase(app, open, head)
   if (!base) throw new DomainError('PULL_BASE_INVALID')
@@ -25,7 +26,7 @@ export async function rangeOf(app: App, open: OpenPull): Promise<CommitRange> {
 }
 
 async function findBase(
-  app: App,
+  app: ReposApp,
   { repository, pull }: OpenPull,
   head: string,
 ): Promise<string | undefined> {
@@ -41,7 +42,11 @@ async function findBase(
 }
 
 /** Where a closed pull request left a base that is gone, or has begun anew since. */
-async function keptBase(app: App, pull: PullRequest, head: string): Promise<string | undefined> {
+async function keptBase(
+  app: ReposApp,
+  pull: PullRequest,
+  head: string,
+): Promise<string | undefined> {
   const { repository_id: id, merge_base: kept } = pull
   // As a check found it last: the head may have become another one since, and left what it was.
   if (kept === '' || !(await readCommit(app.git, id, kept))) return undefined
@@ -56,7 +61,7 @@ async function keptBase(app: App, pull: PullRequest, head: string): Promise<stri
  * @throws SERVER_BUSY
  */
 export async function countChanges(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   mergeBase: string,
   head: string,

@@ -1,9 +1,10 @@
 import { isRefName } from '../../../git/refs/refs.ts'
-import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { findCommitId } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { openHead, parseHeadName } from './head-names.ts'
@@ -31,7 +32,7 @@ export const MAX_GENERATIONS = 20
  *   caller may not read; PULL_REQUEST_NOT_OF_BRANCHES
  */
 export async function compareBranches(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   baseBranch: string,
@@ -67,7 +68,7 @@ function missing(ref: string): DomainError {
 }
 
 async function kindOf(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   name: string,
 ): Promise<'branch' | 'other' | 'missing'> {
@@ -76,12 +77,12 @@ async function kindOf(
 }
 
 /** Whether one repository was forked from the other, or both in the end from the same one. */
-async function areRelated(app: App, one: Repository, other: Repository): Promise<boolean> {
+async function areRelated(app: ReposApp, one: Repository, other: Repository): Promise<boolean> {
   return one.id === other.id || (await originOf(app, one)) === (await originOf(app, other))
 }
 
 /** The id of the first repository from which others were forked, up to this one. */
-async function originOf(app: App, repository: Repository): Promise<number> {
+async function originOf(app: ReposApp, repository: Repository): Promise<number> {
   let { id, parent_id: parentId } = repository
   for (let generation = 0; parentId !== null && generation < MAX_GENERATIONS; generation += 1) {
     id = parentId

@@ -2,7 +2,7 @@ import { listRefs, updateRefs } from '../../../git/refs/refs.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { type HeadRef, listHeadRefs, putHeadRef } from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { headRefOf, prepareHead } from './pull-heads.ts'
 
 /** Something that is wrong with the ref of a pull request. */
@@ -23,7 +23,7 @@ const MAX_PROBLEMS = 100
  * Compares the refs of the pull requests into a repository with their rows. One of which the row
  * itself says that it is behind is none: it will be brought up to date.
  */
-export async function examineHeads(app: App, repositoryId: number): Promise<HeadProblem[]> {
+export async function examineHeads(app: ReposApp, repositoryId: number): Promise<HeadProblem[]> {
   const held = new Map<string, string>()
   for await (const { name, id } of listRefs(app.git, repositoryId, [PULLS])) held.set(name, id)
   const problems: HeadProblem[] = []
@@ -44,7 +44,7 @@ export async function examineHeads(app: App, repositoryId: number): Promise<Head
   return problems.slice(0, MAX_PROBLEMS)
 }
 
-async function remake(app: App, { id }: HeadRef, objectId: string | undefined): Promise<void> {
+async function remake(app: ReposApp, { id }: HeadRef, objectId: string | undefined): Promise<void> {
   await transaction(app.db, (tx) => putHeadRef(tx, id, objectId ?? null))
   const pull = await findPullRequestById(app.db, id)
   if (pull) await prepareHead(app, pull)

@@ -2,7 +2,6 @@ import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -10,6 +9,7 @@ import {
   openRepository,
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 
 /** The head of a pull request as somebody spells it. */
 export interface HeadName {
@@ -38,7 +38,7 @@ export function parseHeadName(text: string): HeadName {
  * @returns undefined when there is none, or none whose code the caller may read.
  */
 export async function openHead(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   base: OpenRepository,
   { owner, repository }: HeadName,
@@ -59,7 +59,7 @@ export async function openHead(
  * The repository of an owner that a pull request can be about: the base, its fork, or its parent.
  */
 async function findRelated(
-  app: App,
+  app: ReposApp,
   base: OpenRepository,
   ownerName: string,
 ): Promise<number | undefined> {

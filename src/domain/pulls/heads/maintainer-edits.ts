@@ -1,7 +1,7 @@
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { type MaintainedHead, maintainedHeads } from '../../../storage/pulls/pull-heads.ts'
-import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -11,6 +11,7 @@ import {
   openRepositoryById,
   suffices,
 } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { mayMerge } from '../../repos/protection/protection-rules.ts'
 import { MAX_GENERATIONS } from './compared-branches.ts'
@@ -36,7 +37,7 @@ const MAX_PULLS = 200
  * @throws as `openRepository` for writing
  */
 export async function openForPush(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -67,7 +68,7 @@ export async function openForPush(
  * @param branches of which to tell; undefined for all.
  */
 export async function maintainedBranches(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
   branches?: readonly string[],
@@ -91,7 +92,7 @@ export async function maintainedBranches(
  * others perhaps.
  */
 async function isOfUpstream(
-  { db }: App,
+  { db }: ReposApp,
   { repository_id }: MaintainedHead,
   head: Repository,
 ): Promise<boolean> {
@@ -105,7 +106,7 @@ async function isOfUpstream(
 
 /** Whether a caller may merge to the base of a pull request. */
 async function mayMergeTo(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository_id, base_branch }: MaintainedHead,
 ): Promise<boolean> {
@@ -128,7 +129,7 @@ async function mayMergeTo(
 }
 
 async function mayPosterPush(
-  app: App,
+  app: ReposApp,
   { poster_id }: MaintainedHead,
   repository: Repository,
   owner: OpenRepository['owner'],

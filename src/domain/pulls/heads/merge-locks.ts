@@ -1,72 +1,44 @@
-import { Gate } from '../../../git/processes/process-limits.ts'
-import type { Db } from '../../../storage/database/database.ts'
-import type { App } from '../../app.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
-
-/** Who may wait for one turn. A merge takes a moment, with hooks at most a minute or two. */
-const MAX_WAITING = 100
-
-/** A place that one has at a time, and how many are in it or wait for it. */
-interface Turns {
-  readonly gate: Gate
-  users: number
-}
-
-const turnsOf = new WeakMap<Db, Map<string, Turns>>()
+import type { Core } from '../../core/core.ts'
 
 /**
- * Runs work alone among all work on a pull request that merges it, or changes its state or its
- * base, in the order of asking. What the work goes by it reads when its turn has come.
+ * Runs work alone among all work that merges a pull request, or changes its state or its base, in
+ * the order of the calls. The work must read the rows that it depends on itself.
  *
- * @throws SERVER_BUSY when too many wait already
+ * @throws SERVER_BUSY when too many wait.
  */
-export function oneAtATime<T>(app: App, pullId: number, work: () => Promise<T>): Promise<T> {
-  return inTurn(app, `pull ${pullId}`, work)
+export function withPullLock<T>(
+  { coordination }: Core,
+  pullId: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  return coordination.exclusive(`pull ${pullId}`, work)
 }
 
 /**
- * The same among all merges to a branch: each begins with what the one before has made of it. For
- * who has the turn of the pull request already.
+ * Runs work alone among all merges to a branch. A caller that also needs the lock of the pull
+ * request takes that one first.
  *
- * @throws SERVER_BUSY
+ * @throws SERVER_BUSY when too many wait.
  */
-export function oneMergeAtATime<T>(
-  app: App,
+export function withMergeLock<T>(
+  { coordination }: Core,
   repositoryId: number,
   branch: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return inTurn(app, `branch ${repositoryId} ${branch}`, work)
+  return coordination.exclusive(`branch ${repositoryId} ${branch}`, work)
 }
 
 /**
- * The same among all checks of pull requests into the repositories of one owner: commits that take
- * long to check are easily made, and are to keep nobody waiting but whoever made them.
+ * Runs work alone among all mergeability checks of the repositories of one owner: commits that take
+ * long to check must delay nobody but their owner.
  *
- * @throws SERVER_BUSY
+ * @throws SERVER_BUSY when too many wait.
  */
-export function oneCheckAtATime<T>(app: App, ownerId: number, work: () => Promise<T>): Promise<T> {
-  return inTurn(app, `checks of ${ownerId}`, work)
-}
-
-async function inTurn<T>(app: App, key: string, work: () => Promise<T>): Promise<T> {
-  let all = turnsOf.get(app.db)
-  if (!all) {
-    all = new Map()
-    turnsOf.set(app.db, all)
-  }
-  const turns = all.get(key) ?? { gate: new Gate(1, MAX_WAITING), users: 0 }
-  all.set(key, turns)
-  turns.users += 1
-  try {
-    const leave = await reading(turns.gate.enter())
-    try {
-      return await work()
-    } finally {
-      leave()
-    }
-  } finally {
-    turns.users -= 1
-    if (turns.users === 0) all.delete(key)
-  }
+export function withCheckLock<T>(
+  { coordination }: Core,
+  ownerId: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  return coordination.exclusive(`checks of ${ownerId}`, work)
 }

@@ -1,13 +1,13 @@
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import {
   insertPullMessage,
   listWebhooksAbout,
   type OwnedWebhook,
 } from '../../../storage/pulls/pull-messages.ts'
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
 import { accessOfUsers, suffices } from '../../repos/access/permissions.ts'
 import { queueMessage, webhooksWithRoom } from '../../webhooks/waiting-deliveries.ts'

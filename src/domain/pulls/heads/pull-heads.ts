@@ -3,17 +3,15 @@ import { GitError } from '../../../git/core/errors.ts'
 import { inspectObject } from '../../../git/objects/objects.ts'
 import { readRef, updateRefs } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
-import { type Db, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
-import {
-  findPullRequestById,
-  type PullRequest,
-  updatePullRequest,
-} from '../../../storage/pulls/pull-requests.ts'
+import { findPullRequestById, updatePullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 
 /**
@@ -62,7 +60,7 @@ export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
  * @throws PULL_REQUEST_NOT_FOUND when it has gone meanwhile; REF_NOT_FOUND when the commit is
  *   nowhere any more; REF_CHANGED when it moves faster than that; SERVER_BUSY, GIT_TIMEOUT
  */
-export async function prepareHead(app: App, pull: PullRequest): Promise<string> {
+export async function prepareHead(app: ReposApp, pull: PullRequest): Promise<string> {
   if (!isBehind(pull)) return pull.head_commit
   const held = await follow(app, pull.id)
   // What was under way already may have ended before the row became what the caller saw.
@@ -76,7 +74,7 @@ function isBehind({ head_commit, head_ref_commit }: PullRequest): boolean {
 /** The work on each pull request that has not ended: whoever asks meanwhile waits for it. */
 const underWay = new WeakMap<Db, Map<number, Promise<string>>>()
 
-async function follow(app: App, id: number): Promise<string> {
+async function follow(app: ReposApp, id: number): Promise<string> {
   let works = underWay.get(app.db)
   if (!works) {
     works = new Map()
@@ -93,7 +91,7 @@ async function follow(app: App, id: number): Promise<string> {
   }
 }
 
-async function moveRef(app: App, id: number): Promise<string> {
+async function moveRef(app: ReposApp, id: number): Promise<string> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const pull = await findPullRequestById(app.db, id)
     if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
@@ -110,7 +108,7 @@ async function moveRef(app: App, id: number): Promise<string> {
 
 /** @returns whether the commit of a pull request is in the repository of its base now. */
 async function bringObjects(
-  app: App,
+  app: ReposApp,
   { repository_id, head_repository_id, head_commit }: PullRequest,
 ): Promise<boolean> {
   if (head_repository_id === repository_id) return true
@@ -128,7 +126,11 @@ async function bringObjects(
 }
 
 /** @returns false when somebody else has moved it. */
-async function putRef(app: App, pull: PullRequest, from: string | undefined): Promise<boolean> {
+async function putRef(
+  app: ReposApp,
+  pull: PullRequest,
+  from: string | undefined,
+): Promise<boolean> {
   try {
     await updateRefs(app.git, pull.repository_id, [
       { name: headRefOf(pull), from, to: pull.head_commit },
@@ -143,7 +145,7 @@ async function putRef(app: App, pull: PullRequest, from: string | undefined): Pr
 
 /** What nobody has any more cannot be pulled: the row goes back to what there is. */
 async function settleLost(
-  app: App,
+  app: ReposApp,
   { id, head_commit }: PullRequest,
   held: string | undefined,
 ): Promise<string> {
@@ -162,7 +164,7 @@ async function settleLost(
  * Brings the refs of pull requests into a repository up to date before somebody fetches it, as far
  * as that is soon done.
  */
-export async function prepareHeadsOf(app: App, repositoryId: number): Promise<void> {
+export async function prepareHeadsOf(app: ReposApp, repositoryId: number): Promise<void> {
   const behind = await rows.pullsBehind(app.db, repositoryId, MAX_BEFORE_FETCH)
   if (behind.length === 0) return
   const work = prepareAll(app, behind)
@@ -175,7 +177,7 @@ export async function prepareHeadsOf(app: App, repositoryId: number): Promise<vo
   patience.abort()
 }
 
-async function prepareAll(app: App, pulls: readonly PullRequest[]): Promise<void> {
+async function prepareAll(app: ReposApp, pulls: readonly PullRequest[]): Promise<void> {
   for (const pull of pulls)
     await prepareHead(app, pull).catch((err: unknown) => notFollowed(app, pull, err))
 }
@@ -184,11 +186,11 @@ async function prepareAll(app: App, pulls: readonly PullRequest[]): Promise<void
  * Takes what other repositories are to pull from one that is about to be deleted there. Under the
  * lock of the repository, which nothing in here needs.
  */
-export async function rescueHeadsFrom(app: App, repositoryId: number): Promise<void> {
+export async function rescueHeadsFrom(app: ReposApp, repositoryId: number): Promise<void> {
   await prepareAll(app, await rows.pullsBehindHead(app.db, repositoryId))
 }
 
-function notFollowed(app: App, { id }: PullRequest, err: unknown): void {
+function notFollowed(app: ReposApp, { id }: PullRequest, err: unknown): void {
   app.log.warn(
     { err, pullRequest: id },
     'the ref of a pull request could not be brought up to date',
@@ -196,11 +198,11 @@ function notFollowed(app: App, { id }: PullRequest, err: unknown): void {
 }
 
 /** Lets the refs of pull requests follow, until it is stopped. */
-export function startPullHeads(app: App): DueWorker {
+export function startPullHeads(app: ReposApp): DueWorker {
   return startDueWork(app, headWork(app))
 }
 
-function headWork(app: App): DueWork {
+function headWork(app: ReposApp): DueWork {
   /** When to try again what failed, in Unix milliseconds: it must not keep the others waiting. */
   const failed = new Map<number, number>()
   return {

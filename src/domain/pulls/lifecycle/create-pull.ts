@@ -1,22 +1,19 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
-import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants, markSeen } from '../../../storage/pulls/pull-participants.ts'
-import {
-  findPullRequestBetween,
-  insertPullRequest,
-  type NewPullRequest,
-  type PullRequest,
-} from '../../../storage/pulls/pull-requests.ts'
+import { findPullRequestBetween, insertPullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
 import { findMilestone } from '../../../storage/repos/milestones.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { findGrants } from '../../../storage/repos/repository-grants.ts'
+import type { NewPullRequest, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
   checkNotArchived,
@@ -26,6 +23,7 @@ import {
   suffices,
 } from '../../repos/access/permissions.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
 import { findAssignees } from '../listing/assignees.ts'
@@ -85,7 +83,7 @@ interface Proposal {
  *   PULL_REQUEST_ACCESS_LOST; REF_CHANGED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createPull(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -107,7 +105,7 @@ export async function createPull(
 
 /** To who may not read the code there is no repository to pull into. */
 async function openBase(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -125,7 +123,7 @@ function checkDraft({ title, body, labelIds }: PullDraft): void {
 }
 
 async function checkNoOther(
-  app: App,
+  app: ReposApp,
   open: OpenRepository,
   compared: ComparedBranches,
 ): Promise<void> {
@@ -162,7 +160,7 @@ export function pullExists(pull: PullRequest, headIsSeen = true): DomainError {
 }
 
 async function checkMilestone(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   { milestoneId }: PullDraft,
 ): Promise<void> {
@@ -180,7 +178,7 @@ function assigneesOf({ assignee, assignees }: PullDraft): string[] {
  * they propose.
  */
 async function checkBelongs(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository, units }: OpenRepository,
   { head }: ComparedBranches,
@@ -194,7 +192,7 @@ async function checkBelongs(
 
 /** Brings the commits to the base, and writes the row when the head has not moved meanwhile. */
 async function propose(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   proposal: Proposal,
   draft: PullDraft,
@@ -237,7 +235,7 @@ async function propose(
 type Facts = Pick<NewPullRequest, 'head_commit' | 'title'> & { readonly merge_base: string }
 
 async function gatherFacts(
-  app: App,
+  app: ReposApp,
   { open, compared }: Proposal,
   { title }: PullDraft,
 ): Promise<Facts> {
@@ -263,7 +261,7 @@ async function gatherFacts(
  * Who is asked for a review because of what is changed, once it is no work in progress any more.
  */
 async function ownersOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { open, compared }: Proposal,
   { title, merge_base, head_commit }: Facts,
@@ -278,7 +276,7 @@ async function ownersOf(
   })
 }
 
-async function bring(app: App, id: number, fromId: number, commitId: string): Promise<void> {
+async function bring(app: ReposApp, id: number, fromId: number, commitId: string): Promise<void> {
   try {
     await reading(fetchCommit(app.git, id, fromId, commitId))
   } catch (error) {
@@ -289,7 +287,7 @@ async function bring(app: App, id: number, fromId: number, commitId: string): Pr
 }
 
 /** The first line of the message of a commit, as much of it as a title takes. */
-async function subjectOf(app: App, id: number, commitId: string): Promise<string> {
+async function subjectOf(app: ReposApp, id: number, commitId: string): Promise<string> {
   const message = (await readCommit(app.git, id, commitId))?.message ?? ''
   const [subject = ''] = message.trim().split('\n', 1)
   return [...subject].slice(0, MAX_TITLE_CHARACTERS).join('').trim()
@@ -300,7 +298,7 @@ async function subjectOf(app: App, id: number, commitId: string): Promise<string
  * REPOSITORY_NOT_FOUND
  */
 async function checkStillOpen(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository }: OpenRepository,
 ): Promise<void> {
@@ -339,7 +337,7 @@ async function isCurrent(
 }
 
 async function rowOf(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: SignedIn,
   { open, compared }: Proposal,

@@ -1,13 +1,11 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
-import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
 import {
   findPullRequestBetween,
   findPullRequestById,
-  type PullRequest,
-  type PullRequestChanges,
   touchPull,
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
@@ -15,9 +13,11 @@ import { findBranch } from '../../../storage/repos/branches.ts'
 import type { LabelOwner } from '../../../storage/repos/labels.ts'
 import { findMilestone } from '../../../storage/repos/milestones.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { PullRequest, PullRequestChanges } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import {
   checkNotArchived,
@@ -30,9 +30,10 @@ import {
   type PullEventType,
   recordPullChange,
 } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
-import { oneAtATime } from '../heads/merge-locks.ts'
+import { withPullLock } from '../heads/merge-locks.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
@@ -102,7 +103,7 @@ interface ReadEdit {
  *   MAINTAINER_EDIT_DENIED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function editPull(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -114,14 +115,14 @@ export async function editPull(
   // A merge goes by its state and its base.
   const setsCourse = Boolean(edit.state) || edit.base !== ''
   const edited = setsCourse
-    ? await oneAtATime(app, open.pull.id, async () => change(app, caller, await reopen(), edit))
+    ? await withPullLock(app, open.pull.id, async () => change(app, caller, await reopen(), edit))
     : await change(app, caller, open, edit)
   if (edited.base_branch !== open.pull.base_branch) compareReviewsSoon(app, edited.id)
   return viewWritten(app, caller, open, edited)
 }
 
 async function change(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   edit: PullEdit,
@@ -150,7 +151,7 @@ function checkVersion({ contentVersion }: PullEdit, { content_version }: PullReq
  * Reads and checks what can be told before the transaction, in the order in which it is applied.
  */
 async function readEdit(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   edit: PullEdit,
@@ -187,7 +188,7 @@ async function readEdit(
  * closed, or of another base.
  */
 async function readOwners(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
   after: Pick<PullRequest, 'title' | 'state' | 'base_branch'>,
 ): Promise<Reviewers> {
@@ -204,7 +205,7 @@ async function readOwners(
 }
 
 async function readAssignees(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   { assignee, assignees }: PullEdit,
@@ -215,7 +216,7 @@ async function readAssignees(
 }
 
 async function requireMilestone(
-  db: App['db'],
+  db: ReposApp['db'],
   { repository }: OpenRepository,
   id: number,
 ): Promise<void> {
@@ -237,7 +238,7 @@ function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | 
  * @returns where the head leaves it, or an empty text; undefined when it stays.
  */
 async function readBase(
-  app: App,
+  app: ReposApp,
   { repository, pull }: OpenPull,
   { base }: PullEdit,
   state: 'OPEN' | 'CLOSED' | undefined,
@@ -264,18 +265,18 @@ function isOwnHead(
 }
 
 /** Lets only the poster say whether others may push to the head, and only one who may. */
-async function checkMayLetEdit(app: App, caller: SignedIn, { pull }: OpenPull): Promise<void> {
+async function checkMayLetEdit(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<void> {
   const head = isPoster(caller, pull) ? await openHeadOf(app, caller, pull) : undefined
   if (!head || !suffices(head.access, 'write')) throw new DomainError('MAINTAINER_EDIT_DENIED')
 }
 
-async function seesHead(app: App, caller: SignedIn, { pull }: OpenPull): Promise<boolean> {
+async function seesHead(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<boolean> {
   return (await openHeadOf(app, caller, pull)) !== undefined
 }
 
 /** The repository that a pull request is from, if the caller may read it. */
 async function openHeadOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { head_repository_id }: PullRequest,
 ): Promise<OpenRepository | undefined> {
@@ -290,7 +291,7 @@ async function openHeadOf(
 
 /** Applies an edit to the pull request as it is in this transaction. */
 async function apply(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: SignedIn,
   open: OpenPull,
@@ -369,7 +370,7 @@ function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): Pu
 
 /** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
 async function changesOfState(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pull: PullRequest,
   { state, mergeBase }: ReadEdit,
@@ -415,7 +416,7 @@ async function changesOfBase(
 
 /** The refusal because of the open pull request that asks for what this one was to ask for. */
 async function findRival(
-  app: App,
+  app: ReposApp,
   { repository_id, base_branch, head_repository_id, head_branch }: PullRequest,
   { base }: PullEdit,
   headIsSeen: boolean,

@@ -1,7 +1,8 @@
-import { findPullRequestById, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
+import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Caller } from '../../core/access.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { type PullView, viewPull } from '../listing/pull-views.ts'
 import { awaitCheck } from '../merging/mergeability.ts'
@@ -12,7 +13,7 @@ import { awaitCheck } from '../merging/mergeability.ts'
  * are seen to later where they fail now.
  */
 export async function viewWritten(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   pull: PullRequest,

@@ -1,12 +1,13 @@
+export type { PullRequest } from '../../../storage/schema/pulls.ts'
+
 import { markSeenUpTo } from '../../../storage/pulls/pull-participants.ts'
 import {
   findPullRequest,
   findPullRequestBetween,
   findPullRequestById,
-  type PullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -16,12 +17,11 @@ import {
   openRepository,
   suffices,
 } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { healRefs } from '../../repos/refs/ref-index.ts'
 import { openHead, parseHeadName } from '../heads/head-names.ts'
 import { type PullView, viewPull } from '../listing/pull-views.ts'
 import { isKnown, startCheck } from '../merging/mergeability.ts'
-
-export type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 
 /**
  * A pull request that a caller may read. Its repository is that of the base, `access` the level of
@@ -45,7 +45,7 @@ export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
  *   the caller may not read its code, which pull requests are made of.
  */
 export async function openPulls(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -67,7 +67,7 @@ export async function openPulls(
  *   than reading is needed.
  */
 export async function openPull(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -83,7 +83,7 @@ export async function openPull(
 
 /** The pull request with an id, if a caller may read it. */
 export async function findReadablePull(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   id: number,
 ): Promise<OpenPull | undefined> {
@@ -124,7 +124,7 @@ export type PullLook = 'reads' | 'asks'
  * @throws as `openPull` where reading is needed.
  */
 export async function getPull(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -144,7 +144,7 @@ export async function getPull(
  *   may not read.
  */
 export async function getPullBetween(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -172,7 +172,7 @@ export async function getPullBetween(
  * seen it from then on.
  */
 async function readPull(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   pull: PullRequest,
@@ -188,7 +188,7 @@ async function readPull(
  * Notes that a caller has seen what they are shown: a change that comes meanwhile they have not.
  * What works for them with a token that sees public data only is not taken for them.
  */
-function noteSeen(app: App, caller: Caller, { id, change_count }: PullRequest): void {
+function noteSeen(app: ReposApp, caller: Caller, { id, change_count }: PullRequest): void {
   if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return
   app.background.run('mark a pull request as seen', () =>
     markSeenUpTo(app.db, id, caller.user.id, change_count),

@@ -1,10 +1,10 @@
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 
 /** More people do not see to one thing. */
 const MAX_ASSIGNEES = 100
@@ -18,7 +18,7 @@ const MAX_ASSIGNEES = 100
  *   has blocked the caller, or is blocked by the owner.
  */
 export async function findAssignees(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: Pick<OpenRepository, 'repository' | 'owner'>,
   names: readonly string[],
@@ -32,7 +32,7 @@ export async function findAssignees(
 }
 
 async function findAssignee(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
   name: string,

@@ -1,10 +1,11 @@
 import { findLabelsFor, findLabelsNamed } from '../../../storage/pulls/pull-labels.ts'
 import { labelsOfPulls, touchPull } from '../../../storage/pulls/pull-requests.ts'
-import type { Label } from '../../../storage/repos/labels.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Label } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { reread } from '../review/review-changes.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
@@ -21,7 +22,7 @@ export type LabelReference = number | string
 
 /** @throws what `openPull` throws. */
 export async function listLabelsOfPull(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -42,7 +43,7 @@ export async function listLabelsOfPull(
  * @throws what `openPull` throws for 'write'; INVALID_FIELD when there are too many.
  */
 export async function labelPull(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -65,7 +66,7 @@ export async function labelPull(
  * @throws what `openPull` throws for 'write'; LABEL_NOT_FOUND
  */
 export async function unlabelPull(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -81,7 +82,7 @@ export async function unlabelPull(
 
 /** Ids of the labels that a client names, as far as there are such. */
 async function idsOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   references: readonly LabelReference[],
@@ -102,7 +103,7 @@ async function idsOf(
 
 /** @param idsFrom which labels it is to have, from those that it has. */
 async function changeLabels(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository, owner, ...open }: OpenPull,
   idsFrom: (present: readonly number[]) => readonly number[],

@@ -1,8 +1,8 @@
 import { isRevision } from '../../../git/refs/refs.ts'
 import { findPullRequestByMergeCommit } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type CommitPage, type CommitParts, readPage } from '../../repos/reading/commits.ts'
 import { findCommitId } from '../../repos/reading/git-reading.ts'
 import { rangeOf } from '../changes/pull-ranges.ts'
@@ -16,7 +16,7 @@ import { type PullView, viewPull } from './pull-views.ts'
  * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listPullCommits(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -39,7 +39,7 @@ export async function listPullCommits(
  * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getPullOfCommit(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

@@ -1,14 +1,12 @@
-import type { Db, Tx } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/pull-dependencies.ts'
-import {
-  findPullRequest,
-  type PullRequest,
-  touchPull,
-} from '../../../storage/pulls/pull-requests.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { findPullRequest, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { reread } from '../review/review-changes.ts'
 import type { PullPage } from './pull-lists.ts'
@@ -38,7 +36,7 @@ export interface DependencyReference {
  * @throws what `openPull` throws.
  */
 export async function listDependencies(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -62,7 +60,7 @@ export async function listDependencies(
  *   one; INVALID_DEPENDENCY
  */
 export async function addDependency(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -88,7 +86,7 @@ export async function addDependency(
  *   one.
  */
 export async function removeDependency(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -104,7 +102,7 @@ export async function removeDependency(
 
 /** @param work tells whether it changed something. */
 async function change(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -126,7 +124,7 @@ async function change(
 
 /** The id of the other pull request. Of other repositories none is even looked for. */
 async function findOther(
-  { db }: App,
+  { db }: ReposApp,
   { repository, owner }: Omit<OpenPull, 'pull'>,
   reference: DependencyReference,
 ): Promise<number> {

@@ -1,11 +1,12 @@
-import type { Tx } from '../../../storage/database/database.ts'
 import { findLabelsFor, replacePullLabels } from '../../../storage/pulls/pull-labels.ts'
-import type { Label, LabelOwner } from '../../../storage/repos/labels.ts'
+import type { LabelOwner } from '../../../storage/repos/labels.ts'
+import type { Label } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 
 /** More labels do not tell one thing from others. */
 const MAX_LABELS = 100
@@ -15,7 +16,7 @@ const MAX_LABELS = 100
  * that owns it unless that hides from the caller.
  */
 export async function labelOwnersFor(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
 ): Promise<LabelOwner> {

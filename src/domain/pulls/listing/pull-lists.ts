@@ -5,11 +5,11 @@ import {
   type PullFilter,
   pageOfPulls,
 } from '../../../storage/pulls/pull-lists.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../lifecycle/pull-requests.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
 
@@ -46,7 +46,7 @@ export interface PullPage {
  *   INVALID_LABEL_ID, INVALID_FIELD
  */
 export async function listPulls(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -95,7 +95,7 @@ function readLabelIds(texts: readonly string[]): number[] {
 
 /** Of those who hide, whoever has opened a pull request here is no secret. */
 async function findPosterId(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   repository: Repository,
   name: string,
@@ -109,7 +109,7 @@ async function findPosterId(
   throw new DomainError('UNKNOWN_POSTER', { name: metadataText(name) })
 }
 
-async function hasOpened(app: App, { id }: Repository, posterId: number): Promise<boolean> {
+async function hasOpened(app: ReposApp, { id }: Repository, posterId: number): Promise<boolean> {
   const all = { isOpen: undefined, baseBranch: '', milestoneId: undefined, labelIds: [], posterId }
   return (await countPulls(app.db, id, all)) > 0
 }

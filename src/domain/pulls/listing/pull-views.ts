@@ -1,22 +1,19 @@
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import { type AutoMerge, findAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import { findAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import { unseenPulls } from '../../../storage/pulls/pull-participants.ts'
-import {
-  assigneesOfPulls,
-  labelsOfPulls,
-  type Mergeability,
-  type PullRequest,
-} from '../../../storage/pulls/pull-requests.ts'
+import { assigneesOfPulls, labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
 import { findBranches } from '../../../storage/repos/branches.ts'
-import type { Label } from '../../../storage/repos/labels.ts'
-import { findMilestonesByIds, type Milestone } from '../../../storage/repos/milestones.ts'
+import { findMilestonesByIds } from '../../../storage/repos/milestones.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
+import type { AutoMerge, Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Label, Milestone } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import type { App, Settings } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import type { Settings } from '../../core/core.ts'
 import type { TeamView } from '../../organizations/teams.ts'
 import { type OpenRepository, openRepositories, suffices } from '../../repos/access/permissions.ts'
 import { type RepositoryView, viewRepositories } from '../../repos/listing/repository-views.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { countPull, type PullCounts } from '../changes/pull-counts.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
@@ -62,7 +59,7 @@ export interface PullSide {
   readonly commitId: string
 }
 
-/** Of an `App`: how titles of work in progress begin. */
+/** Of an `ReposApp`: how titles of work in progress begin. */
 interface WorkInProgressRule {
   readonly settings: Pick<Settings, 'wipPrefixes'>
 }
@@ -91,7 +88,7 @@ export function mergeabilityOf(pull: PullRequest, baseTip: string | undefined): 
  * Commits are what the rows about branches say, which whatever moves a branch keeps.
  */
 export async function viewPulls(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   pulls: readonly PullRequest[],
@@ -144,7 +141,7 @@ export async function viewPulls(
  * numbers that lists leave out.
  */
 export async function viewPull(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   pull: PullRequest,
@@ -165,7 +162,7 @@ export function isLabelHere(
 
 /** What says of each pull request where its commits come from and where they are to go. */
 async function viewSides(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   pulls: readonly PullRequest[],

@@ -1,13 +1,15 @@
 import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
 import { findTokenExpiry } from '../../../storage/accounts/personal-access-tokens.ts'
-import type { User } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
-import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { AutoMerge } from '../../../storage/schema/pulls.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { findOrderer } from '../../accounts/credentials/orderers.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { onBehalfOf, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
   type DueWork,
@@ -18,7 +20,8 @@ import {
 import { Scopes } from '../../core/scopes.ts'
 import { accessOfUser } from '../../repos/access/permissions.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
-import { oneAtATime } from '../heads/merge-locks.ts'
+import type { ReposApp } from '../../repos/ports.ts'
+import { withPullLock } from '../heads/merge-locks.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { dropAutoMerge } from './dropped-merges.ts'
 import { mayMergePull } from './merge-checks.ts'
@@ -56,7 +59,7 @@ const REST_MS = 60 * 60 * 1000
  * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND when it is not open any more.
  */
 export async function scheduleAutoMerge(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { pull }: OpenPull,
   order: MergeOrder,
@@ -93,7 +96,7 @@ export async function scheduleAutoMerge(
  *   for who neither ordered it nor may merge; SERVER_BUSY
  */
 export async function cancelAutoMerge(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -102,11 +105,11 @@ export async function cancelAutoMerge(
   const open = await openPull(app, caller, ownerName, name, number, 'take part')
   // What is under way comes to its end before: nobody is told of a merge taken back that happens
   // all the same.
-  await oneAtATime(app, open.pull.id, () => cancelAlone(app, caller, open))
+  await withPullLock(app, open.pull.id, () => cancelAlone(app, caller, open))
 }
 
 /** For who has the turn of the pull request. */
-async function cancelAlone(app: App, caller: SignedIn, open: OpenPull): Promise<void> {
+async function cancelAlone(app: ReposApp, caller: SignedIn, open: OpenPull): Promise<void> {
   const { pull } = open
   const merge = await rows.findAutoMerge(app.db, pull.id)
   if (!merge) throw new DomainError('AUTO_MERGE_NOT_SCHEDULED')
@@ -124,17 +127,17 @@ async function cancelAlone(app: App, caller: SignedIn, open: OpenPull): Promise<
  * Merges what was ordered as it becomes ready, until it is stopped. Everything is looked at once in
  * the beginning: nobody knows what happened while the server was down.
  */
-export async function startAutoMerges(app: App): Promise<DueWorker> {
+export async function startAutoMerges(app: ReposApp): Promise<DueWorker> {
   await transaction(app.db, (tx) => rows.wakeAllAutoMerges(tx, app.clock.now()))
   return startDueWork(app, autoMerges(app))
 }
 
 /** Merges what is ready, until nothing is: for tests, whose time does not pass by itself. */
-export function finishAutoMerges(app: App): Promise<void> {
+export function finishAutoMerges(app: ReposApp): Promise<void> {
   return finishDueWork(app, autoMerges(app))
 }
 
-function autoMerges(app: App): DueWork {
+function autoMerges(app: ReposApp): DueWork {
   return {
     failure: 'a merge that was ordered failed',
     maxUnderWay: MAX_UNDER_WAY,
@@ -149,7 +152,7 @@ function autoMerges(app: App): DueWork {
  * Merges a pull request if it is ready, lets the order rest if it is not, and drops one that nobody
  * stands behind any more.
  */
-async function tryMerge(app: App, pullId: number): Promise<void> {
+async function tryMerge(app: ReposApp, pullId: number): Promise<void> {
   const order = await rows.findAutoMerge(app.db, pullId)
   const pull = order && (await findPullRequestById(app.db, pullId))
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
@@ -182,7 +185,7 @@ async function tryMerge(app: App, pullId: number): Promise<void> {
  * sees and the repository hides.
  */
 async function hasLostRight(
-  app: App,
+  app: ReposApp,
   scheduler: User,
   repository: Repository,
   owner: Owner,
@@ -196,7 +199,7 @@ async function hasLostRight(
 }
 
 /** Lets an order wait for something to happen, or for its token to expire. */
-async function rest(app: App, order: rows.AutoMerge, restMs: number): Promise<void> {
+async function rest(app: ReposApp, order: AutoMerge, restMs: number): Promise<void> {
   const expiry =
     order.token_uuid === null ? undefined : await findTokenExpiry(app.db, order.token_uuid)
   const dueTime = Math.min(app.clock.now() + restMs, expiry ?? Number.POSITIVE_INFINITY)
@@ -205,8 +208,8 @@ async function rest(app: App, order: rows.AutoMerge, restMs: number): Promise<vo
 
 /** Takes an order back, unless it is another one by now. */
 async function drop(
-  app: App,
-  { pull_request_id: pullId, scheduler_id, create_time }: rows.AutoMerge,
+  app: ReposApp,
+  { pull_request_id: pullId, scheduler_id, create_time }: AutoMerge,
 ): Promise<void> {
   await changeWatched(app, async (tx) => {
     const present = await rows.findAutoMerge(tx, pullId)
@@ -220,7 +223,7 @@ async function drop(
   )
 }
 
-function scopesIn({ scopes }: rows.AutoMerge): Scopes | undefined {
+function scopesIn({ scopes }: AutoMerge): Scopes | undefined {
   return scopes === null ? undefined : Scopes.fromText(scopes)
 }
 
@@ -229,7 +232,7 @@ function orderOf({
   title,
   message,
   delete_branch,
-}: rows.AutoMerge): Omit<MergeOrder, 'headCommitId'> {
+}: AutoMerge): Omit<MergeOrder, 'headCommitId'> {
   return {
     style,
     title,

@@ -1,8 +1,8 @@
-import type { Tx } from '../../../storage/database/database.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 
 /**
  * Takes back that a pull request is to be merged, if it is, and says so, in the transaction of the
@@ -11,7 +11,7 @@ import { recordPullChange } from '../../repos/events/repository-events.ts'
  * @param actorId undefined for the server.
  */
 export async function dropAutoMerge(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   actorId: number | undefined,
   pullId: number,
@@ -23,7 +23,7 @@ export async function dropAutoMerge(
 
 /** Says the same of one that has been taken back. */
 export async function recordDropped(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   actorId: number | undefined,
   pullId: number,

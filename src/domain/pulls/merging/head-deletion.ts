@@ -1,13 +1,12 @@
 import { readRef } from '../../../git/refs/refs.ts'
-import type { MergeFollowUp } from '../../../storage/pulls/merge-follow-ups.ts'
 import { openHeadBranches } from '../../../storage/pulls/pull-heads.ts'
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
 import { findOrderer } from '../../accounts/credentials/orderers.ts'
-import type { App } from '../../app.ts'
 import { onBehalfOf, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import { openRepositoryById } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { isPassing } from './passing-refusals.ts'
@@ -21,7 +20,7 @@ import { isPassing } from './passing-refusals.ts'
  * @throws what will pass by itself, and what is a fault of our own.
  */
 export async function deleteMergedHead(
-  app: App,
+  app: ReposApp,
   wanted: MergeFollowUp,
   pull: PullRequest,
 ): Promise<void> {
@@ -47,7 +46,7 @@ export async function deleteMergedHead(
 
 /** Whether nothing else is about a branch. */
 async function isDispensable(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   id: number,
   branch: string,

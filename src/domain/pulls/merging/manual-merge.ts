@@ -3,10 +3,11 @@ import { independentCommits } from '../../../git/merging/merge.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { isObjectId } from '../../../git/objects/objects.ts'
 import { readRef } from '../../../git/refs/refs.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import type { OpenPull } from '../lifecycle/pull-requests.ts'
@@ -23,7 +24,7 @@ import { checkManualMerges } from './merge-checks.ts'
  *   GIT_TIMEOUT
  */
 export async function mergeManually(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   commitId: string,
@@ -52,7 +53,7 @@ export async function mergeManually(
 }
 
 async function isOnBase(
-  app: App,
+  app: ReposApp,
   { repository, pull }: OpenPull,
   commitId: string,
 ): Promise<boolean> {
@@ -68,7 +69,7 @@ async function isOnBase(
  * afterwards.
  */
 async function baseBefore(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   known: string,
   head: string,

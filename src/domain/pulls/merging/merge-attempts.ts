@@ -2,25 +2,25 @@ import { independentCommits } from '../../../git/merging/merge.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import {
   deleteMergeAttempt,
   listMergeAttempts,
   type MergeIntoBranch,
-  type PullMergeAttempt,
   putMergeAttempt,
 } from '../../../storage/pulls/pull-merge-attempts.ts'
 import { markSeen } from '../../../storage/pulls/pull-participants.ts'
 import {
   findPullRequestById,
-  type PullRequest,
   touchPull,
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { noteFollowUp } from './merge-follow-ups.ts'
 
 /**
@@ -91,7 +91,7 @@ export function checkOpen({ state }: Pick<PullRequest, 'state'>): void {
 
 /** The merges that belong to notes whose work has ended, of a repository. */
 export async function endedMerges(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   notes: readonly number[],
 ): Promise<EndedMerge[]> {
@@ -105,7 +105,7 @@ export async function endedMerges(
 }
 
 async function hasHappened(
-  app: App,
+  app: ReposApp,
   id: number,
   { base_branch, merge_commit }: MergeIntoBranch,
 ): Promise<boolean> {
@@ -122,7 +122,7 @@ async function hasHappened(
  * @param settled notes whose work Git will not do any more if it has not.
  */
 export async function settleMerges(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   merges: readonly EndedMerge[],
   settled: readonly number[],
@@ -138,7 +138,7 @@ export async function settleMerges(
  * merged it has seen it.
  */
 export async function recordMerge(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pullId: number,
   result: MergeResult,

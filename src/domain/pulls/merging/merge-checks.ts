@@ -1,10 +1,10 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { readRef } from '../../../git/refs/refs.ts'
-import type { MergeStyle, Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { MergeStyle, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import {
   type BranchRule,
@@ -33,7 +33,7 @@ export const MANUALLY_MERGED = 'manually-merged'
  * @throws SERVER_BUSY
  */
 export async function ruleForBase(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository, units, pull }: OpenPull,
 ): Promise<RuleInForce | undefined> {
@@ -45,7 +45,11 @@ export async function ruleForBase(
  * Whether a caller may merge a pull request: by the list of the rule, if it has one; else who may
  * write code.
  */
-export async function mayMergePull(app: App, caller: SignedIn, open: OpenPull): Promise<boolean> {
+export async function mayMergePull(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+): Promise<boolean> {
   return isAllowedToMerge(open, await ruleForBase(app, caller, open))
 }
 
@@ -76,7 +80,10 @@ export function isAllowedToForce(
  * @throws PULL_REQUEST_WORK_IN_PROGRESS, PULL_REQUEST_NOT_MERGEABLE, HEAD_COMMIT_DIFFERS,
  *   REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
-export async function findMergeTips(app: App, { repository, pull }: OpenPull): Promise<MergeTips> {
+export async function findMergeTips(
+  app: ReposApp,
+  { repository, pull }: OpenPull,
+): Promise<MergeTips> {
   if (isWorkInProgress(app, pull.title)) throw new DomainError('PULL_REQUEST_WORK_IN_PROGRESS')
   const base = await readRef(app.git, repository.id, `refs/heads/${pull.base_branch}`)
   if (base === undefined) throw notMergeable('ERROR')
@@ -97,7 +104,7 @@ function notMergeable(mergeability: string): DomainError {
  * @throws STATUS_CHECKS_MISSING, APPROVALS_MISSING, CHANGES_REQUESTED, REVIEWS_MISSING,
  *   HEAD_BEHIND_BASE, PROTECTED_FILES_CHANGED, SERVER_BUSY, GIT_TIMEOUT
  */
-export async function checkReady(app: App, tips: MergeTips, rule: BranchRule): Promise<void> {
+export async function checkReady(app: ReposApp, tips: MergeTips, rule: BranchRule): Promise<void> {
   const problem = await mergeProblem(app, tips, rule)
   if (problem) throw new DomainError(problem.reason, problem.metadata)
 }
@@ -108,7 +115,7 @@ export async function checkReady(app: App, tips: MergeTips, rule: BranchRule): P
  * @throws MERGE_UNSIGNED, HEAD_COMMITS_UNVERIFIED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function checkSignatures(
-  app: App,
+  app: ReposApp,
   tips: MergeTips,
   rule: BranchRule,
   style: string,

@@ -1,8 +1,8 @@
 import { readCommit, type Signer } from '../../../git/objects/commits.ts'
-import type { MergeStyle } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { MergeStyle } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
 import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
@@ -20,7 +20,7 @@ import type { MergeTips } from './readiness.ts'
  *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function makeMerge(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   tips: MergeTips,
@@ -69,7 +69,7 @@ export async function makeMerge(
 
 /** Joins a branch to one that it begins with. */
 async function joinTree(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   join: {
     readonly base: string
@@ -89,7 +89,7 @@ async function joinTree(
   })
 }
 
-async function treeOf(app: App, repositoryId: number, commitId: string): Promise<string> {
+async function treeOf(app: ReposApp, repositoryId: number, commitId: string): Promise<string> {
   const commit = await readCommit(app.git, repositoryId, commitId)
   if (!commit) throw new Error(`there is no commit ${commitId}`)
   return commit.treeId

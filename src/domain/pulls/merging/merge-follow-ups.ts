@@ -1,11 +1,13 @@
 import { listBrought } from '../../../git/history/brought-commits.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
-import { findPullRequestById, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
-import type { App } from '../../app.ts'
+import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
+import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
-import { oneAtATime } from '../heads/merge-locks.ts'
+import { withPullLock } from '../heads/merge-locks.ts'
 import { deleteMergedHead } from './head-deletion.ts'
 import type { MergeResult } from './merge-attempts.ts'
 
@@ -44,7 +46,7 @@ const MAX_TRIES = 10
  * @param result of which `merger_id` is that of an account that is there.
  */
 export async function noteFollowUp(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pull: PullRequest,
   result: MergeResult,
@@ -66,7 +68,7 @@ export async function noteFollowUp(
  * Deletes the branch of a pull request that has just been merged, if that is wanted. It never
  * fails: what was merged is merged.
  */
-export async function deleteWantedHead(app: App, pullId: number): Promise<void> {
+export async function deleteWantedHead(app: ReposApp, pullId: number): Promise<void> {
   try {
     const followUp = await rows.findFollowUp(app.db, pullId)
     if (followUp && followUp.deleter_id !== null) await seeTo(app, pullId)
@@ -76,14 +78,14 @@ export async function deleteWantedHead(app: App, pullId: number): Promise<void> 
 }
 
 /** Sees to what follows from merges, until it is stopped. */
-export async function startFollowUps(app: App): Promise<DueWorker> {
+export async function startFollowUps(app: ReposApp): Promise<DueWorker> {
   await transaction(app.db, (tx) => rows.wakeAllFollowUps(tx, app.clock.now()))
   return startDueWork(app, followUps(app))
 }
 
 const FAILURE = 'what follows from a merge could not be done'
 
-function followUps(app: App): DueWork {
+function followUps(app: ReposApp): DueWork {
   return {
     failure: FAILURE,
     maxUnderWay: MAX_UNDER_WAY,
@@ -94,8 +96,8 @@ function followUps(app: App): DueWork {
   }
 }
 
-async function seeTo(app: App, pullId: number): Promise<void> {
-  await oneAtATime(app, pullId, async () => {
+async function seeTo(app: ReposApp, pullId: number): Promise<void> {
+  await withPullLock(app, pullId, async () => {
     const followUp = await rows.findFollowUp(app.db, pullId)
     const pull = followUp && (await findPullRequestById(app.db, pullId))
     if (!pull) return
@@ -113,8 +115,8 @@ async function seeTo(app: App, pullId: number): Promise<void> {
 }
 
 async function listCommits(
-  app: App,
-  followUp: rows.MergeFollowUp,
+  app: ReposApp,
+  followUp: MergeFollowUp,
   pull: PullRequest,
 ): Promise<void> {
   const { base_commit, is_listed, repository_id } = followUp
@@ -139,7 +141,7 @@ async function listCommits(
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findBringer(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commitId: string,
 ): Promise<PullRequest | undefined> {
@@ -152,8 +154,8 @@ export async function findBringer(
   return id === undefined ? undefined : findPullRequestById(app.db, id)
 }
 
-async function listNow(app: App, pullId: number): Promise<void> {
-  await oneAtATime(app, pullId, async () => {
+async function listNow(app: ReposApp, pullId: number): Promise<void> {
+  await withPullLock(app, pullId, async () => {
     const followUp = await rows.findFollowUp(app.db, pullId)
     const pull = followUp && (await findPullRequestById(app.db, pullId))
     if (pull) await listCommits(app, followUp, pull)

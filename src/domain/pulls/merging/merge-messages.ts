@@ -4,10 +4,11 @@ import { readObject } from '../../../git/objects/objects.ts'
 import { findEntry } from '../../../git/objects/trees.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import type { MergeStyle, Repository } from '../../../storage/repos/repositories.ts'
+import type { MergeStyle, Repository } from '../../../storage/schema/repos.ts'
 import { GHOST, noReplyAddress } from '../../accounts/users/owners.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { findAccounts } from '../../repos/reading/commit-authors.ts'
 import { commitEmail, publicIdentity } from '../../repos/reading/git-identity.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
@@ -55,7 +56,7 @@ const TRAILERS = /\n\n(?:[A-Za-z0-9-]+: [^\n]*(?:\n|$))+$/
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeMessage(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
   style: MergeStyle,
   head: string,
@@ -81,7 +82,7 @@ function clean({ title, message }: WantedMessage): WantedMessage {
 
 /** @param reworded the commit whose message a rebase changes, if it changes one at all. */
 async function defaultTitle(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
   style: MergeStyle,
   reworded: string | undefined,
@@ -100,13 +101,13 @@ async function defaultTitle(
   }
 }
 
-async function subjectOf(app: App, repositoryId: number, commitId: string): Promise<string> {
+async function subjectOf(app: ReposApp, repositoryId: number, commitId: string): Promise<string> {
   const commit = await readCommit(app.git, repositoryId, commitId)
   return commit?.message.trim().split('\n')[0] ?? ''
 }
 
 async function readTemplate(
-  app: App,
+  app: ReposApp,
   { id, default_branch }: Repository,
   style: MergeStyle,
 ): Promise<string | undefined> {
@@ -122,7 +123,7 @@ async function readTemplate(
 }
 
 /** A template with what it has places for: the first line is the title. */
-async function filledIn(app: App, open: OpenPull, template: string): Promise<WantedMessage> {
+async function filledIn(app: ReposApp, open: OpenPull, template: string): Promise<WantedMessage> {
   const variables = await templateVariables(app, open)
   const parts: string[] = []
   let end = 0
@@ -151,7 +152,7 @@ export interface SquashedText {
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function giveCredit(
-  app: App,
+  app: ReposApp,
   { user: { id: callerId } }: SignedIn,
   { repository, pull }: OpenPull,
   committer: Signer,
@@ -194,7 +195,7 @@ export async function giveCredit(
  * @param address by which the poster has written a commit of the pull request; undefined for none.
  */
 async function posterIdentity(
-  app: App,
+  app: ReposApp,
   { poster_id }: PullRequest,
   address: string | undefined,
 ): Promise<Signer> {

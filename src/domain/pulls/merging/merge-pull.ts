@@ -1,16 +1,18 @@
 import { transaction } from '../../../storage/database/database.ts'
 import { findAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { markSeen, unseenPulls } from '../../../storage/pulls/pull-participants.ts'
-import { findPullRequestById, type PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { findOrderer } from '../../accounts/credentials/orderers.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { type Caller, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkWritable } from '../../repos/access/permissions.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import type { RuleInForce } from '../../repos/protection/protection-rules.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
-import { oneAtATime, oneMergeAtATime } from '../heads/merge-locks.ts'
+import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { checkMergeNotBlocked } from '../listing/pull-dependencies.ts'
 import { scheduleAutoMerge } from './auto-merges.ts'
@@ -72,7 +74,7 @@ const DEFAULT_STYLE = 'merge'
  *   MERGE_OUT_OF_DATE; AUTO_MERGE_SCHEDULED; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergePull(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -83,7 +85,7 @@ export async function mergePull(
   const { repository, pull } = await open()
   checkWritable(repository)
   if (!isScheduled(caller)) await see(app, caller, pull)
-  const outcome = await oneAtATime(app, pull.id, async () =>
+  const outcome = await withPullLock(app, pull.id, async () =>
     mergeAlone(app, caller, await open(), order),
   )
   if (outcome === 'merged') await deleteWantedHead(app, pull.id)
@@ -91,7 +93,7 @@ export async function mergePull(
 }
 
 /** Whoever merges a pull request has looked at it. */
-async function see({ db }: App, { user }: SignedIn, { id }: PullRequest): Promise<void> {
+async function see({ db }: ReposApp, { user }: SignedIn, { id }: PullRequest): Promise<void> {
   if ((await unseenPulls(db, [id], user.id)).size > 0)
     await transaction(db, (tx) => markSeen(tx, id, user.id))
 }
@@ -101,7 +103,7 @@ function isScheduled({ credential }: SignedIn): boolean {
   return credential.kind === 'order'
 }
 
-async function isStillOrdered(app: App, { id }: PullRequest): Promise<boolean> {
+async function isStillOrdered(app: ReposApp, { id }: PullRequest): Promise<boolean> {
   const order = await findAutoMerge(app.db, id)
   return (
     order !== undefined &&
@@ -111,7 +113,7 @@ async function isStillOrdered(app: App, { id }: PullRequest): Promise<boolean> {
 
 /** For who has the turn of the pull request. */
 async function mergeAlone(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   order: MergeOrder,
@@ -128,14 +130,14 @@ async function mergeAlone(
     return 'merged'
   }
   const { repository_id, base_branch } = open.pull
-  return oneMergeAtATime(app, repository_id, base_branch, () =>
+  return withMergeLock(app, repository_id, base_branch, () =>
     mergeToBase(app, caller, open, inForce, order),
   )
 }
 
 /** For who has the turn of the base branch, too. */
 async function mergeToBase(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   inForce: RuleInForce | undefined,
@@ -185,7 +187,7 @@ function deletionBy(
  * or neither.
  */
 async function moveBase(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   tips: MergeTips,
   to: string,
@@ -245,7 +247,7 @@ function refusalOf(error: unknown): unknown {
  * @throws as `openPull`; PULL_REQUEST_NOT_MERGED
  */
 export async function checkMerged(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

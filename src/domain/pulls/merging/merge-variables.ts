@@ -1,9 +1,10 @@
 import { cleanSigner } from '../../../git/objects/commits.ts'
 import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
-import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { publicIdentity } from '../../repos/reading/git-identity.ts'
 import type { OpenPull } from '../lifecycle/pull-requests.ts'
@@ -25,7 +26,7 @@ const MAX_APPROVERS = 10
 
 /** What the head of a pull request is called where everybody reads it. */
 export async function headNameOf(
-  app: App,
+  app: ReposApp,
   { repository: base, pull }: OpenPull,
 ): Promise<HeadName> {
   const { head_repository_id: id, head_branch: branch } = pull
@@ -47,7 +48,7 @@ export async function headNameOf(
  * What closes issues is nothing: there are none.
  */
 export async function templateVariables(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
 ): Promise<ReadonlyMap<string, () => Promise<string> | string>> {
   const { repository, owner, pull } = open
@@ -74,13 +75,13 @@ export async function templateVariables(
   ])
 }
 
-async function posterName({ db }: App, { pull }: OpenPull): Promise<string> {
+async function posterName({ db }: ReposApp, { pull }: OpenPull): Promise<string> {
   const poster = pull.poster_id === null ? undefined : await findOwnerById(db, pull.poster_id)
   return (poster ?? GHOST).name
 }
 
 /** A line for each of those whose approval counts. */
-async function reviewedBy(app: App, open: OpenPull): Promise<string> {
+async function reviewedBy(app: ReposApp, open: OpenPull): Promise<string> {
   const { repository, pull } = open
   const rules = await readBranchRules(app, repository.id, undefined, open.units)
   const { approverIds } = await countApprovals(

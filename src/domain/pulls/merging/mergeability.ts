@@ -4,20 +4,18 @@ import { findMergeBase } from '../../../git/history/history.ts'
 import { mergeCommits } from '../../../git/merging/merge.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { Gate } from '../../../git/processes/process-limits.ts'
-import { type Db, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { type PullCheck, recordMergeability } from '../../../storage/pulls/pull-checks.ts'
-import {
-  findPullRequestById,
-  type Mergeability,
-  type PullRequest,
-} from '../../../storage/pulls/pull-requests.ts'
+import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
-import { oneCheckAtATime } from '../heads/merge-locks.ts'
+import { withCheckLock } from '../heads/merge-locks.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { mergeabilityOf } from '../listing/pull-views.ts'
 
@@ -72,7 +70,7 @@ const checksOf = new WeakMap<Db, Checks>()
  *
  * @returns once it is, or cannot be at this moment: who looks again asks again.
  */
-export function startCheck(app: App, { id, state }: PullRequest): Promise<void> {
+export function startCheck(app: ReposApp, { id, state }: PullRequest): Promise<void> {
   if (state !== 'OPEN') return Promise.resolve()
   const check = checkMergeability(app, id).catch((error: unknown) => {
     if (!(error instanceof DomainError)) throw error
@@ -85,7 +83,7 @@ export function startCheck(app: App, { id, state }: PullRequest): Promise<void> 
  * Has a pull request checked that was just made or changed, and waits a moment for what comes of
  * it.
  */
-export async function awaitCheck(app: App, pull: PullRequest): Promise<void> {
+export async function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void> {
   const patience = new AbortController()
   const check = startCheck(app, pull).finally(() => patience.abort())
   await Promise.race([
@@ -100,7 +98,7 @@ export async function awaitCheck(app: App, pull: PullRequest): Promise<void> {
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND when its head is lost.
  */
-export async function checkMergeability(app: App, pullId: number): Promise<void> {
+export async function checkMergeability(app: ReposApp, pullId: number): Promise<void> {
   let checks = checksOf.get(app.db)
   if (!checks) {
     checks = {
@@ -118,11 +116,15 @@ export async function checkMergeability(app: App, pullId: number): Promise<void>
   return check
 }
 
-async function checkInTurn(app: App, { gate, failures }: Checks, pullId: number): Promise<void> {
+async function checkInTurn(
+  app: ReposApp,
+  { gate, failures }: Checks,
+  pullId: number,
+): Promise<void> {
   const pull = await findPullRequestById(app.db, pullId)
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   if (!repository) return
-  await oneCheckAtATime(app, repository.owner_id, async () => {
+  await withCheckLock(app, repository.owner_id, async () => {
     const leave = await reading(gate.enter())
     try {
       await checkNow(app, failures, pullId)
@@ -132,7 +134,11 @@ async function checkInTurn(app: App, { gate, failures }: Checks, pullId: number)
   })
 }
 
-async function checkNow(app: App, failures: Checks['failures'], pullId: number): Promise<void> {
+async function checkNow(
+  app: ReposApp,
+  failures: Checks['failures'],
+  pullId: number,
+): Promise<void> {
   const pull = await findPullRequestById(app.db, pullId)
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   if (!repository || pull.state !== 'OPEN') return
@@ -157,7 +163,7 @@ export function isKnown(mergeability: Mergeability): boolean {
   return mergeability !== 'CHECKING' && mergeability !== 'ERROR'
 }
 
-function noteFailure(app: App, failures: Checks['failures'], subject: string): void {
+function noteFailure(app: ReposApp, failures: Checks['failures'], subject: string): void {
   failures.delete(subject)
   failures.set(subject, app.clock.now() + FAILURE_REST_MS)
   // A Map keeps the order of insertion.
@@ -165,7 +171,7 @@ function noteFailure(app: App, failures: Checks['failures'], subject: string): v
   if (failures.size > MAX_FAILURES && oldest !== undefined) failures.delete(oldest)
 }
 
-async function record(app: App, pullId: number, check: PullCheck): Promise<void> {
+async function record(app: ReposApp, pullId: number, check: PullCheck): Promise<void> {
   await transaction(app.db, async (tx) => {
     await recordMergeability(tx, pullId, check)
     await wakeAutoMerge(tx, app.clock.now(), pullId)
@@ -180,7 +186,7 @@ async function record(app: App, pullId: number, check: PullCheck): Promise<void>
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function judgeMerge(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   base: string,
   head: string,
@@ -206,7 +212,7 @@ export async function judgeMerge(
 
 /** Undefined when there are conflicts. */
 async function mergedTree(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   base: string,
   head: string,
@@ -219,7 +225,7 @@ async function mergedTree(
 }
 
 async function treeOf(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commitId: string,
 ): Promise<string | undefined> {

@@ -1,9 +1,9 @@
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { listContextStates } from '../../../storage/repos/commit-statuses.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { DomainError, type Reason } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type FactSource, gatherFacts } from '../../repos/protection/branch-facts.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import { findUnverified } from '../../repos/reading/commit-verification.ts'
@@ -47,7 +47,7 @@ const MAX_EXAMINATION_MS = 20_000
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeProblem(
-  app: App,
+  app: ReposApp,
   tips: MergeTips,
   rule: BranchRule,
 ): Promise<MergeProblem | undefined> {
@@ -62,7 +62,7 @@ export async function mergeProblem(
 }
 
 async function statusProblem(
-  app: App,
+  app: ReposApp,
   { pull, head }: MergeTips,
   rule: BranchRule,
 ): Promise<MergeProblem | undefined> {
@@ -76,7 +76,7 @@ async function statusProblem(
 }
 
 async function reviewProblem(
-  app: App,
+  app: ReposApp,
   { pull, head }: MergeTips,
   rule: BranchRule,
 ): Promise<MergeProblem | undefined> {
@@ -108,7 +108,7 @@ async function reviewProblem(
 
 /** One of the files that a pull request changes and a rule protects, in lower case. */
 async function protectedPath(
-  app: App,
+  app: ReposApp,
   { pull, head, mergeBase }: MergeTips,
   rule: BranchRule,
 ): Promise<string | undefined> {
@@ -131,7 +131,7 @@ async function protectedPath(
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function unverifiedCommit(
-  app: App,
+  app: ReposApp,
   { pull, base, head }: MergeTips,
   rule: BranchRule,
 ): Promise<string | undefined> {
@@ -140,7 +140,7 @@ export async function unverifiedCommit(
     .unverifiedCommit
 }
 
-function sourceFor(app: App, { repository_id: repositoryId }: PullRequest): FactSource {
+function sourceFor(app: ReposApp, { repository_id: repositoryId }: PullRequest): FactSource {
   return {
     repositories: app.git,
     repositoryId,

@@ -1,4 +1,4 @@
-import type { CommitStatus } from '../../../storage/repos/commit-statuses.ts'
+import type { CommitStatus } from '../../../storage/schema/repos.ts'
 import { compileGlob } from '../../repos/protection/globs.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import { combineStatuses } from '../../repos/reading/commit-statuses.ts'

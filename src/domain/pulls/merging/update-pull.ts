@@ -1,8 +1,7 @@
 import { independentCommits } from '../../../git/merging/merge.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
-import type { UpdateStyle } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { UpdateStyle } from '../../../storage/schema/repos.ts'
 import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -11,6 +10,7 @@ import {
   openRepositoryById,
   suffices,
 } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { mayForcePush, mayPush } from '../../repos/protection/protection-rules.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'
@@ -19,7 +19,7 @@ import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
 import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
 import { maintainedBranches } from '../heads/maintainer-edits.ts'
-import { oneAtATime } from '../heads/merge-locks.ts'
+import { withPullLock } from '../heads/merge-locks.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 
 /**
@@ -32,7 +32,7 @@ import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
  *   TOO_MANY_COMMITS_TO_REBASE; what `pushUpdates` throws; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function updatePullHead(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -42,11 +42,11 @@ export async function updatePullHead(
   const open = () => openPull(app, caller, ownerName, name, number, 'take part')
   const style = word === 'rebase' ? 'rebase' : 'merge'
   const { pull } = await open()
-  return oneAtATime(app, pull.id, async () => updateAlone(app, caller, await open(), style))
+  return withPullLock(app, pull.id, async () => updateAlone(app, caller, await open(), style))
 }
 
 async function updateAlone(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
   style: UpdateStyle,
@@ -78,7 +78,7 @@ async function updateAlone(
 
 /** The repository of the head, as far as the caller may know of it. */
 async function openHeadOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository, pull }: OpenPull,
 ): Promise<OpenRepository> {
@@ -98,7 +98,7 @@ function denied(): DomainError {
 
 /** Whether a caller may push to a branch what an update makes of it: to rebase it loses commits. */
 async function mayUpdate(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   head: OpenRepository,
   branch: string,
@@ -127,7 +127,7 @@ interface Update {
  * the head is to hold.
  */
 async function makeUpdate(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { pull }: OpenPull,
   headId: number,

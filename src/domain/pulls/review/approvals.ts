@@ -1,6 +1,6 @@
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { listOfficial } from '../../../storage/pulls/reviews.ts'
-import type { App } from '../../app.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import { findOfficials, type Home } from './official-reviewers.ts'
 import { type Approvals, evaluateApprovals } from './review-rules.ts'
@@ -19,7 +19,7 @@ export type { Approvals } from './review-rules.ts'
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function countApprovals(
-  app: App,
+  app: ReposApp,
   home: Home,
   pull: PullRequest,
   rule: BranchRule | undefined,

@@ -2,16 +2,18 @@ import { diffPaths } from '../../../git/diffs/diff.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readObject } from '../../../git/objects/objects.ts'
 import { findEntry } from '../../../git/objects/trees.ts'
-import type { User } from '../../../storage/accounts/users.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { findMembersOf } from '../../../storage/organizations/team-members.ts'
-import { findTeamByName, type Team } from '../../../storage/organizations/teams.ts'
-import { listReviewerIds, listReviewRequests, type Review } from '../../../storage/pulls/reviews.ts'
+import { findTeamByName } from '../../../storage/organizations/teams.ts'
+import { listReviewerIds, listReviewRequests } from '../../../storage/pulls/reviews.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Team } from '../../../storage/schema/organizations.ts'
+import type { Review } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import { teamNameKey } from '../../organizations/teams.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import type { PullRequest } from '../lifecycle/pull-requests.ts'
@@ -52,7 +54,7 @@ export interface Proposed {
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCodeOwners(
-  app: App,
+  app: ReposApp,
   open: OpenRepository,
   proposed: Proposed,
 ): Promise<Reviewers> {
@@ -82,7 +84,7 @@ export async function findCodeOwners(
 
 /** @param name `organisation/team`. */
 async function findTeam(
-  app: App,
+  app: ReposApp,
   { owner }: OpenRepository,
   name: string,
 ): Promise<Team | undefined> {
@@ -93,7 +95,7 @@ async function findTeam(
 
 /** What the file says; nothing when there is none. */
 async function readFile(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   branchName: string,
 ): Promise<string> {
@@ -115,7 +117,7 @@ async function readFile(
  * or for which team somebody else than the poster has, need not do so again.
  */
 export async function requestCodeOwners(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pull: PullRequest,
   { users, teams }: Reviewers,

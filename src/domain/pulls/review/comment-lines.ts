@@ -1,13 +1,14 @@
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readObject } from '../../../git/objects/objects.ts'
 import { findEntry, type TreeEntry, treePath } from '../../../git/objects/trees.ts'
-import type { Tx } from '../../../storage/database/database.ts'
-import { insertReviewComment, type ReviewComment } from '../../../storage/pulls/review-comments.ts'
+import { insertReviewComment } from '../../../storage/pulls/review-comments.ts'
 import { findReviewById } from '../../../storage/pulls/reviews.ts'
+import type { ReviewComment } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { type HunkFinder, hunkFinder } from './diff-hunks.ts'
 import type { ReviewedCommit } from './reviewed-commits.ts'
@@ -54,7 +55,7 @@ export type PlacedComment = Pick<
  * @throws INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function placeComments(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commit: ReviewedCommit,
   drafts: readonly CommentDraft[],
@@ -83,7 +84,7 @@ export function checkText(field: string, text: string): void {
 }
 
 async function placeComment(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { id, mergeBase }: ReviewedCommit,
   hunks: HunkFinder | undefined,
@@ -119,7 +120,7 @@ async function placeComment(
 }
 
 async function fileAt(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commitId: string | undefined,
   path: string,
@@ -130,7 +131,7 @@ async function fileAt(
 }
 
 async function hasLine(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { id, kind }: TreeEntry,
   line: number,

@@ -3,8 +3,9 @@ import { type FollowedFile, followLines } from '../../../git/diffs/line-moves.ts
 import { readCommit } from '../../../git/objects/commits.ts'
 import { findEntries, type TreeEntry } from '../../../git/objects/trees.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import { moveReviewComment, type ReviewComment } from '../../../storage/pulls/review-comments.ts'
-import type { App } from '../../app.ts'
+import { moveReviewComment } from '../../../storage/pulls/review-comments.ts'
+import type { ReviewComment } from '../../../storage/schema/pulls.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import type { OpenPull } from '../lifecycle/pull-requests.ts'
 import { isAvailable } from './review-states.ts'
@@ -43,7 +44,7 @@ interface CommentedFile {
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function followComments(
-  app: App,
+  app: ReposApp,
   { pull, repository }: OpenPull,
   comments: readonly ReviewComment[],
 ): Promise<ReviewComment[]> {
@@ -82,7 +83,7 @@ function byFile(comments: readonly ReviewComment[]): CommentedFile[] {
  * Where comments are now, by the ids of the comments; those that are on none any more are left out.
  */
 async function findPlaces(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   files: readonly CommentedFile[],
   head: string,
@@ -120,7 +121,7 @@ async function findPlaces(
  * new paths by the old ones.
  */
 async function findMoves(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   files: readonly CommentedFile[],
   head: string,
@@ -151,7 +152,7 @@ async function findMoves(
 }
 
 async function entriesAt(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commitId: string,
   paths: readonly string[],

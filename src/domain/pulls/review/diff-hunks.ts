@@ -2,7 +2,7 @@ import { type CommitRange, diffTrees } from '../../../git/diffs/diff.ts'
 import { findHunk, type LinePlace } from '../../../git/diffs/hunks.ts'
 import type { FilePair } from '../../../git/diffs/pair-diffs.ts'
 import { changeTheSame } from '../../../git/merging/same-changes.ts'
-import type { App } from '../../app.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 
 /**
@@ -25,7 +25,7 @@ export interface HunkFinder {
  * @param range ids of commits of the repository.
  */
 export function hunkFinder(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { base, head }: CommitRange,
 ): HunkFinder {
@@ -55,7 +55,7 @@ export function hunkFinder(
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export function sameChanges(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   before: CommitRange,
   after: CommitRange,

@@ -1,9 +1,10 @@
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
-import type { Db } from '../../../storage/database/database.ts'
 import { findMembersOf } from '../../../storage/organizations/team-members.ts'
-import { findTeamsAt, type Team } from '../../../storage/organizations/teams.ts'
+import { findTeamsAt } from '../../../storage/organizations/teams.ts'
 import { findListed } from '../../../storage/repos/branch-protections.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { Team } from '../../../storage/schema/organizations.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import { unitLevels } from '../../organizations/team-rights.ts'
 import {
   accessOfUsers,

@@ -1,20 +1,24 @@
+import type { PullComment } from '../../../storage/schema/pulls.ts'
+
+export type { PullComment } from '../../../storage/schema/pulls.ts'
+
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/pulls/pull-comments.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../lifecycle/pull-requests.ts'
 import { checkText } from './comment-lines.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
 
-export type { CommentPeriod, PullComment } from '../../../storage/pulls/pull-comments.ts'
+export type { CommentPeriod } from '../../../storage/pulls/pull-comments.ts'
 
 /** A comment on a pull request as whoever may read that sees it. */
 export interface PullCommentView {
   readonly open: OpenPull
-  readonly comment: rows.PullComment
+  readonly comment: PullComment
   readonly poster: Owner
 }
 
@@ -31,7 +35,7 @@ export interface PullCommentPage {
  * @throws what `openPull` throws.
  */
 export async function listPullComments(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -52,7 +56,7 @@ export async function listPullComments(
  * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND
  */
 export async function getPullComment(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -68,7 +72,7 @@ export async function getPullComment(
  * @throws what `openPull` throws where one takes part; USER_BLOCKED, INVALID_FIELD
  */
 export async function createPullComment(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -102,7 +106,7 @@ export async function createPullComment(
  *   ISSUE_COMMENT_DENIED, USER_BLOCKED, INVALID_FIELD
  */
 export async function editPullComment(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -135,7 +139,7 @@ export async function editPullComment(
  *   ISSUE_COMMENT_DENIED
  */
 export async function deletePullComment(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -150,13 +154,13 @@ export async function deletePullComment(
 
 /** A comment on any pull request of a repository, by its id, and that pull request. */
 async function openComment(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
   id: number,
   needed: PullNeed,
-): Promise<{ open: OpenPull; comment: rows.PullComment }> {
+): Promise<{ open: OpenPull; comment: PullComment }> {
   const { repository } = await openPulls(app, caller, ownerName, name)
   const found = await rows.findPullComment(app.db, repository.id, id)
   if (!found) throw missing()
@@ -168,7 +172,7 @@ async function openComment(
 function checkMayChange(
   { user }: SignedIn,
   { access }: OpenPull,
-  { poster_id }: rows.PullComment,
+  { poster_id }: PullComment,
 ): void {
   if (poster_id !== user.id && !suffices(access, 'write'))
     throw new DomainError('ISSUE_COMMENT_DENIED')
@@ -179,9 +183,9 @@ function missing(): DomainError {
 }
 
 async function viewComments(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
-  comments: readonly rows.PullComment[],
+  comments: readonly PullComment[],
 ): Promise<PullCommentView[]> {
   const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
   const posters = await findOwnersByIds(app.db, [...ids])
@@ -193,9 +197,9 @@ async function viewComments(
 }
 
 async function viewComment(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
-  comment: rows.PullComment,
+  comment: PullComment,
 ): Promise<PullCommentView> {
   const [view] = await viewComments(app, open, [comment])
   if (!view) throw new Error('a comment has no view')

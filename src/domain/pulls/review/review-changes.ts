@@ -1,16 +1,14 @@
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { insertActor } from '../../../storage/pulls/pull-participants.ts'
-import {
-  findPullRequestById,
-  type PullRequest,
-  touchPull,
-} from '../../../storage/pulls/pull-requests.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import type { OpenPull } from '../lifecycle/pull-requests.ts'
 
 /** What watchers of the repository are told of a change. */
@@ -27,7 +25,7 @@ export type ReviewEventType =
  * @throws PULL_REQUEST_NOT_FOUND when it is gone.
  */
 export async function changeReviews<T>(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { pull }: Pick<OpenPull, 'pull'>,
   type: ReviewEventType,
@@ -62,7 +60,7 @@ export async function reread(tx: Tx, { id }: Pick<PullRequest, 'id'>): Promise<P
  * @throws USER_BLOCKED
  */
 export async function checkNotBlocked(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { owner, pull, units }: OpenPull,
 ): Promise<void> {

@@ -1,13 +1,15 @@
+export type { ReviewComment } from '../../../storage/schema/pulls.ts'
+
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import type { Tx } from '../../../storage/database/database.ts'
-import type { ReviewComment } from '../../../storage/pulls/review-comments.ts'
 import * as rows from '../../../storage/pulls/review-comments.ts'
 import { findReview } from '../../../storage/pulls/reviews.ts'
+import type { ReviewComment } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import {
   isPoster,
   type OpenPull,
@@ -27,8 +29,6 @@ import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
 import { keepBack, type OpenReview, openReview } from './reviews.ts'
-
-export type { ReviewComment } from '../../../storage/pulls/review-comments.ts'
 
 /** A comment of a review as a caller who may see it sees it. */
 export interface ReviewCommentView {
@@ -52,7 +52,7 @@ export interface ReviewCommentPage {
  * @throws what `openPull` throws; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listReviewComments(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -77,7 +77,7 @@ export async function listReviewComments(
  *   GIT_TIMEOUT
  */
 export async function getReviewComment(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -99,7 +99,7 @@ export async function getReviewComment(
  *   GIT_TIMEOUT
  */
 export async function createReviewComment(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -123,7 +123,7 @@ export async function createReviewComment(
  *   TOO_MANY_REVIEW_COMMENTS
  */
 export async function replyToReviewComment(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -146,7 +146,7 @@ export async function replyToReviewComment(
  * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
  */
 export async function deleteReviewComment(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -170,7 +170,7 @@ export async function deleteReviewComment(
  *   REVIEW_COMMENT_DENIED
  */
 export async function setResolved(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -199,7 +199,7 @@ export async function setResolved(
 }
 
 async function addComments(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenReview,
   comments: readonly PlacedComment[],
@@ -213,7 +213,7 @@ async function addComments(
 
 /** Changes what a review says: nobody else's business while it is pending. */
 function changeComments<T>(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenReview,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
@@ -224,14 +224,18 @@ function changeComments<T>(
 }
 
 /** A comment of a review. */
-async function findIn(app: App, { review }: OpenReview, commentId: number): Promise<ReviewComment> {
+async function findIn(
+  app: ReposApp,
+  { review }: OpenReview,
+  commentId: number,
+): Promise<ReviewComment> {
   const comment = await rows.findReviewComment(app.db, commentId)
   if (comment?.review_id !== review.id) throw missing()
   return comment
 }
 
 /** A comment of any review of a pull request that the caller may see. */
-async function findComment(app: App, caller: Caller, open: OpenPull, commentId: number) {
+async function findComment(app: ReposApp, caller: Caller, open: OpenPull, commentId: number) {
   const comment = await rows.findReviewComment(app.db, commentId)
   const viewer = await reviewViewer(app, caller, open)
   const review = comment && (await findReview(app.db, open.pull.id, viewer, comment.review_id))
@@ -248,7 +252,7 @@ function denied(): DomainError {
 }
 
 async function viewComments(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
   comments: readonly ReviewComment[],
 ): Promise<ReviewCommentView[]> {
@@ -265,7 +269,7 @@ async function viewComments(
 }
 
 async function viewComment(
-  app: App,
+  app: ReposApp,
   open: OpenPull,
   comment: ReviewComment,
 ): Promise<ReviewCommentView> {

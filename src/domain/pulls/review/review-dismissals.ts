@@ -1,9 +1,9 @@
 import * as rows from '../../../storage/pulls/reviews.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
 import { MAX_TEXT_CHARACTERS } from './comment-lines.ts'
 import { changeReviews } from './review-changes.ts'
@@ -26,7 +26,7 @@ export interface Dismissal {
  *   REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
  */
 export async function dismissReview(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -60,7 +60,7 @@ export async function dismissReview(
  *   REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED
  */
 export async function undismissReview(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -84,7 +84,7 @@ export async function undismissReview(
 }
 
 async function openDismissible(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,

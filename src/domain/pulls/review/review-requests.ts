@@ -1,15 +1,17 @@
-import type { User } from '../../../storage/accounts/users.ts'
-import type { Tx } from '../../../storage/database/database.ts'
-import { listTeams, type Team } from '../../../storage/organizations/teams.ts'
+import { listTeams } from '../../../storage/organizations/teams.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Team } from '../../../storage/schema/organizations.ts'
+import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { teamNameKey } from '../../organizations/teams.ts'
 import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
@@ -43,7 +45,7 @@ export interface ReviewerNames {
  *   REVIEWER_NOT_FOUND, INVALID_REVIEWER, TOO_MANY_REVIEWERS
  */
 export async function requestReviewers(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -77,7 +79,7 @@ export async function requestReviewers(
  *   TOO_MANY_REVIEWERS
  */
 export async function withdrawReviewRequests(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -125,7 +127,7 @@ function checkOpen({ state }: PullRequest): void {
  *   for who may not read pull requests, and for who opened this one; TOO_MANY_REVIEWERS
  */
 export async function findReviewers(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   posterId: number | null,
@@ -146,7 +148,7 @@ export async function findReviewers(
 
 /** Whether somebody can be asked for a review. */
 export async function mayReview(
-  app: App,
+  app: ReposApp,
   user: User,
   { repository, owner }: OpenRepository,
 ): Promise<boolean> {
@@ -155,7 +157,7 @@ export async function mayReview(
 }
 
 async function findNamed(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   names: ReviewerNames,
@@ -181,7 +183,7 @@ async function findNamed(
 
 /** Whether a caller may know of a user: of one who hides too, where that one takes part. */
 async function isKnown(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   user: User,
@@ -205,11 +207,11 @@ function tooMany(): DomainError {
  * @throws TOO_MANY_REVIEWERS
  */
 export async function requestReviews(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   pull: PullRequest,
   reviewers: Reviewers,
-): Promise<rows.Review[]> {
+): Promise<Review[]> {
   const { users, teams } = reviewers
   if (users.length + teams.length === 0) return []
   const present = await rows.listReviewRequests(tx, [pull.id])
@@ -230,8 +232,8 @@ export async function requestReviews(
     body: '',
   } as const
   const times = { compared_head: '', create_time: now, update_time: now }
-  const asked: rows.Review[] = []
-  const ask = async (whom: Pick<rows.Review, 'reviewer_id' | 'team_id'>, isOfficial: boolean) => {
+  const asked: Review[] = []
+  const ask = async (whom: Pick<Review, 'reviewer_id' | 'team_id'>, isOfficial: boolean) => {
     const official = Number(isOfficial)
     const known = present.find(
       (r) => r.reviewer_id === whom.reviewer_id && r.team_id === whom.team_id,

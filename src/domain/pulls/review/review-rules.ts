@@ -1,5 +1,5 @@
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
 import type { Vote } from '../../../storage/pulls/reviews.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 

@@ -1,19 +1,18 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { inspectObjects } from '../../../git/objects/objects.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
-import { type Db, type Tx, transaction } from '../../../storage/database/database.ts'
-import {
-  findPullRequestById,
-  type PullRequest,
-  touchPull,
-} from '../../../storage/pulls/pull-requests.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
 import { listBranchProtections } from '../../../storage/repos/branch-protections.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { type BranchRule, effectiveRule, inOrder } from '../../repos/protection/protection-rules.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
@@ -52,7 +51,7 @@ const MAX_COMPARING_MS = 20_000
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function compareReviews(
-  app: App,
+  app: ReposApp,
   pull: PullRequest,
   reviews: 'all' | 'official' = 'all',
 ): Promise<void> {
@@ -85,7 +84,7 @@ export async function compareReviews(
  * Whether the head of a pull request is where it can be looked at: its repository may have gone
  * before anybody did.
  */
-export async function isAvailable(app: App, pull: PullRequest): Promise<boolean> {
+export async function isAvailable(app: ReposApp, pull: PullRequest): Promise<boolean> {
   try {
     return (await prepareHead(app, pull)) === pull.head_commit
   } catch (error) {
@@ -95,7 +94,7 @@ export async function isAvailable(app: App, pull: PullRequest): Promise<boolean>
 }
 
 /** The same in the background, for a pull request whose head or base has become another one. */
-export function compareReviewsSoon(app: App, pullId: number): void {
+export function compareReviewsSoon(app: ReposApp, pullId: number): void {
   app.background.run('compare reviews', async () => {
     const pull = await findPullRequestById(app.db, pullId)
     if (pull) await compareReviews(app, pull)
@@ -109,7 +108,7 @@ export function compareReviewsSoon(app: App, pullId: number): void {
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeBaseOf(
-  app: App,
+  app: ReposApp,
   pull: PullRequest,
   commitId: string,
 ): Promise<string | undefined> {
@@ -123,7 +122,7 @@ export async function mergeBaseOf(
  * reviewed.
  */
 async function proposesSame(
-  app: App,
+  app: ReposApp,
   { repository_id, head_commit }: PullRequest,
   { commit_id, merge_base }: rows.Reviewed,
   mergeBase: string,
@@ -142,7 +141,7 @@ async function proposesSame(
 
 /** @param base what its branch held, and where the head left it. */
 async function recordComparison(
-  app: App,
+  app: ReposApp,
   pull: PullRequest,
   reviewed: rows.Reviewed,
   { tip, mergeBase }: { readonly tip: string | undefined; readonly mergeBase: string },

@@ -1,21 +1,16 @@
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import {
-  findOrganizationById,
-  type Organization,
-} from '../../../storage/organizations/organizations.ts'
+import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
 import { findVisibleTeams } from '../../../storage/organizations/teams.ts'
-import {
-  listReviewRequests,
-  type Review,
-  type ReviewViewer,
-} from '../../../storage/pulls/reviews.ts'
+import { listReviewRequests, type ReviewViewer } from '../../../storage/pulls/reviews.ts'
+import type { Organization } from '../../../storage/schema/organizations.ts'
+import type { Review } from '../../../storage/schema/pulls.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { standingIn } from '../../organizations/access.ts'
 import type { TeamView } from '../../organizations/teams.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import { teamViewerAt } from '../../repos/listing/team-repositories.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import type { OpenPull, PullRequest } from '../lifecycle/pull-requests.ts'
 import { isFresh } from './review-rules.ts'
 
@@ -46,7 +41,7 @@ export interface SeenTeams {
 
 /** Which teams of the owner of a repository a caller may know of; undefined when a user owns it. */
 export async function seenTeams(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
 ): Promise<SeenTeams | undefined> {
@@ -59,7 +54,7 @@ export async function seenTeams(
 
 /** Whose eyes a list of reviews for a caller is for. */
 export async function reviewViewer(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
 ): Promise<ReviewViewer> {
@@ -69,7 +64,7 @@ export async function reviewViewer(
 
 /** Reviews of a pull request that a caller may see, as the caller sees them. */
 export async function viewReviews(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenPull,
   reviews: readonly Review[],
@@ -88,7 +83,7 @@ export async function viewReviews(
 
 /** One review of a pull request that a caller may see, as the caller sees it. */
 export async function viewReview(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenPull,
   review: Review,
@@ -111,7 +106,7 @@ function isStale(review: Review, { state, head_commit }: PullRequest): boolean {
  * Whom pull requests of a repository wait for, by their ids, as far as a caller may know of them.
  */
 export async function viewReviewRequests(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   pullIds: readonly number[],
@@ -136,7 +131,7 @@ function reviewerIdsOf(reviews: readonly Review[]): number[] {
 
 /** Of the teams that reviews name those that a caller may know of, by their ids. */
 async function viewTeams(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   reviews: readonly Review[],

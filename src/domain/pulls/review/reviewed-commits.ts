@@ -1,7 +1,7 @@
 import { independentCommits } from '../../../git/merging/merge.ts'
 import { inspectObject, isObjectId } from '../../../git/objects/objects.ts'
-import type { App } from '../../app.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import type { PullRequest } from '../lifecycle/pull-requests.ts'
@@ -23,7 +23,7 @@ export interface ReviewedCommit {
  *   head is nowhere; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function reviewedCommit(
-  app: App,
+  app: ReposApp,
   pull: PullRequest,
   text: string,
 ): Promise<ReviewedCommit> {
@@ -42,7 +42,7 @@ function unknownCommit(text: string): DomainError {
 }
 
 async function isCommitBehind(
-  app: App,
+  app: ReposApp,
   pull: PullRequest,
   id: string,
   head: string,
@@ -55,7 +55,7 @@ async function isCommitBehind(
 
 /** Whether another commit has all of a commit. */
 async function leadsTo(
-  app: App,
+  app: ReposApp,
   { repository_id }: PullRequest,
   from: string,
   to: string,

@@ -1,9 +1,12 @@
-import { type Tx, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
+import type { Review } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
 import {
   type CommentDraft,
@@ -29,7 +32,7 @@ export interface ReviewDraft {
 
 /** A review that a caller may see, and where it is. */
 export interface OpenReview extends OpenPull {
-  readonly review: rows.Review
+  readonly review: Review
 }
 
 /** A part of a list. */
@@ -46,7 +49,7 @@ export interface ReviewPage {
  * @throws what `openPull` throws; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listReviews(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -70,7 +73,7 @@ export async function listReviews(
  * @throws what `openPull` throws; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getReview(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -88,7 +91,7 @@ export async function getReview(
  * @throws what `openPull` throws; REVIEW_NOT_FOUND
  */
 export async function openReview(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -102,11 +105,11 @@ export async function openReview(
 
 /** @throws REVIEW_NOT_FOUND when there is none that the caller may see. */
 export async function findReview(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenPull,
   id: number,
-): Promise<rows.Review> {
+): Promise<Review> {
   const review = await rows.findReview(
     app.db,
     open.pull.id,
@@ -126,7 +129,7 @@ export async function findReview(
  *   INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReview(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -174,7 +177,7 @@ export async function createReview(
  *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
  */
 export async function submitReview(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -211,7 +214,7 @@ export async function submitReview(
  * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
  */
 export async function deleteReview(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -237,7 +240,7 @@ export async function deleteReview(
 
 /** Makes a change that is nobody else's business. */
 export function keepBack<T>(
-  app: App,
+  app: ReposApp,
   { pull }: OpenPull,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
 ): Promise<T> {
@@ -260,7 +263,7 @@ function check(
   })
 }
 
-function checkPending({ state }: rows.Review): void {
+function checkPending({ state }: Review): void {
   if (state !== 'PENDING') throw new DomainError('REVIEW_NOT_PENDING')
 }
 
@@ -292,7 +295,7 @@ async function putPending(
   about: ReturnType<typeof aboutCommit>,
   body: string,
   now: number,
-): Promise<rows.Review> {
+): Promise<Review> {
   const changes = { ...about, body, create_time: now, update_time: now }
   const begun = await rows.findPendingReview(tx, id, user.id)
   if (begun) return present(await rows.updateReview(tx, begun.id, changes))
@@ -314,11 +317,11 @@ async function submit(
   tx: Tx,
   { user }: SignedIn,
   pull: PullRequest,
-  { id }: rows.Review,
+  { id }: Review,
   event: Exclude<ReviewEvent, 'PENDING'>,
   body: string,
   now: number,
-): Promise<rows.Review> {
+): Promise<Review> {
   let official = 0
   if (isVote({ state: event })) {
     await rows.clearOfficialVotes(tx, pull.id, user.id)
@@ -338,7 +341,7 @@ async function submit(
 }
 
 /** @throws REVIEW_NOT_FOUND when it is gone. */
-export function present(review: rows.Review | undefined): rows.Review {
+export function present(review: Review | undefined): Review {
   if (!review) throw new DomainError('REVIEW_NOT_FOUND')
   return review
 }

@@ -1,12 +1,12 @@
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
-import type { User } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/collaborators.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import {
   accessOfUser,
   checkNotArchived,
@@ -23,7 +23,7 @@ const LEVELS = ['read', 'write', 'admin'] as const
  * @throws what `openRepository` throws.
  */
 export async function listCollaborators(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -42,7 +42,7 @@ export async function listCollaborators(
  *   given nothing by name.
  */
 export async function checkCollaborator(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -62,7 +62,7 @@ export async function checkCollaborator(
  *   USER_BLOCKED
  */
 export async function addCollaborator(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -89,7 +89,7 @@ export async function addCollaborator(
 
 /** @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER */
 export async function removeCollaborator(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -119,7 +119,7 @@ export interface UserPermission {
  * @throws what `openRepository` throws; REPOSITORY_ACCESS_DENIED, USER_NOT_FOUND
  */
 export async function getPermission(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -135,7 +135,7 @@ export async function getPermission(
   return { user, access: code }
 }
 
-async function requireUser(app: App, username: string): Promise<User> {
+async function requireUser(app: ReposApp, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user) throw new DomainError('UNKNOWN_USER', { username: username.slice(0, 64) })
   return user

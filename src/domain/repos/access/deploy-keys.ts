@@ -6,14 +6,16 @@ import {
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { DeployKey as DeployKeyRow } from '../../../storage/schema/repos.ts'
 import { checkKeyTitle, type PublicKeyDraft } from '../../accounts/keys/public-keys.ts'
 import { readSshKey } from '../../accounts/keys/ssh-keys.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
-export type DeployKey = rows.DeployKey
+export type DeployKey = DeployKeyRow
 
 /** More than anybody has machines that deploy. */
 const MAX_KEYS = 100
@@ -32,7 +34,7 @@ export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
 export async function listDeployKeys(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -53,7 +55,7 @@ export async function listDeployKeys(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, KEY_NOT_FOUND
  */
 export async function getDeployKey(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -73,7 +75,7 @@ export async function getDeployKey(
  *   TOO_MANY_KEYS
  */
 export async function addDeployKey(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -127,7 +129,7 @@ export async function addDeployKey(
  *   KEY_NOT_FOUND
  */
 export async function deleteDeployKey(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

@@ -1,9 +1,9 @@
-import type { User } from '../../../storage/accounts/users.ts'
 import { listParticipants } from '../../../storage/repos/collaborators.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import {
   accessOfUser,
   accessOfUsers,
@@ -21,7 +21,7 @@ const MAX_LISTED = 1000
  * @throws what `openRepository` throws
  */
 export function listAssignees(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -35,7 +35,7 @@ export function listAssignees(
  * @throws what `openRepository` throws
  */
 export function listReviewers(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -46,7 +46,7 @@ export function listReviewers(
 }
 
 async function participantsWith(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -68,7 +68,7 @@ async function participantsWith(
  *   be assigned
  */
 export async function checkAssignee(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

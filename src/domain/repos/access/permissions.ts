@@ -5,13 +5,10 @@ import {
   findOwnersByIds,
   type Owner,
 } from '../../../storage/accounts/owners.ts'
-import type { User } from '../../../storage/accounts/users.ts'
-import type { Db } from '../../../storage/database/database.ts'
 import {
   findRenamedRepository,
   findRepository,
   findRepositoryById,
-  type Repository,
 } from '../../../storage/repos/repositories.ts'
 import {
   findGrants,
@@ -20,10 +17,13 @@ import {
   type RepositoryGrant,
 } from '../../../storage/repos/repository-grants.ts'
 import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'
 
 /** What a caller may do to a repository, each level including those before it. */
@@ -60,7 +60,7 @@ function readsAny(units: UnitAccess): boolean {
  * What a caller brings to the question which repositories they may read; lists take it as a
  * condition of their query.
  */
-export function repositoryReader(app: App, caller: Caller): RepositoryReader {
+export function repositoryReader(app: ReposApp, caller: Caller): RepositoryReader {
   if (caller.kind === 'anonymous') return { ...STRANGER, shutOut: app.settings.privateInstance }
   const levels = ['write', 'read'] as const
   return {
@@ -148,7 +148,7 @@ function everywhere(level: RepositoryAccess): UnitAccess {
 
 /** What a user may do to a repository, whatever credential the user comes with. */
 export async function accessOfUser(
-  app: App,
+  app: ReposApp,
   user: User,
   repository: Repository,
   owner: Owner,
@@ -189,7 +189,7 @@ function inUse(
 }
 
 async function rightsOf(
-  app: App,
+  app: ReposApp,
   reader: RepositoryReader,
   repository: Repository,
   owner: Owner,
@@ -212,7 +212,7 @@ async function rightsOf(
  *   not even told.
  */
 export async function openRepository(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -232,7 +232,7 @@ export async function openRepository(
  * @throws as `openRepository`, save that numbers never move.
  */
 export async function openRepositoryById(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   id: number,
   needed: RepositoryAccess,
@@ -251,7 +251,7 @@ export async function openRepositoryById(
  * elsewhere.
  */
 export async function openRepositories(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   repositories: readonly Repository[],
   unit: Unit = 'code',
@@ -275,7 +275,7 @@ export async function openRepositories(
 }
 
 async function open(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   repository: Repository,
   owner: Owner,
@@ -294,7 +294,7 @@ async function open(
 
 /** @param owner whoever has the name now; undefined when nobody has. */
 async function movedOrMissing(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   owner: Owner | undefined,
   ownerKey: string,

@@ -1,6 +1,6 @@
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import {
   checkNotArchived,
   type OpenRepository,
@@ -17,7 +17,7 @@ import {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
 export async function openForPlanning(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

@@ -1,7 +1,7 @@
-import type { Release } from '../../../storage/repos/releases.ts'
-import type { App } from '../../app.ts'
+import type { Release } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
 
 /** Whether a caller may know of the drafts of a repository. */
@@ -20,7 +20,7 @@ export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'unit
  *   REPOSITORY_ARCHIVED
  */
 export async function openForWriting(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,

@@ -1,10 +1,11 @@
+export type { RepositoryEvent } from '../../../storage/schema/repos.ts'
+
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import { isForeignKeyViolation, type Tx, transaction } from '../../../storage/database/database.ts'
+import { isForeignKeyViolation, transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
-import type { Release } from '../../../storage/repos/releases.ts'
-import type { RepositoryEvent } from '../../../storage/repos/repository-events.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
-import type { App } from '../../app.ts'
+import type { Release, RepositoryEvent } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -22,8 +23,7 @@ import {
 } from '../../pulls/heads/pull-deliveries.ts'
 import { type OpenRepository, suffices } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
-
-export type { RepositoryEvent } from '../../../storage/repos/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * Events of repositories, for those who watch: rows that are written in the transaction of the
@@ -79,7 +79,7 @@ export interface MovedRefs {
  * Wakes those who wait for what a commit left behind: those who watch, webhooks, merges that are to
  * be, and what follows from them.
  */
-export function wakeWatchers({ signals }: App): void {
+export function wakeWatchers({ signals }: ReposApp): void {
   signals.repositoryEvents.notify()
   signals.deliveries.notify()
   signals.autoMerges.notify()
@@ -89,7 +89,7 @@ export function wakeWatchers({ signals }: App): void {
 /**
  * Makes a change together with its events, and wakes those who wait for such once it is committed.
  */
-export async function changeWatched<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function changeWatched<T>(app: ReposApp, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, work)
   wakeWatchers(app)
   return result
@@ -104,7 +104,7 @@ type NewEvent = Pick<RepositoryEvent, 'repository_id' | 'type' | 'audience'> &
  *
  * @throws REPOSITORY_NOT_FOUND when it was deleted meanwhile.
  */
-async function record(app: App, tx: Tx, event: NewEvent): Promise<void> {
+async function record(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
   const row = { actor_id: null, subject_id: null, subject: '', ...event, time: app.clock.now() }
   const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
@@ -117,7 +117,7 @@ async function record(app: App, tx: Tx, event: NewEvent): Promise<void> {
  * than is reasonable.
  */
 export async function recordMovedRefs(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   repositoryId: number,
   moved: readonly MovedRef[],
@@ -174,7 +174,7 @@ export function movedRefsOf({ subject }: Pick<RepositoryEvent, 'subject'>): Move
  * @param after undefined for one that is gone.
  */
 export async function recordReleaseChange(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: Caller,
   before: Release | undefined,
@@ -211,7 +211,7 @@ function releaseEventType(
  * @param rule its number, and its name or pattern.
  */
 export async function recordProtectionChange(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: Caller | undefined,
   repositoryId: number,
@@ -231,7 +231,7 @@ export async function recordProtectionChange(
 
 /** Records that rules about branches were put into another order. */
 export async function recordProtectionOrder(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: Caller,
   repositoryId: number,
@@ -251,7 +251,7 @@ export async function recordProtectionOrder(
  * @param caller undefined for the server.
  */
 export async function recordRepositoryChange(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: Caller | undefined,
   repositoryId: number,
@@ -290,7 +290,7 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
  * @param pull as it is from then on.
  */
 export async function recordPullChange(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   actorId: number | undefined,
   pull: ToldPull,
@@ -335,7 +335,7 @@ function idOf(caller: Caller | undefined): number | null {
  * @throws CURSOR_EXPIRED
  */
 export async function startOfRepositoryEvents(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   position: number | undefined,
 ): Promise<number> {
@@ -350,7 +350,7 @@ export async function startOfRepositoryEvents(
  * @throws CURSOR_EXPIRED when events behind the position have been forgotten.
  */
 export async function readRepositoryEvents(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   position: number,

@@ -4,7 +4,6 @@ import {
 } from '../../../storage/repos/repository-events.ts'
 import { networkOf } from '../../accounts/credentials/guess-limits.ts'
 import { reauthenticate } from '../../accounts/credentials/reauthentication.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import {
   createEventWatches,
@@ -13,6 +12,7 @@ import {
   type StreamHolder,
 } from '../../core/event-watches.ts'
 import { type OpenRepository, openRepositoryById } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * Streams of repositories that an account may have open: all that somebody works on, in some
@@ -34,7 +34,7 @@ export interface RepositoryWatches {
 }
 
 /** @returns watches of repositories, none of them open. */
-export function createRepositoryWatches(app: App, startTimer?: StartTimer): RepositoryWatches {
+export function createRepositoryWatches(app: ReposApp, startTimer?: StartTimer): RepositoryWatches {
   const watches = createEventWatches(
     app,
     {
@@ -65,7 +65,7 @@ function holderOf(caller: Caller): StreamHolder {
  * @throws BAD_CREDENTIALS, REPOSITORY_NOT_FOUND
  */
 export async function reopenWatched(
-  app: App,
+  app: ReposApp,
   opened: Caller,
   repositoryId: number,
 ): Promise<{ caller: Caller; open: OpenRepository }> {

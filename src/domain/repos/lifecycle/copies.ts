@@ -4,18 +4,20 @@ import {
   repositoryExists,
 } from '../../../git/repositories/repositories.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
-import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
+import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
 import { repositoriesWithPendingRefUpdates } from '../../../storage/repos/branches.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import {
   deleteRepository,
   findRepositoryById,
   insertRepository,
-  type NewRepository,
 } from '../../../storage/repos/repositories.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { NewRepository } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { repositoryNameKey } from '../access/names.ts'
+import type { ReposApp } from '../ports.ts'
 import { noteUpdatesIn } from '../refs/pending-ref-updates.ts'
 import { recordAllRefs } from '../refs/ref-updates.ts'
 import { removeRepository } from './repositories.ts'
@@ -47,7 +49,7 @@ export type Copy = Pick<
  * @throws FORK_EXISTS, REPOSITORY_EXISTS, and what the two throw.
  */
 export async function publishCopy(
-  app: App,
+  app: ReposApp,
   draft: string,
   describe: (tx: Tx) => Promise<Copy>,
   addRows: (tx: Tx, id: number) => Promise<void>,
@@ -73,14 +75,14 @@ export async function publishCopy(
   }
 }
 
-function rowOf(app: App, copy: Copy): NewRepository {
+function rowOf(app: ReposApp, copy: Copy): NewRepository {
   const now = nowSeconds(app.clock)
   const times = { archive_time: null, create_time: now, update_time: now }
   return { ...copy, ...times, name_key: repositoryNameKey(copy.name), website: '' }
 }
 
 /** Finds out which of the two things there is already. */
-async function whyTaken(app: App, { owner_id, parent_id, name }: Copy): Promise<DomainError> {
+async function whyTaken(app: ReposApp, { owner_id, parent_id, name }: Copy): Promise<DomainError> {
   const fork = parent_id && (await findForkOf(app.db, owner_id, parent_id))
   if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
   const owner = await findOwnerById(app.db, owner_id)
@@ -91,7 +93,7 @@ async function whyTaken(app: App, { owner_id, parent_id, name }: Copy): Promise<
  * Removes the rows of copies whose folders a crash came before: nobody has been told of them. When
  * the server starts, before missing folders are made anew for those who have.
  */
-export async function forgetUnpublishedCopies(app: App): Promise<void> {
+export async function forgetUnpublishedCopies(app: ReposApp): Promise<void> {
   for (const id of await repositoriesWithPendingRefUpdates(app.db)) {
     const repository = await findRepositoryById(app.db, id)
     const isCopy = repository && (repository.parent_id !== null || repository.original_url !== '')

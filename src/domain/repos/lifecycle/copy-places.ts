@@ -1,15 +1,5 @@
 import { DomainError } from '../../core/errors.ts'
-
-/** Copies of repositories elsewhere that are being made because somebody waits for them. */
-export interface CopyPlaces {
-  /**
-   * Takes a place for a copy.
-   *
-   * @returns what gives it back.
-   * @throws TOO_MANY_COPIES
-   */
-  take(userId: number): () => void
-}
+import type { CopyPlaces } from '../ports.ts'
 
 /** Each holds two processes, some connections, and as much of the disk as the largest push. */
 const MAX_COPIES = 16

@@ -2,15 +2,16 @@ import { storeBlob } from '../../../git/objects/object-writes.ts'
 import { editTree } from '../../../git/objects/tree-edits.ts'
 import * as git from '../../../git/repositories/repositories.ts'
 import { type Owner, organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { putCollaborator } from '../../../storage/repos/collaborators.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkSeesPrivate, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
+import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { forgetNote, noteUpdatesIn } from '../refs/pending-ref-updates.ts'
 import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
@@ -58,7 +59,7 @@ export interface NewRepositoryPlace {
  * @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN
  */
 export async function openForNewRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   organization: string,
 ): Promise<NewRepositoryPlace> {
@@ -87,7 +88,7 @@ export async function admitMaker(
  *   REPOSITORY_EXISTS
  */
 export async function createRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   organization: string,
   draft: RepositoryDraft,
@@ -158,7 +159,7 @@ const REGULAR_FILE = 0o100644
 
 /** Makes a commit with a README, on the default branch. */
 async function makeFirstCommit(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   id: number,
   draft: RepositoryDraft,

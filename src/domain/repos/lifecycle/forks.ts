@@ -1,14 +1,10 @@
 import { draftFork } from '../../../git/transfer/forks.ts'
 import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/forks.ts'
-import {
-  findRepository,
-  findRepositoryById,
-  type Repository,
-} from '../../../storage/repos/repositories.ts'
+import { findRepository, findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
-import type { App } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
@@ -19,6 +15,7 @@ import {
   repositoryReader,
 } from '../access/permissions.ts'
 import { type RepositoryView, viewRepositories } from '../listing/repository-views.ts'
+import type { ReposApp } from '../ports.ts'
 import { type Copy, publishCopy } from './copies.ts'
 import { admitMaker, openForNewRepository } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
@@ -42,7 +39,7 @@ export interface ForkDraft {
  *   FORK_EXISTS, REPOSITORY_EXISTS
  */
 export async function createFork(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -70,7 +67,7 @@ export async function createFork(
   return getRepositoryById(app, caller, id)
 }
 
-async function checkNoFork(app: App, owner: Owner, parent: OpenRepository): Promise<void> {
+async function checkNoFork(app: ReposApp, owner: Owner, parent: OpenRepository): Promise<void> {
   const { id } = parent.repository
   const existing =
     owner.id === parent.owner.id ? parent.repository : await rows.findForkOf(app.db, owner.id, id)
@@ -124,7 +121,7 @@ export interface ForkPage {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
  */
 export async function listForks(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

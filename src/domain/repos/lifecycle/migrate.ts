@@ -1,15 +1,17 @@
 import { createDraft, discardDraft } from '../../../git/repositories/repositories.ts'
 import { finishCopy } from '../../../git/transfer/mirrors.ts'
 import { findOwnerById, findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
-import { insertMirror, type Mirror } from '../../../storage/repos/mirrors.ts'
+import { insertMirror } from '../../../storage/repos/mirrors.ts'
 import { findRepository } from '../../../storage/repos/repositories.ts'
+import type { Mirror } from '../../../storage/schema/repos.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
+import type { ReposApp } from '../ports.ts'
 import { publishCopy } from './copies.ts'
 import {
   admitMaker,
@@ -55,7 +57,7 @@ export interface MigrationDraft {
  *   REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
  */
 export async function migrateRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   draft: MigrationDraft,
   until: AbortSignal,
@@ -90,7 +92,7 @@ export async function migrateRepository(
  * those whom they let.
  */
 async function openPlace(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   draft: MigrationDraft,
 ): Promise<NewRepositoryPlace> {
@@ -120,7 +122,7 @@ interface Migration {
 
 /** @returns the number of the copy. */
 async function copy(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   place: NewRepositoryPlace,
   draft: MigrationDraft,
@@ -154,7 +156,7 @@ async function copy(
 
 /** @returns the default branch. What fails takes the draft with it. */
 async function fetchAll(
-  app: App,
+  app: ReposApp,
   draft: string,
   upstream: Upstream,
   until: AbortSignal,
@@ -173,7 +175,7 @@ async function fetchAll(
 }
 
 function newMirror(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   upstream: Upstream,
   intervalSeconds: number,

@@ -3,11 +3,13 @@ import { compareRefs, draftSync, releaseObjects, tidyPacks } from '../../../git/
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/mirrors.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Mirror, MirrorChanges } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { applyUpdates } from '../refs/ref-updates.ts'
 import { parseMirrorInterval } from './mirror-intervals.ts'
 import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
@@ -27,7 +29,7 @@ const MAX_UNDER_WAY_PER_OWNER = 2
  *   REPOSITORY_NOT_MIRROR
  */
 export async function requestMirrorSync(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -48,11 +50,11 @@ export async function requestMirrorSync(
  * @throws INVALID_MIRROR_INTERVAL
  */
 export function mirrorChanges(
-  app: App,
+  app: ReposApp,
   interval: string | undefined,
   prune: boolean | undefined,
-): rows.MirrorChanges {
-  const changes: rows.MirrorChanges = {}
+): MirrorChanges {
+  const changes: MirrorChanges = {}
   if (interval) {
     changes.interval_seconds = parseMirrorInterval(interval)
     changes.next_sync_time = nextSyncTime(app, changes.interval_seconds)
@@ -65,16 +67,16 @@ export function mirrorChanges(
  * When a mirror is due that is as its original is now, in Unix milliseconds; null when somebody has
  * to ask.
  */
-export function nextSyncTime(app: App, intervalSeconds: number): number | null {
+export function nextSyncTime(app: ReposApp, intervalSeconds: number): number | null {
   return intervalSeconds === 0 ? null : app.clock.now() + intervalSeconds * 1000
 }
 
 /** Makes mirrors follow as they fall due, until it is stopped. */
-export function startMirrors(app: App): DueWorker {
+export function startMirrors(app: ReposApp): DueWorker {
   return startDueWork(app, synchronisations(app))
 }
 
-function synchronisations(app: App): DueWork {
+function synchronisations(app: ReposApp): DueWork {
   return {
     failure: 'a mirror could not be synchronised',
     maxUnderWay: MAX_UNDER_WAY,
@@ -89,7 +91,7 @@ function synchronisations(app: App): DueWork {
  * Makes a mirror follow its original and records what came of it. A process that dies before that
  * does it again after its next start.
  */
-async function syncMirror(app: App, repositoryId: number, until: AbortSignal): Promise<void> {
+async function syncMirror(app: ReposApp, repositoryId: number, until: AbortSignal): Promise<void> {
   const mirror = await rows.findMirror(app.db, repositoryId)
   if (!mirror) return
   const result = await follow(app, mirror, until)
@@ -99,7 +101,7 @@ async function syncMirror(app: App, repositoryId: number, until: AbortSignal): P
   )
 }
 
-async function follow(app: App, mirror: rows.Mirror, until: AbortSignal): Promise<rows.SyncResult> {
+async function follow(app: ReposApp, mirror: Mirror, until: AbortSignal): Promise<rows.SyncResult> {
   const { repository_id: id, change_time } = mirror
   try {
     const repository = await findRepositoryById(app.db, id)
@@ -122,7 +124,7 @@ async function follow(app: App, mirror: rows.Mirror, until: AbortSignal): Promis
  *
  * @returns whether there was anything new.
  */
-async function fetchChanges(app: App, mirror: rows.Mirror, until: AbortSignal): Promise<boolean> {
+async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): Promise<boolean> {
   const { repository_id: id } = mirror
   const upstream = {
     url: new URL(mirror.url),

@@ -1,14 +1,15 @@
 import * as git from '../../../git/repositories/repositories.ts'
-import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
+import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
 import { removeAttachmentsOf } from '../../../storage/repos/attachment-files.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { keepHeadsOf } from '../../pulls/heads/orphaned-heads.ts'
 import { rescueHeadsFrom } from '../../pulls/heads/pull-heads.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { type RepositoryView, viewRepository } from '../listing/repository-views.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * The repository of a name.
@@ -16,7 +17,7 @@ import { type RepositoryView, viewRepository } from '../listing/repository-views
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
 export async function getRepository(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   owner: string,
   name: string,
@@ -31,7 +32,7 @@ export async function getRepository(
  * @throws REPOSITORY_NOT_FOUND
  */
 export async function getRepositoryById(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   id: number,
 ): Promise<RepositoryView> {
@@ -44,7 +45,7 @@ export async function getRepositoryById(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
 export async function deleteRepository(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -54,7 +55,7 @@ export async function deleteRepository(
 }
 
 /** Removes a repository. */
-export async function removeRepository(app: App, id: number): Promise<void> {
+export async function removeRepository(app: ReposApp, id: number): Promise<void> {
   await removeRepositories(app, [id], async (tx) => {
     await rows.deleteRepository(tx, id)
     return true
@@ -71,7 +72,7 @@ export async function removeRepository(app: App, id: number): Promise<void> {
  * @returns what `deleteRows` returned.
  */
 export async function removeRepositories(
-  app: App,
+  app: ReposApp,
   ids: readonly number[],
   deleteRows: (tx: Tx) => Promise<boolean>,
 ): Promise<boolean> {
@@ -93,7 +94,7 @@ export async function removeRepositories(
  * @throws REPOSITORY_EXISTS when the owner has one of that name already.
  */
 export async function withUniqueName<T>(
-  app: App,
+  app: ReposApp,
   name: string,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {

@@ -1,15 +1,17 @@
 import { setDefaultBranch } from '../../../git/refs/refs.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
 import { updateMirror } from '../../../storage/repos/mirrors.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Repository, RepositoryChanges } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { type Caller, checkSeesPrivate } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { recordRepositoryChange, wakeWatchers } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
+import type { ReposApp } from '../ports.ts'
 import { forgetNote, noteUpdatesIn } from '../refs/pending-ref-updates.ts'
 import { recordUpdates } from '../refs/ref-updates.ts'
 import { MERGE_STYLES, UPDATE_STYLES } from '../writing/merge-styles.ts'
@@ -67,7 +69,7 @@ export interface RepositoryEdit {
  *   INVALID_MERGE_STYLE, INVALID_MIRROR_INTERVAL, PARENT_PRIVATE, REPOSITORY_EXISTS
  */
 export async function editRepository(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -112,12 +114,12 @@ export async function editRepository(
 
 /** What those who watch are told: each thing that is not as it was. */
 async function recordEvents(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: Caller,
-  present: rows.Repository,
+  present: Repository,
   newName: string,
-  changes: rows.RepositoryChanges,
+  changes: RepositoryChanges,
 ): Promise<void> {
   const { update_time: _now, archive_time = present.archive_time, ...settings } = changes
   const isEdited = Object.entries(settings).some(
@@ -134,8 +136,8 @@ async function recordEvents(
 }
 
 async function checkEdit(
-  app: App,
-  repository: rows.Repository,
+  app: ReposApp,
+  repository: Repository,
   edit: RepositoryEdit,
 ): Promise<void> {
   if (edit.name && edit.name !== repository.name) checkRepositoryName(edit.name)
@@ -151,8 +153,8 @@ async function checkEdit(
 
 /** Any branch that there is; in an empty repository any that there can be. */
 async function checkCanBeDefault(
-  app: App,
-  { id, branch_count }: rows.Repository,
+  app: ReposApp,
+  { id, branch_count }: Repository,
   branch: string,
 ): Promise<void> {
   if (branch_count === 0) checkBranchName(branch)
@@ -171,12 +173,8 @@ function readStyle<Style extends string>(
   return style
 }
 
-function changesOf(
-  edit: RepositoryEdit,
-  repository: rows.Repository,
-  now: number,
-): rows.RepositoryChanges {
-  const changes: rows.RepositoryChanges = { update_time: now }
+function changesOf(edit: RepositoryEdit, repository: Repository, now: number): RepositoryChanges {
+  const changes: RepositoryChanges = { update_time: now }
   if (edit.description !== undefined) changes.description = edit.description
   if (edit.website !== undefined) changes.website = edit.website
   if (edit.private !== undefined) changes.private = edit.private ? 1 : 0
@@ -192,8 +190,8 @@ function changesOf(
 }
 
 /** @throws INVALID_MERGE_STYLE */
-function pullDefaultsOf(edit: RepositoryEdit): rows.RepositoryChanges {
-  const changes: rows.RepositoryChanges = {}
+function pullDefaultsOf(edit: RepositoryEdit): RepositoryChanges {
+  const changes: RepositoryChanges = {}
   const mergeStyle = readStyle('default_merge_style', edit.defaultMergeStyle, MERGE_STYLES)
   const updateStyle = readStyle('default_update_style', edit.defaultUpdateStyle, UPDATE_STYLES)
   if (mergeStyle) changes.default_merge_style = mergeStyle

@@ -1,6 +1,6 @@
 import type { Owner } from '../../../storage/accounts/owners.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
-import { isUniqueViolation, type Tx, transaction } from '../../../storage/database/database.ts'
+import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
 import {
   deleteTeamsOfRepository,
   findTeamById,
@@ -15,14 +15,15 @@ import { findForkOf } from '../../../storage/repos/forks.ts'
 import {
   findRepositoryById,
   moveRepository,
-  type Repository,
   updateRepository,
 } from '../../../storage/repos/repositories.ts'
 import * as rows from '../../../storage/repos/repository-transfers.ts'
+import type { Repository, RepositoryTransfer } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { getOwner } from '../../accounts/users/owners.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
   accessOfUser,
@@ -33,6 +34,7 @@ import {
 } from '../access/permissions.ts'
 import { changeWatched, recordRepositoryChange } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
+import type { ReposApp } from '../ports.ts'
 import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
 
@@ -52,7 +54,7 @@ export interface TransferDraft {
  *   REPOSITORY_EXISTS, FORK_EXISTS, USER_BLOCKED
  */
 export async function transferRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -80,7 +82,7 @@ export async function transferRepository(
  *   REPOSITORY_ARCHIVED, REPOSITORY_EXISTS, FORK_EXISTS
  */
 export async function acceptTransfer(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -109,7 +111,7 @@ export async function acceptTransfer(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED
  */
 export async function rejectTransfer(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -124,10 +126,7 @@ export async function rejectTransfer(
 }
 
 /** Takes back what a recipient was given in order to look, unless it has become more since. */
-async function endLook(
-  tx: Tx,
-  { repository_id, recipient_id }: rows.RepositoryTransfer,
-): Promise<void> {
+async function endLook(tx: Tx, { repository_id, recipient_id }: RepositoryTransfer): Promise<void> {
   const given = await findCollaborator(tx, repository_id, recipient_id)
   if (given?.level === 'read') await deleteCollaborator(tx, repository_id, recipient_id)
 }
@@ -137,7 +136,7 @@ async function endLook(
  * has to be asked.
  */
 async function openPlace(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   recipient: Owner,
 ): Promise<NewRepositoryPlace | undefined> {
@@ -146,7 +145,11 @@ async function openPlace(
   return needsNoConsent ? { owner: recipient, makesAdministrator: false } : undefined
 }
 
-async function checkTeams(app: App, recipient: Owner, teamIds: ReadonlySet<number>): Promise<void> {
+async function checkTeams(
+  app: ReposApp,
+  recipient: Owner,
+  teamIds: ReadonlySet<number>,
+): Promise<void> {
   for (const id of teamIds) {
     const team = await findTeamById(app.db, id)
     if (team?.organization_id !== recipient.id)
@@ -156,12 +159,12 @@ async function checkTeams(app: App, recipient: Owner, teamIds: ReadonlySet<numbe
 
 /** An offer, and the repository that it is about, for a caller who has a say in it. */
 async function openOffered(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
   forWhom: 'recipient' | 'either side',
-): Promise<OpenRepository & { readonly transfer: rows.RepositoryTransfer }> {
+): Promise<OpenRepository & { readonly transfer: RepositoryTransfer }> {
   const opened = await openRepository(app, caller, ownerName, name, 'none')
   const transfer = await rows.findTransfer(app.db, opened.repository.id)
   if (!transfer) throw new DomainError('TRANSFER_NOT_FOUND')
@@ -173,7 +176,7 @@ async function openOffered(
 
 /** Offers a repository to a user, who can look at it from then on. */
 async function offer(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   opened: OpenRepository,
   recipient: Owner,
@@ -208,7 +211,7 @@ async function offer(
  * @param asOffered `offered` when that takes an offer, which has to be there still.
  */
 async function handOver(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repository: Repository,
   place: NewRepositoryPlace,
@@ -245,7 +248,7 @@ async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repos
 
 /** Which of the two things the new owner has already. */
 async function whyTaken(
-  app: App,
+  app: ReposApp,
   { parent_id, name }: Repository,
   owner: Owner,
 ): Promise<DomainError> {

@@ -1,9 +1,9 @@
 import { type FetchFailure, fetchInto, readUpstreamDefault } from '../../../git/transfer/mirrors.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
-import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
 import { type GatewayFailure, openGitGateway } from '../../outbound/git-gateway.ts'
+import type { ReposApp } from '../ports.ts'
 
 /** A repository on another server. */
 export interface Upstream {
@@ -88,12 +88,15 @@ function decode(part: string): string {
 }
 
 /** Encrypts credentials for storage. */
-export function sealCredentials(app: App, { credentials }: Upstream): Buffer | null {
+export function sealCredentials(app: ReposApp, { credentials }: Upstream): Buffer | null {
   return credentials ? seal(app, PURPOSE, Buffer.from(JSON.stringify(credentials))) : null
 }
 
 /** Decrypts what `sealCredentials` made. */
-export function openCredentials(app: App, sealed: Buffer | null): UpstreamCredentials | undefined {
+export function openCredentials(
+  app: ReposApp,
+  sealed: Buffer | null,
+): UpstreamCredentials | undefined {
   return sealed === null ? undefined : JSON.parse(open(app, PURPOSE, sealed).toString())
 }
 
@@ -116,7 +119,7 @@ export interface ReachedUpstream {
  * @param until gives it up. What it was aborted for is thrown then.
  */
 export async function reachUpstream<T>(
-  app: App,
+  app: ReposApp,
   { url, credentials }: Upstream,
   until: AbortSignal,
   work: (upstream: ReachedUpstream) => Promise<T>,

@@ -1,10 +1,10 @@
 import * as rows from '../../../storage/repos/repository-search.ts'
 import { getOwner } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { openRepositories, repositoryReader } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type RepositoryPage, viewRepositories } from './repository-views.ts'
 
 /** Longest text that is looked for: more than any name has. */
@@ -70,7 +70,7 @@ const BY_NAME: rows.RepositoryOrder = { column: 'name_key', direction: 'asc' }
  * @throws INVALID_REPOSITORY_SEARCH
  */
 export async function searchRepositories(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   query: RepositoryQuery,
   page: Page,
@@ -85,7 +85,7 @@ export async function searchRepositories(
 
 /** All repositories that a caller has a part in, by name. */
 export function listMyRepositories(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   page: Page,
 ): Promise<RepositoryPage> {
@@ -99,7 +99,7 @@ export function listMyRepositories(
  * @throws USER_NOT_FOUND
  */
 export async function listRepositoriesOf(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   page: Page,
@@ -114,7 +114,7 @@ export async function listRepositoriesOf(
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listOrganizationRepositories(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   name: string,
   page: Page,
@@ -124,7 +124,7 @@ export async function listOrganizationRepositories(
 }
 
 async function list(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   narrowed: Omit<rows.RepositorySearch, 'reader'>,
   order: rows.RepositoryOrder,

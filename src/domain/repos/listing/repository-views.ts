@@ -1,14 +1,12 @@
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import { type Mirror, mirrorsOf } from '../../../storage/repos/mirrors.ts'
+import { mirrorsOf } from '../../../storage/repos/mirrors.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
-import {
-  findTransfers,
-  type RepositoryTransfer,
-} from '../../../storage/repos/repository-transfers.ts'
+import { findTransfers } from '../../../storage/repos/repository-transfers.ts'
 import { topicsOf } from '../../../storage/repos/topics.ts'
-import type { App } from '../../app.ts'
+import type { Mirror, RepositoryTransfer } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import { type OpenRepository, openRepositories, suffices } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 
 /** A repository as a caller sees it, with what its message says of others. */
 export interface RepositoryView extends OpenRepository {
@@ -43,7 +41,7 @@ export interface TransferView {
 
 /** A repository that a caller has opened, as the caller sees it. */
 export async function viewRepository(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   opened: OpenRepository,
 ): Promise<RepositoryView> {
@@ -56,7 +54,7 @@ export async function viewRepository(
  * Repositories that a caller has opened, as the caller sees them, in as many queries as for one.
  */
 export async function viewRepositories(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   opened: readonly OpenRepository[],
 ): Promise<RepositoryView[]> {
@@ -86,7 +84,7 @@ export async function viewRepositories(
 
 /** The parents that the caller may read. */
 async function findParents(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   opened: readonly OpenRepository[],
 ): Promise<readonly OpenRepository[]> {
@@ -98,7 +96,7 @@ async function findParents(
 
 /** The offers that the caller is on a side of, by the id of the repository. */
 async function findOffers(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   opened: readonly OpenRepository[],
 ): Promise<ReadonlyMap<number, TransferView>> {

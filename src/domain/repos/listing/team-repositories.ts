@@ -1,8 +1,7 @@
 import { transaction } from '../../../storage/database/database.ts'
 import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
 import * as rows from '../../../storage/organizations/teams.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -26,6 +25,7 @@ import {
   repositoryReader,
   suffices,
 } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type RepositoryView, viewRepositories, viewRepository } from './repository-views.ts'
 
 /**
@@ -34,7 +34,7 @@ import { type RepositoryView, viewRepositories, viewRepository } from './reposit
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listTeamRepositories(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   id: number,
   offset: number,
@@ -57,7 +57,7 @@ export async function listTeamRepositories(
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
 export async function getTeamRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   id: number,
   owner: string,
@@ -76,7 +76,7 @@ export async function getTeamRepository(
  *   REPOSITORY_MOVED
  */
 export async function addTeamRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   id: number,
   owner: string,
@@ -94,7 +94,7 @@ export async function addTeamRepository(
  *   REPOSITORY_MOVED, TEAM_NOT_ADDED
  */
 export async function removeTeamRepository(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   id: number,
   owner: string,
@@ -111,7 +111,7 @@ export async function removeTeamRepository(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION
  */
 export async function listRepositoryTeams(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   owner: string,
   name: string,
@@ -132,7 +132,7 @@ export async function listRepositoryTeams(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION, TEAM_NOT_FOUND
  */
 export async function getRepositoryTeam(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   owner: string,
   name: string,
@@ -151,7 +151,7 @@ export async function getRepositoryTeam(
  *   TEAM_ALREADY_ADDED
  */
 export async function addRepositoryTeam(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   owner: string,
   name: string,
@@ -172,7 +172,7 @@ export async function addRepositoryTeam(
  *   TEAM_NOT_ADDED
  */
 export async function removeRepositoryTeam(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   owner: string,
   name: string,
@@ -183,19 +183,25 @@ export async function removeRepositoryTeam(
 }
 
 /** A repository of the organisation that a team is of. */
-async function openOwnedBy(app: App, caller: SignedIn, team: Team, owner: string, name: string) {
+async function openOwnedBy(
+  app: ReposApp,
+  caller: SignedIn,
+  team: Team,
+  owner: string,
+  name: string,
+) {
   const open = await openRepository(app, caller, owner, name, 'none')
   if (open.repository.owner_id !== team.organization_id)
     throw new DomainError('REPOSITORY_NOT_FOUND')
   return open
 }
 
-async function has(app: App, team: Team, repository: Repository): Promise<boolean> {
+async function has(app: ReposApp, team: Team, repository: Repository): Promise<boolean> {
   return team.includes_all_repositories === 1 || rows.hasRepository(app.db, team.id, repository.id)
 }
 
 /** @throws TEAM_NOT_ADDED */
-async function remove(app: App, team: Team, repository: Repository): Promise<void> {
+async function remove(app: ReposApp, team: Team, repository: Repository): Promise<void> {
   // Of a team that includes all, there is nothing to take away.
   const had =
     team.includes_all_repositories === 0 &&
@@ -212,7 +218,7 @@ interface ForTeams extends OpenRepository, OpenOrganization {
 }
 
 async function openForTeams(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   owner: string,
   name: string,
@@ -246,7 +252,7 @@ export function teamViewerAt(
 }
 
 async function openForTeamChange(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   owner: string,
   name: string,
@@ -261,7 +267,7 @@ async function openForTeamChange(
 }
 
 /** @throws TEAM_NOT_FOUND */
-async function findTeam(app: App, filter: rows.TeamFilter, name: string): Promise<Team> {
+async function findTeam(app: ReposApp, filter: rows.TeamFilter, name: string): Promise<Team> {
   const [team] = await rows.listTeams(app.db, { ...filter, nameKey: teamNameKey(name) }, 0, 1)
   if (!team) throw new DomainError('TEAM_NOT_FOUND')
   return team

@@ -1,11 +1,13 @@
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/topics.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Topic as TopicRow } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataList, metadataText } from '../../core/errors.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 
-export type Topic = rows.Topic
+export type Topic = TopicRow
 
 /** Topics of one repository, as in compatible systems. */
 const MAX_TOPICS = 25
@@ -31,7 +33,7 @@ export interface TopicPage<T> {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
 export async function listRepositoryTopics(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -52,7 +54,7 @@ export async function listRepositoryTopics(
  *   TOO_MANY_TOPICS, INVALID_TOPICS
  */
 export async function replaceRepositoryTopics(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -82,7 +84,7 @@ export async function replaceRepositoryTopics(
  *   INVALID_TOPIC; TOPIC_LIMIT_REACHED, even when it has the topic
  */
 export async function addRepositoryTopic(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -106,7 +108,7 @@ export async function addRepositoryTopic(
  *   INVALID_TOPIC, TOPIC_NOT_FOUND
  */
 export async function removeRepositoryTopic(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -128,7 +130,7 @@ export async function removeRepositoryTopic(
  * @param text empty for all topics.
  */
 export async function searchTopics(
-  app: App,
+  app: ReposApp,
   text: string,
   offset: number,
   limit: number,
@@ -141,7 +143,7 @@ export async function searchTopics(
 }
 
 async function openForTopics(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -151,7 +153,7 @@ async function openForTopics(
   return repository.id
 }
 
-async function topicsOf(db: App['db'], repositoryId: number): Promise<readonly string[]> {
+async function topicsOf(db: ReposApp['db'], repositoryId: number): Promise<readonly string[]> {
   return (await rows.topicsOf(db, [repositoryId])).get(repositoryId) ?? []
 }
 

@@ -1,12 +1,12 @@
 import { transaction } from '../../../storage/database/database.ts'
-import type { Label } from '../../../storage/repos/labels.ts'
 import * as rows from '../../../storage/repos/labels.ts'
+import type { Label } from '../../../storage/schema/repos.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { openForPlanning } from '../access/planning.ts'
+import type { ReposApp } from '../ports.ts'
 
 export type { Label }
 
@@ -52,7 +52,7 @@ export interface LabelEdit {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
 export async function openRepositoryLabels(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -71,7 +71,7 @@ export async function openRepositoryLabels(
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED
  */
 export async function openOrganizationLabels(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   name: string,
   needed: 'visible' | 'owner',
@@ -85,7 +85,7 @@ export async function openOrganizationLabels(
 
 /** Labels by name. */
 export async function listLabels(
-  app: App,
+  app: ReposApp,
   { owner }: LabelHome,
   offset: number,
   limit: number,
@@ -97,13 +97,13 @@ export async function listLabels(
 }
 
 /** @throws LABEL_NOT_FOUND */
-export async function getLabel(app: App, { owner }: LabelHome, id: number): Promise<Label> {
+export async function getLabel(app: ReposApp, { owner }: LabelHome, id: number): Promise<Label> {
   return found(await rows.findLabel(app.db, owner, id))
 }
 
 /** @throws INVALID_FIELD, INVALID_LABEL_COLOR, TOO_MANY_LABELS */
 export async function createLabel(
-  app: App,
+  app: ReposApp,
   { owner }: LabelHome,
   draft: LabelDraft,
 ): Promise<Label> {
@@ -122,7 +122,7 @@ export async function createLabel(
 
 /** @throws LABEL_NOT_FOUND, INVALID_FIELD, INVALID_LABEL_COLOR */
 export async function editLabel(
-  app: App,
+  app: ReposApp,
   { owner }: LabelHome,
   id: number,
   edit: LabelEdit,
@@ -141,7 +141,7 @@ export async function editLabel(
 }
 
 /** @throws LABEL_NOT_FOUND */
-export async function deleteLabel(app: App, { owner }: LabelHome, id: number): Promise<void> {
+export async function deleteLabel(app: ReposApp, { owner }: LabelHome, id: number): Promise<void> {
   await transaction(app.db, async (tx) => {
     const label = found(await rows.findLabel(tx, owner, id))
     await rows.deleteLabel(tx, label.id)

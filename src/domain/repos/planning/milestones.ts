@@ -1,12 +1,13 @@
-import { type Db, transaction } from '../../../storage/database/database.ts'
-import type { Milestone } from '../../../storage/repos/milestones.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/milestones.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { Milestone, Repository } from '../../../storage/schema/repos.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openForPlanning } from '../access/planning.ts'
+import type { ReposApp } from '../ports.ts'
 
 export type { Milestone }
 
@@ -49,7 +50,7 @@ export interface MilestoneEdit {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
 export async function openMilestones(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -65,7 +66,7 @@ export async function openMilestones(
  * @param titlePart what the title has in it; empty for all.
  */
 export async function listMilestones(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   state: string,
   titlePart: string,
@@ -84,13 +85,17 @@ export async function listMilestones(
  *
  * @throws MILESTONE_NOT_FOUND
  */
-export function getMilestone(app: App, repository: Repository, text: string): Promise<Milestone> {
+export function getMilestone(
+  app: ReposApp,
+  repository: Repository,
+  text: string,
+): Promise<Milestone> {
   return findMilestone(app.db, repository, text)
 }
 
 /** @throws INVALID_FIELD, TOO_MANY_MILESTONES */
 export async function createMilestone(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   draft: MilestoneDraft,
 ): Promise<Milestone> {
@@ -118,7 +123,7 @@ export async function createMilestone(
 
 /** @throws MILESTONE_NOT_FOUND, INVALID_FIELD */
 export async function editMilestone(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   text: string,
   edit: MilestoneEdit,
@@ -141,7 +146,7 @@ export async function editMilestone(
 
 /** @throws MILESTONE_NOT_FOUND */
 export async function deleteMilestone(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   text: string,
 ): Promise<void> {

@@ -1,8 +1,8 @@
 import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
 import { findTeamByName } from '../../../storage/organizations/teams.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 
 /** Users, and teams, on one list of a rule. */
 const MAX_LISTED = 100
@@ -15,7 +15,7 @@ const MAX_LISTED = 100
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
 export async function userIdsOf(
-  app: App,
+  app: ReposApp,
   field: string,
   names: readonly string[],
 ): Promise<number[]> {
@@ -32,7 +32,7 @@ export async function userIdsOf(
  * user, clients may send whatever they like.
  */
 export async function teamIdsOf(
-  app: App,
+  app: ReposApp,
   field: string,
   { kind, id }: Owner,
   names: readonly string[],

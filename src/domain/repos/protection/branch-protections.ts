@@ -1,5 +1,5 @@
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
-import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { findTeamById, hasRepository } from '../../../storage/organizations/teams.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/branch-protections.ts'
@@ -8,11 +8,12 @@ import {
   type ListedAccount,
   type ListedAccounts,
   PROTECTION_LISTS,
-  type ProtectionList,
 } from '../../../storage/repos/branch-protections.ts'
+import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { takeTurns } from '../../core/yielding.ts'
 import {
@@ -28,6 +29,7 @@ import {
   recordProtectionChange,
   recordProtectionOrder,
 } from '../events/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { MAX_PATTERN_CHARACTERS } from './globs.ts'
 import { inOrder } from './protection-rules.ts'
@@ -60,7 +62,7 @@ export interface BranchProtectionView {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
 export async function listBranchProtections(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -76,7 +78,7 @@ export async function listBranchProtections(
  *   BRANCH_PROTECTION_NOT_FOUND
  */
 export async function getBranchProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -94,7 +96,7 @@ export async function getBranchProtection(
  *   TOO_MANY_BRANCH_PROTECTIONS
  */
 export async function createBranchProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -142,7 +144,7 @@ export async function createBranchProtection(
  *   BRANCH_PROTECTION_NOT_FOUND, INVALID_FIELD, UNKNOWN_ALLOWLIST_NAME
  */
 export async function editBranchProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -175,7 +177,7 @@ export async function editBranchProtection(
  *   BRANCH_PROTECTION_NOT_FOUND
  */
 export async function deleteBranchProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -202,7 +204,7 @@ export async function deleteBranchProtection(
  *   INVALID_PROTECTION_ORDER
  */
 export async function reorderBranchProtections(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -225,7 +227,7 @@ export async function reorderBranchProtections(
 
 /** Makes a change of rules, for which merges may have waited. */
 function changeRules(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   work: (tx: Tx) => Promise<void>,
 ): Promise<void> {
@@ -236,7 +238,7 @@ function changeRules(
 }
 
 async function findRule(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   ruleName: string,
 ): Promise<BranchProtection> {
@@ -264,7 +266,7 @@ const EMPTY_BYPASS_LISTS: readonly ResolvedList[] = [
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
 async function resolveLists(
-  app: App,
+  app: ReposApp,
   open: OpenRepository,
   { users, teams }: Pick<ProtectionEdit, 'users' | 'teams'>,
   wanted: readonly ProtectionList[],
@@ -298,7 +300,7 @@ async function storeLists(
 
 /** Of some users those whose rights on a repository are enough. */
 async function usersWith(
-  app: App,
+  app: ReposApp,
   { repository, owner }: OpenRepository,
   ids: readonly number[],
   isEnough: (units: UnitAccess) => boolean,
@@ -318,7 +320,7 @@ async function usersWith(
 
 /** Of some teams of the owner those that have a repository. */
 async function teamsWith(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   ids: readonly number[],
 ): Promise<number[]> {
@@ -332,7 +334,7 @@ async function teamsWith(
 }
 
 async function viewRule(
-  app: App,
+  app: ReposApp,
   open: OpenRepository,
   ruleName: string,
 ): Promise<BranchProtectionView> {
@@ -344,7 +346,7 @@ async function viewRule(
 
 /** Rules with the names on their lists, of those who may still read the repository. */
 async function viewRules(
-  app: App,
+  app: ReposApp,
   open: OpenRepository,
   rules: readonly BranchProtection[],
 ): Promise<BranchProtectionView[]> {

@@ -1,8 +1,8 @@
 import { GitError } from '../../../git/core/errors.ts'
 import { HEADS, type RefUpdate } from '../../../git/refs/refs.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Reason } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import { findUnverified } from '../reading/commit-verification.ts'
 import { type FactSource, gatherFacts } from './branch-facts.ts'
 import type { BranchRules } from './branch-rules.ts'
@@ -45,7 +45,7 @@ const MAX_MATCHING_MS = 10_000
  * @returns a function of an update, which fails with SERVER_BUSY and GIT_TIMEOUT.
  */
 export function branchJudge(
-  app: App,
+  app: ReposApp,
   { id: repositoryId, default_branch }: Repository,
   rules: BranchRules,
   quarantine: string | undefined,

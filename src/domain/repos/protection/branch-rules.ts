@@ -2,10 +2,10 @@ import {
   findListings,
   type Listing,
   listBranchProtections,
-  type ProtectionList,
 } from '../../../storage/repos/branch-protections.ts'
-import type { App } from '../../app.ts'
+import type { ProtectionList } from '../../../storage/schema/repos.ts'
 import { suffices, type UnitAccess } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import {
   type BranchRule,
   effectiveRule,
@@ -28,7 +28,7 @@ export interface BranchRules {
  * @param units what they may do.
  */
 export async function readBranchRules(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   userId: number | undefined,
   units: Pick<UnitAccess, 'code'>,

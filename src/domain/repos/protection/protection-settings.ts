@@ -1,10 +1,9 @@
 import {
   type BranchProtection,
   PROTECTION_FLAGS,
-  type ProtectionFlag,
-  type ProtectionList,
   type ProtectionSettings,
 } from '../../../storage/repos/branch-protections.ts'
+import type { ProtectionFlag, ProtectionList } from '../../../storage/schema/repos.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
 import { isFileList } from './branch-patterns.ts'

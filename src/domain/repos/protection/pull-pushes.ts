@@ -1,5 +1,5 @@
-import type { Tx } from '../../../storage/database/database.ts'
-import type { PullRequest } from '../../../storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { BranchRule } from './protection-rules.ts'
 
 /** A push that the server makes for a pull request, as somebody asks. */

@@ -1,12 +1,14 @@
-import { isUniqueViolation, type Tx } from '../../../storage/database/database.ts'
+import { isUniqueViolation } from '../../../storage/database/database.ts'
 import type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 import * as rows from '../../../storage/repos/tag-protections.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { takeTurns } from '../../core/yielding.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { changeWatched, recordProtectionChange } from '../events/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
 
@@ -36,7 +38,7 @@ const MAX_MATCHING_MS = 10_000
  * @returns undefined when there is no saying that in reasonable time.
  */
 export async function findProtectedTags(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { user }: SignedIn,
   tags: readonly string[],
@@ -75,7 +77,7 @@ export async function findProtectedTags(
 
 /** Whether a rule keeps somebody from making, moving or deleting a tag. */
 export async function isTagProtected(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   caller: SignedIn,
   tag: string,
@@ -90,7 +92,7 @@ export async function isTagProtected(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
 export async function listTagProtections(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -106,7 +108,7 @@ export async function listTagProtections(
  *   TAG_PROTECTION_NOT_FOUND
  */
 export async function getTagProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -124,7 +126,7 @@ export async function getTagProtection(
  *   INVALID_FIELD, TOO_MANY_TAG_PROTECTIONS
  */
 export async function createTagProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -171,7 +173,7 @@ export async function createTagProtection(
  *   INVALID_FIELD
  */
 export async function editTagProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -204,7 +206,7 @@ export async function editTagProtection(
  *   TAG_PROTECTION_NOT_FOUND
  */
 export async function deleteTagProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -222,7 +224,7 @@ export async function deleteTagProtection(
   })
 }
 
-async function findRule(app: App, repositoryId: number, id: number): Promise<TagProtection> {
+async function findRule(app: ReposApp, repositoryId: number, id: number): Promise<TagProtection> {
   const rule = (await rows.listTagProtections(app.db, repositoryId)).find(
     (candidate) => candidate.id === id,
   )
@@ -234,7 +236,7 @@ function checkPattern(pattern: string): void {
   if (!compileTagPattern(pattern)) throw new DomainError('INVALID_TAG_PATTERN')
 }
 
-async function withUniquePattern<T>(app: App, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function withUniquePattern<T>(app: ReposApp, work: (tx: Tx) => Promise<T>): Promise<T> {
   try {
     return await changeWatched(app, work)
   } catch (error) {

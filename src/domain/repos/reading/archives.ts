@@ -2,11 +2,11 @@ import { streamArchive, streamBundle } from '../../../git/objects/archives.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { findEntry, treePath } from '../../../git/objects/trees.ts'
 import { HEADS, isRefName, readRef, TAGS } from '../../../git/refs/refs.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { commitIdOf, notFound, readingStream } from './git-reading.ts'
 
 export type ArchiveFormat = 'tar.gz' | 'zip' | 'bundle'
@@ -44,7 +44,7 @@ const UNFIT_FOR_FILES = /[^A-Za-z0-9._-]+/g
  *   REF_NOT_FOUND, PATH_NOT_FOUND; while it is made SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getArchive(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -76,7 +76,7 @@ export async function getArchive(
  * was asked for. A tag keeps its own object.
  */
 async function bundledRefs(
-  app: App,
+  app: ReposApp,
   { id, default_branch }: Repository,
   text: string,
   commitId: string,
@@ -93,7 +93,7 @@ async function bundledRefs(
 
 /** @throws PATH_NOT_FOUND, INVALID_FIELD */
 async function existingPaths(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   commitId: string,
   texts: readonly string[],

@@ -1,8 +1,9 @@
-import { findUsersByEmailKeys, findUsersByIds, type User } from '../../../storage/accounts/users.ts'
+import { findUsersByEmailKeys, findUsersByIds } from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import { maySeeOwner, type Owner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import type { ReposApp } from '../ports.ts'
 
 /** Longer ones belong to no account. */
 const MAX_EMAIL_CHARACTERS = 320
@@ -16,7 +17,7 @@ export type Authors = ReadonlyMap<string, Owner>
  * `email_by_token`); the address without mail that the forge shows for an account does.
  */
 export async function findAuthors(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   emails: Iterable<string>,
 ): Promise<Authors> {
@@ -34,7 +35,7 @@ export async function findAuthors(
 
 /** The same, whoever may know of them. */
 export async function findAccounts(
-  app: App,
+  app: ReposApp,
   emails: Iterable<string>,
 ): Promise<ReadonlyMap<string, User>> {
   const asked = [...new Set(emails)].filter(
@@ -57,7 +58,7 @@ export async function findAccounts(
  * The number in an address as `noReplyAddress` writes it, whose name may be one that the account
  * had before.
  */
-function numberIn(app: App, email: string): number | undefined {
+function numberIn(app: ReposApp, email: string): number | undefined {
   const [, id, host] = /^([1-9][0-9]{0,14})\+[^@]+@noreply\.(.+)$/.exec(email) ?? []
   return host === new URL(app.publicUrl()).hostname ? Number(id) : undefined
 }

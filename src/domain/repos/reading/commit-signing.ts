@@ -1,18 +1,9 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import type { InstanceKeys } from '../../accounts/credentials/instance-keys.ts'
 import { fingerprintOf } from '../../accounts/keys/ssh-keys.ts'
 import { signAsSsh } from '../../accounts/keys/ssh-signatures.ts'
 import { writeStrings } from '../../accounts/keys/ssh-strings.ts'
-
-/** The SSH key by which the instance signs the commits that it makes. */
-export interface CommitSigning {
-  /** The public key, as in a file that ends in `.pub`. */
-  readonly line: string
-  /** Of the public key, as `readSshKey` gives it. */
-  readonly fingerprint: string
-  /** Signs what a commit says. */
-  sign(payload: Buffer): string
-}
+import type { InstanceKeys } from '../../accounts/ports.ts'
+import type { CommitSigning } from '../ports.ts'
 
 /** What Git signs for (gpg-interface.c of Git). */
 export const GIT_NAMESPACE = 'git'

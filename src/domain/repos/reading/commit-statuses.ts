@@ -1,15 +1,16 @@
 import { findOwnersByIds, type Owner, userAsOwner } from '../../../storage/accounts/owners.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
-import type { CommitKey, CommitStatus } from '../../../storage/repos/commit-statuses.ts'
+import type { CommitKey } from '../../../storage/repos/commit-statuses.ts'
 import * as rows from '../../../storage/repos/commit-statuses.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
+import type { CommitStatus, Repository } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkNotArchived } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
 
 /**
@@ -90,7 +91,7 @@ export interface CombinedStatus {
  *   TOO_MANY_STATUS_CONTEXTS
  */
 export async function createCommitStatus(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repository: Repository,
   ref: string,
@@ -124,7 +125,7 @@ export async function createCommitStatus(
  * @throws COMMIT_NOT_FOUND
  */
 export async function listCommitStatuses(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   ref: string,
   { sort, state }: StatusQuery,
@@ -153,7 +154,7 @@ export async function listCommitStatuses(
  * @throws COMMIT_NOT_FOUND
  */
 export async function getCombinedStatus(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   ref: string,
   offset: number,
@@ -171,7 +172,7 @@ export async function getCombinedStatus(
 }
 
 async function withCreators(
-  app: App,
+  app: ReposApp,
   statuses: readonly CommitStatus[],
 ): Promise<CommitStatusView[]> {
   const creators = await findOwnersByIds(app.db, [
@@ -214,7 +215,7 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
 }
 
-async function commitOf(app: App, repository: Repository, ref: string): Promise<CommitKey> {
+async function commitOf(app: ReposApp, repository: Repository, ref: string): Promise<CommitKey> {
   const commitId = await findCommitId(app, repository, ref)
   if (commitId === undefined) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
   return { repository_id: repository.id, commit_id: commitId }

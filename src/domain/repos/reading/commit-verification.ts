@@ -3,7 +3,7 @@ import type { RawCommit, Signature } from '../../../git/objects/raw-objects.ts'
 import { Recent } from '../../../git/repositories/recent.ts'
 import { findSigningKeys } from '../../../storage/accounts/gpg-keys.ts'
 import { findPublicKeyOwners } from '../../../storage/accounts/public-keys.ts'
-import type { User } from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import {
   isOpenPgpSignatureOf,
   type OpenPgpCertificate,
@@ -18,8 +18,8 @@ import {
 } from '../../accounts/keys/ssh-signatures.ts'
 import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
+import type { ReposApp, SignatureChecks } from '../ports.ts'
 import { findAccounts } from './commit-authors.ts'
 import { GIT_NAMESPACE } from './commit-signing.ts'
 
@@ -41,12 +41,6 @@ export interface SignedObject {
   readonly signature: Signature | undefined
   readonly committer: Signer | undefined
 }
-
-/**
- * Whether signatures are what they claim to be, by the ids of their objects and of keys. Neither
- * ever changes.
- */
-export type SignatureChecks = Recent<boolean>
 
 /** A hundred bytes each; a check takes up to a tenth of a second. */
 const MAX_KEPT_CHECKS = 10_000
@@ -78,7 +72,7 @@ export function createSignatureChecks(): SignatureChecks {
  * object says itself.
  */
 export async function verifyObjects(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   objects: readonly SignedObject[],
 ): Promise<Verification[]> {
@@ -100,7 +94,7 @@ export async function verifyObjects(
 
 /** The same for one commit or tag. */
 export async function verifyObject(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   object: SignedObject,
 ): Promise<Verification> {
@@ -117,7 +111,7 @@ export async function verifyObject(
  * @returns its id; undefined when there is none.
  */
 export async function findUnverified(
-  app: App,
+  app: ReposApp,
   commits: readonly RawCommit[],
 ): Promise<string | undefined> {
   const judge = await prepareJudge(app, commits)
@@ -154,7 +148,7 @@ type ReadSignature =
 
 /** Looks up all that judging some objects takes. */
 async function prepareJudge(
-  app: App,
+  app: ReposApp,
   objects: readonly SignedObject[],
 ): Promise<(object: SignedObject) => Promise<Judgement>> {
   const signatures = new Map<Signature, ReadSignature>()
@@ -222,7 +216,7 @@ interface Keys {
 }
 
 async function findKeys(
-  app: App,
+  app: ReposApp,
   accounts: readonly User[],
   signatures: readonly ReadSignature[],
 ): Promise<Keys> {
@@ -263,7 +257,7 @@ function isKeyOf(
 
 /** @returns undefined where there is no key to check it by. */
 async function checkSsh(
-  app: App,
+  app: ReposApp,
   id: string,
   signature: SshSignature,
   payload: Buffer,
@@ -278,7 +272,7 @@ async function checkSsh(
 
 /** @returns undefined where there is no key to check it by. */
 async function checkOpenPgp(
-  app: App,
+  app: ReposApp,
   id: string,
   signature: OpenPgpSignature,
   payload: Buffer,
@@ -295,7 +289,7 @@ async function checkOpenPgp(
 
 /** @param isVisible whether there is an account that the one who is told may know of. */
 function tell(
-  app: App,
+  app: ReposApp,
   { signature, committer }: SignedObject,
   { account, isByInstance, key, problem = '' }: Judgement,
   isVisible: boolean,

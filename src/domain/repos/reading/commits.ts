@@ -10,9 +10,9 @@ import { EMPTY_TREE, type RawCommit } from '../../../git/objects/raw-objects.ts'
 import { treePath } from '../../../git/objects/trees.ts'
 import { isRevision } from '../../../git/refs/refs.ts'
 import type { Owner } from '../../accounts/users/owners.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { findAuthors } from './commit-authors.ts'
 import { type Verification, verifyObjects } from './commit-verification.ts'
 import { commitIdOf, findCommitId, notFound, reading, readingStream } from './git-reading.ts'
@@ -72,7 +72,7 @@ const MAX_FILES = 300
  *   REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listCommits(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -92,7 +92,7 @@ export async function listCommits(
 
 /** Some commits of a history of a repository, and how many it has. */
 export async function readPage(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   history: History,
@@ -109,7 +109,11 @@ export async function readPage(
 }
 
 /** @throws REPOSITORY_EMPTY, REF_NOT_FOUND */
-async function startOf(app: App, { repository }: OpenRepository, ref: string): Promise<string> {
+async function startOf(
+  app: ReposApp,
+  { repository }: OpenRepository,
+  ref: string,
+): Promise<string> {
   const commitId = await findCommitId(app, repository, ref)
   if (commitId !== undefined) return commitId
   throw notFound(repository.branch_count === 0 ? 'REPOSITORY_EMPTY' : 'REF_NOT_FOUND', 'ref', ref)
@@ -121,7 +125,7 @@ async function startOf(app: App, { repository }: OpenRepository, ref: string): P
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function viewCommits(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   ids: readonly string[],
@@ -134,7 +138,7 @@ export async function viewCommits(
 
 /** The same for commits that have been read already. */
 export async function viewReadCommits(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   commits: readonly RawCommit[],
@@ -165,7 +169,7 @@ export async function viewReadCommits(
  *   COMMIT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getCommit(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -189,7 +193,7 @@ export type DiffFormat = 'diff' | 'patch'
  *   COMMIT_NOT_FOUND; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
  */
 export async function getCommitDiff(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -209,7 +213,7 @@ export async function getCommitDiff(
 
 /** @throws INVALID_REF, COMMIT_NOT_FOUND */
 async function existingCommit(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   ref: string,
 ): Promise<string> {

@@ -2,10 +2,10 @@ import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepository, openRepositoryById } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type CommitPage, type CommitParts, readPage } from './commits.ts'
 import { commitIdOf, notFound } from './git-reading.ts'
 
@@ -52,7 +52,7 @@ export function parseComparison(text: string): Comparison {
  *   head in a repository that the caller may not read; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function compareCommits(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -74,7 +74,7 @@ export async function compareCommits(
  * @throws REF_NOT_FOUND, whatever is wrong: whether there is such a repository is nothing to tell.
  */
 async function openHead(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   open: OpenRepository,
   { owner, repository, ref }: ComparedRef,
@@ -93,7 +93,7 @@ async function openHead(
 
 /** The repository of an owner that shares its history with another one. */
 async function findRelated(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   ownerName: string,
 ): Promise<number | undefined> {

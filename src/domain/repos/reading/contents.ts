@@ -9,9 +9,9 @@ import {
   type TreeEntry,
   treePath,
 } from '../../../git/objects/trees.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { admitContent } from './readers.ts'
@@ -97,7 +97,7 @@ interface Place {
  *   PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getContents(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -121,7 +121,7 @@ export async function getContents(
  *   PATH_NOT_FOUND; also while it is read SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getRawFile(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -180,7 +180,7 @@ async function* once(content: Buffer): AsyncGenerator<Buffer, void, undefined> {
 }
 
 /** @throws REF_NOT_FOUND */
-async function openPlace(app: App, open: OpenRepository, text: string): Promise<Place> {
+async function openPlace(app: ReposApp, open: OpenRepository, text: string): Promise<Place> {
   const { id, default_branch } = open.repository
   const commitId = await commitIdOf(app, open.repository, text)
   const commit = (await reading(readCommits(app.git, id, [commitId], MAX_COMMIT_BYTES))).get(
@@ -191,7 +191,7 @@ async function openPlace(app: App, open: OpenRepository, text: string): Promise<
 }
 
 /** @throws PATH_NOT_FOUND */
-async function entryAt(app: App, { open, treeId }: Place, text: string): Promise<TreeEntry> {
+async function entryAt(app: ReposApp, { open, treeId }: Place, text: string): Promise<TreeEntry> {
   const path = treePath(text)
   if (path === '') return { path, mode: 0o040000, kind: 'dir', id: treeId }
   const entry =
@@ -205,7 +205,7 @@ export function nameOf({ path }: TreeEntry): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-async function viewEntry(app: App, place: Place, entry: TreeEntry): Promise<EntryView> {
+async function viewEntry(app: ReposApp, place: Place, entry: TreeEntry): Promise<EntryView> {
   const { id } = place.open.repository
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
   const blob = isBlob ? await reading(readObject(app.git, id, entry.id, keptInline)) : undefined
@@ -221,7 +221,11 @@ async function viewEntry(app: App, place: Place, entry: TreeEntry): Promise<Entr
   return blob && blob.bytes <= MAX_INLINE_BYTES ? { ...view, content: blob.content } : view
 }
 
-async function viewDirectory(app: App, place: Place, directory: TreeEntry): Promise<ContentsView> {
+async function viewDirectory(
+  app: ReposApp,
+  place: Place,
+  directory: TreeEntry,
+): Promise<ContentsView> {
   const { id } = place.open.repository
   const { entries, total } = await reading(
     listTree(app.git, id, directory.id, { offset: 0, limit: MAX_ENTRIES }),
@@ -240,7 +244,7 @@ async function viewDirectory(app: App, place: Place, directory: TreeEntry): Prom
 }
 
 async function viewEntries(
-  app: App,
+  app: ReposApp,
   place: Place,
   entries: readonly TreeEntry[],
   sizes: ReadonlyMap<string, number>,
@@ -266,7 +270,7 @@ async function viewEntries(
 }
 
 async function submoduleUrls(
-  app: App,
+  app: ReposApp,
   { open, treeId }: Place,
 ): Promise<ReadonlyMap<string, string>> {
   const { id } = open.repository

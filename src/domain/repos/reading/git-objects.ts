@@ -9,10 +9,10 @@ import {
 import { parseTag, type RawTag } from '../../../git/objects/raw-objects.ts'
 import { listTree, sizesOf, type TreeEntry } from '../../../git/objects/trees.ts'
 import { listRefs, type Ref } from '../../../git/refs/refs.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type Verification, verifyObject } from './commit-verification.ts'
 import { keptInline, MAX_INLINE_BYTES } from './contents.ts'
 import { checkObjectId, findCommitId, isOwnRef, notFound, reading } from './git-reading.ts'
@@ -75,7 +75,7 @@ const UNFIT_FOR_REFS = /[\p{Cc} ~^:?*[\\]/u
  *   is none, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listGitRefs(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -107,7 +107,7 @@ export async function listGitRefs(
  *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getGitTree(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -123,7 +123,7 @@ export async function getGitTree(
 }
 
 async function findTreeId(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   text: string,
 ): Promise<string | undefined> {
@@ -141,7 +141,7 @@ async function findTreeId(
  *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getGitBlob(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -163,7 +163,7 @@ export async function getGitBlob(
  *   TAG_NOT_ANNOTATED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getAnnotatedTag(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

@@ -2,9 +2,9 @@ import { GitError } from '../../../git/core/errors.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { isObjectId } from '../../../git/objects/objects.ts'
 import { OWN_REFS, resolveCommit } from '../../../git/refs/refs.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { DomainError, metadataText, type Reason, refusalOfGit } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * What all reading of Git has in common.
@@ -61,7 +61,7 @@ function explained(error: unknown): unknown {
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCommitId(
-  app: App,
+  app: ReposApp,
   { id, default_branch }: Pick<Repository, 'id' | 'default_branch'>,
   text: string,
 ): Promise<string | undefined> {
@@ -83,7 +83,11 @@ export async function findCommitId(
  *
  * @throws REF_NOT_FOUND
  */
-export async function commitIdOf(app: App, repository: Repository, text: string): Promise<string> {
+export async function commitIdOf(
+  app: ReposApp,
+  repository: Repository,
+  text: string,
+): Promise<string> {
   const commitId = await findCommitId(app, repository, text)
   if (commitId === undefined) throw notFound('REF_NOT_FOUND', 'ref', text)
   return commitId

@@ -1,17 +1,17 @@
 import { HEADS, readRef, readRefs } from '../../../git/refs/refs.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { renameBranchProtection } from '../../../storage/repos/branch-protections.ts'
 import {
-  type BranchRename,
   deleteBranchRename,
   findBranchRename,
   listRenamesOf,
   settleBranchRename,
 } from '../../../storage/repos/branch-renames.ts'
-import { type Repository, updateRepository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import { updateRepository } from '../../../storage/repos/repositories.ts'
+import type { BranchRename, Repository } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { renameBranchOfPulls } from '../../pulls/branch-sync/pull-branches.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * What goes with the name of a branch and follows it to another one. It is noted before Git is
@@ -28,7 +28,7 @@ export interface EndedRename {
 
 /** The renames that belong to notes of a repository whose work has ended. */
 export async function endedRenames(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   notes: readonly number[],
 ): Promise<EndedRename[]> {
@@ -50,7 +50,7 @@ export async function endedRenames(
  * @param settled notes whose work Git will not do any more if it has not.
  */
 export async function settleRenames(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   { id, default_target_branch }: Repository,
   renames: readonly EndedRename[],
@@ -79,7 +79,7 @@ export async function settleRenames(
  * that is gone too.
  */
 export async function findRenamed(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   name: string,
 ): Promise<string | undefined> {

@@ -1,9 +1,9 @@
 import { readRefCommits } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
-import type { App } from '../../app.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import {
   type BranchProtectionView,
   readBranchRules,
@@ -41,7 +41,7 @@ const HEAD_PARTS = { stat: false, verification: true, files: false }
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listBranches(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -84,7 +84,7 @@ function refOf({ name }: { readonly name: string }): string {
  *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getBranch(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -102,7 +102,7 @@ export async function getBranch(
 
 /** What says of each branch what is in force for it. */
 async function readProtection(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   { repository, access, units }: OpenRepository,
 ) {

@@ -1,9 +1,10 @@
 import { HOOKS } from '../../../git/hooks/push-review.ts'
 import * as rows from '../../../storage/repos/git-hooks.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import { actsAsAdministrator, type Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 
 /** What is longer is a program, which belongs on the machine, with a script that calls it. */
 const MAX_SCRIPT_BYTES = 256 * 1024
@@ -22,7 +23,7 @@ export interface GitHook {
  *   GIT_HOOK_ACCESS_DENIED
  */
 export async function listGitHooks(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -41,7 +42,7 @@ export async function listGitHooks(
  *   GIT_HOOK_ACCESS_DENIED, GIT_HOOK_NOT_FOUND
  */
 export async function getGitHook(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -61,7 +62,7 @@ export async function getGitHook(
  *   GIT_HOOK_ACCESS_DENIED, REPOSITORY_ARCHIVED, GIT_HOOK_NOT_FOUND, INVALID_FIELD
  */
 export async function editGitHook(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -96,7 +97,7 @@ export async function editGitHook(
  * @throws as `editGitHook`, save INVALID_FIELD.
  */
 export async function deleteGitHook(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -114,7 +115,7 @@ function callerId(caller: Caller): number | undefined {
  * server.
  */
 async function openForHooks(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,

@@ -13,14 +13,14 @@ import {
   startReceivePack,
   startUploadPack,
 } from '../../../git/transfer/pack-services.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { pullNotices } from '../../pulls/branch-sync/push-messages.ts'
 import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
 import { prepareHeadsOf } from '../../pulls/heads/pull-heads.ts'
 import { checkWritable, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { noteUpdates } from './pending-ref-updates.ts'
 import { reviewUpdates } from './ref-review.ts'
@@ -44,7 +44,7 @@ export type StartGitService = (request: PackRequest) => GitProcess
  *   REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */
 export async function openGitService(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -102,7 +102,7 @@ interface Push {
  *   push.
  */
 function startPush(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repository: Repository,
   request: PackRequest,
@@ -148,7 +148,7 @@ function startPush(
 }
 
 /** Records what Git made of a push, once. */
-async function record(app: App, repositoryId: number, push: Push): Promise<void> {
+async function record(app: ReposApp, repositoryId: number, push: Push): Promise<void> {
   const { accepted } = push
   if (accepted) push.recorded ??= recordUpdates(app, repositoryId, accepted.note, accepted.updates)
   await push.recorded
@@ -156,7 +156,7 @@ async function record(app: App, repositoryId: number, push: Push): Promise<void>
 
 /** Answers Git, in the order of the door for refs. */
 async function answer(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   push: Push,
@@ -214,7 +214,7 @@ function answerOf(
 
 /** A push is not worth less for what cannot be told of it. */
 function noticesOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   { updates }: PushQuestion,
@@ -230,7 +230,7 @@ function noticesOf(
 
 /** The texts of what refuses a push, each once; none accepts it. */
 async function reviewPush(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   push: PushQuestion,

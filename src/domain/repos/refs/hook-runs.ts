@@ -6,10 +6,11 @@ import type { RefUpdate } from '../../../git/refs/refs.ts'
 import { repositoryPath } from '../../../git/repositories/repositories.ts'
 import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
 import { findHookScript, listGitHooks } from '../../../storage/repos/git-hooks.ts'
-import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/pull-pushes.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 
@@ -55,7 +56,7 @@ const ZEROS = '0'.repeat(40)
 const MAX_TEXT_BYTES = 2_000
 
 /** Whether any hook of a repository is to be asked about what happens to its refs. */
-export async function hasGitHooks(app: App, repositoryId: number): Promise<boolean> {
+export async function hasGitHooks(app: ReposApp, repositoryId: number): Promise<boolean> {
   return app.settings.gitHooks && (await listGitHooks(app.db, repositoryId)).length > 0
 }
 
@@ -65,7 +66,7 @@ export async function hasGitHooks(app: App, repositoryId: number): Promise<boole
  * @param signal stops it, when nobody waits for it any more.
  */
 export async function runGitHook(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   hook: HookName,
@@ -109,7 +110,7 @@ export async function runGitHook(
  * @throws GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS
  */
 export async function checkByGitHook(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   hook: HookName,
@@ -125,7 +126,7 @@ export async function checkByGitHook(
 }
 
 function verdictOf(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   hook: HookName,
   { ending, output, stderr }: HookResult,
@@ -161,7 +162,7 @@ function problemOf(hook: HookName, ending: HookEnding, timeoutMs: number): strin
  * of who pushes.
  */
 function environmentOf(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { id, name }: Repository,
   owner: Owner,
@@ -189,7 +190,7 @@ function environmentOf(
   }
 }
 
-function asCommitter(app: App, caller: SignedIn): Record<string, string> {
+function asCommitter(app: ReposApp, caller: SignedIn): Record<string, string> {
   const { name, email } = cleanSigner(gitIdentity(app, caller))
   return {
     SSH_ORIGINAL_COMMAND: 'gitea-internal',

@@ -1,11 +1,10 @@
 import type { RefUpdate } from '../../../git/refs/refs.ts'
-import { type Db, type Tx, transaction } from '../../../storage/database/database.ts'
-import {
-  insertPendingRefUpdate,
-  type PendingRefUpdate,
-  pendingRefUpdatesOf,
-} from '../../../storage/repos/branches.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
+import type { PendingRefUpdate } from '../../../storage/schema/repos.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * Notes that refs are about to move: rows that are written before Git is asked to move anything,
@@ -35,7 +34,7 @@ interface Work {
 /** The notes of work that this process has not ended. */
 const underWay = new WeakMap<Db, Map<number, Work>>()
 
-function underWayIn({ db }: App): Map<number, Work> {
+function underWayIn({ db }: ReposApp): Map<number, Work> {
   let notes = underWay.get(db)
   if (!notes) {
     notes = new Map()
@@ -53,7 +52,7 @@ function underWayIn({ db }: App): Map<number, Work> {
  * @param push what is about to move, where it is known and somebody does it.
  */
 export async function noteUpdates(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   also?: (tx: Tx, note: number) => Promise<void>,
   push?: NotedPush,
@@ -74,7 +73,7 @@ export async function noteUpdates(
 
 /** The same together with other rows. */
 export async function noteUpdatesIn(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   repositoryId: number,
   push?: NotedPush,
@@ -91,7 +90,7 @@ export async function noteUpdatesIn(
  * @returns the number of the account that moves a ref to an object, undefined when there is none.
  */
 export function findPushers(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
 ): (ref: string, objectId: string | undefined) => number | undefined {
   const pushers = new Map<string, number>()
@@ -108,22 +107,25 @@ export function findPushers(
  * Says that the work behind a note has ended. If its row is still there, it has failed, and the
  * next reader sees to it.
  */
-export function forgetNote(app: App, note: number): void {
+export function forgetNote(app: ReposApp, note: number): void {
   underWayIn(app).delete(note)
 }
 
 /** Whether somebody in this process works on what a note is about. */
-export function isUnderWay(app: App, note: number): boolean {
+export function isUnderWay(app: ReposApp, note: number): boolean {
   return underWayIn(app).has(note)
 }
 
 /** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */
-export async function leftoverNotes(app: App, repositoryId: number): Promise<PendingRefUpdate[]> {
+export async function leftoverNotes(
+  app: ReposApp,
+  repositoryId: number,
+): Promise<PendingRefUpdate[]> {
   const notes = await pendingRefUpdatesOf(app.db, repositoryId)
   return notes.length === 0 ? notes : notes.filter(({ id }) => !isUnderWay(app, id))
 }
 
 /** Whether a leftover note is done with when the refs have been read once more. */
-export function isSettled(app: App, { create_time }: PendingRefUpdate): boolean {
+export function isSettled(app: ReposApp, { create_time }: PendingRefUpdate): boolean {
   return create_time + ORPHANED_GIT_SECONDS < nowSeconds(app.clock)
 }

@@ -14,9 +14,8 @@ import {
   repositoryExists,
   withRepositoryLock,
 } from '../../../git/repositories/repositories.ts'
-import { type Tx, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import {
-  type Branch,
   countBranches,
   deleteBranches,
   deletePendingRefUpdates,
@@ -28,12 +27,7 @@ import {
 } from '../../../storage/repos/branches.ts'
 import { type IndexedRefs, listHeldRefs } from '../../../storage/repos/ref-names.ts'
 import { redateReleasesOfTags, withdrawReleasesOfTags } from '../../../storage/repos/releases.ts'
-import {
-  findRepositoryById,
-  type Repository,
-  type RepositoryChanges,
-  updateRepository,
-} from '../../../storage/repos/repositories.ts'
+import { findRepositoryById, updateRepository } from '../../../storage/repos/repositories.ts'
 import {
   countTags,
   deleteTags,
@@ -41,9 +35,10 @@ import {
   findTagInAnyCase,
   pageOfTags,
   putTags,
-  type Tag,
 } from '../../../storage/repos/tags.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Branch, Repository, RepositoryChanges, Tag } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { detectMerges, settleDetected } from '../../pulls/branch-sync/detected-merges.ts'
 import { findDepartedBases, keepDepartedBases } from '../../pulls/branch-sync/orphaned-bases.ts'
 import { basesMoved, followBranches, headsMoved } from '../../pulls/branch-sync/pull-branches.ts'
@@ -54,6 +49,7 @@ import {
   recordRepositoryChange,
   wakeWatchers,
 } from '../events/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { findPushers, isSettled, leftoverNotes } from './pending-ref-updates.ts'
 import { measureLater } from './repository-size.ts'
@@ -108,7 +104,7 @@ export interface RefPage<T> {
  * @returns how many refs the rows were wrong about.
  */
 export async function recordRefs(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   notes: readonly number[],
   extent: Extent,
@@ -131,7 +127,7 @@ export async function recordRefs(
  * @param settled those of them that are done with by that.
  */
 async function record(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   ended: readonly number[],
   extent: Extent,
@@ -203,7 +199,7 @@ function movedRefs(
   })
 }
 
-function stateOf({ clock }: App, defaultBranch: string): RepositoryChanges {
+function stateOf({ clock }: ReposApp, defaultBranch: string): RepositoryChanges {
   return { default_branch: defaultBranch, update_time: nowSeconds(clock) }
 }
 
@@ -220,7 +216,7 @@ async function endRecord(
 
 /** What Git says that the refs hold, by their names in full; those that are gone are left out. */
 async function readHeld(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   extent: Extent,
 ): Promise<ReadonlyMap<string, string>> {
@@ -232,7 +228,7 @@ async function readHeld(
 }
 
 async function changesOf(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   held: ReadonlyMap<string, string>,
   extent: Extent,
@@ -254,7 +250,7 @@ async function changesOf(
 
 /** What rows say that refs of a table hold, by their names in the table. */
 async function readKnown(
-  app: App,
+  app: ReposApp,
   table: IndexedRefs,
   repositoryId: number,
   extent: Extent,
@@ -331,7 +327,7 @@ function tagColumns(
  * first of those that exist now.
  */
 async function settleDefaultBranch(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   held: ReadonlyMap<string, string>,
 ): Promise<string> {
@@ -351,7 +347,7 @@ async function settleDefaultBranch(
  *
  * @returns how many refs they were wrong about.
  */
-export function syncRefIndex(app: App, repositoryId: number): Promise<number> {
+export function syncRefIndex(app: ReposApp, repositoryId: number): Promise<number> {
   return recordRefs(app, repositoryId, [], 'all')
 }
 
@@ -359,7 +355,7 @@ export function syncRefIndex(app: App, repositoryId: number): Promise<number> {
  * What the rows about the refs of a repository say against Git, a sentence for each difference. For
  * operators: beside pushes it tells of those that are being recorded.
  */
-export async function compareRefIndex(app: App, repositoryId: number): Promise<string[]> {
+export async function compareRefIndex(app: ReposApp, repositoryId: number): Promise<string[]> {
   const repository = await findRepositoryById(app.db, repositoryId)
   if (!repository) return []
   const held = await readHeld(app, repositoryId, 'all')
@@ -380,7 +376,7 @@ export async function compareRefIndex(app: App, repositoryId: number): Promise<s
  * Reads from Git whatever notes were left about. When the server starts, before anybody else moves
  * refs.
  */
-export async function healPendingUpdates(app: App): Promise<void> {
+export async function healPendingUpdates(app: ReposApp): Promise<void> {
   for (const repositoryId of await repositoriesWithPendingRefUpdates(app.db)) {
     try {
       await healRefs(app, repositoryId)
@@ -398,7 +394,7 @@ export async function healPendingUpdates(app: App): Promise<void> {
  * Reads the refs of a repository from Git if notes were left about it: before anybody is told what
  * follows from them.
  */
-export async function healRefs(app: App, repositoryId: number): Promise<void> {
+export async function healRefs(app: ReposApp, repositoryId: number): Promise<void> {
   if ((await leftoverNotes(app, repositoryId)).length === 0) return
   await withRepositoryLock(app.git, repositoryId, async () => {
     const notes = await leftoverNotes(app, repositoryId)
@@ -417,7 +413,7 @@ export async function healRefs(app: App, repositoryId: number): Promise<void> {
 }
 
 /** Before rows are read: heals them, and fills them where there are none. */
-async function prepareIndex(app: App, { id, branch_count }: Repository): Promise<void> {
+async function prepareIndex(app: ReposApp, { id, branch_count }: Repository): Promise<void> {
   await healRefs(app, id)
   // An empty repository, one that somebody put there by hand, or one that is being made and has no
   // folder yet.
@@ -430,7 +426,7 @@ async function prepareIndex(app: App, { id, branch_count }: Repository): Promise
  * @param part of their names, in any case of its letters; empty for all.
  */
 export async function readBranchIndex(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   part: string,
   offset: number,
@@ -443,7 +439,7 @@ export async function readBranchIndex(
 
 /** Tags of a repository, latest first, then by name. */
 export async function readTagIndex(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   offset: number,
   limit: number,
@@ -458,7 +454,7 @@ export async function readTagIndex(
  * something else.
  */
 export async function readBranch(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   name: string,
 ): Promise<Branch | undefined> {
@@ -474,7 +470,7 @@ export async function readBranch(
 
 /** One tag, as one branch is read. */
 export async function readTag(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   name: string,
 ): Promise<Tag | undefined> {
@@ -491,7 +487,7 @@ export async function readTag(
  * about all refs are compared with Git, since a repaired row alone would pass for a list that is
  * complete.
  */
-async function repairRow(app: App, repositoryId: number, ref: string): Promise<void> {
+async function repairRow(app: ReposApp, repositoryId: number, ref: string): Promise<void> {
   const isExplained = (await pendingRefUpdatesOf(app.db, repositoryId)).length > 0
   await recordRefs(app, repositoryId, [], isExplained ? [ref] : 'all')
 }
@@ -501,7 +497,7 @@ async function repairRow(app: App, repositoryId: number, ref: string): Promise<v
  * letters.
  */
 export async function readTagInAnyCase(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   name: string,
 ): Promise<Tag | undefined> {

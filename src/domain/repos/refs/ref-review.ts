@@ -1,7 +1,6 @@
 import { HEADS, isRefName, type RefUpdate, TAGS } from '../../../git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
 import { takeTurns } from '../../core/yielding.ts'
@@ -13,6 +12,7 @@ import {
   suffices,
   type Unit,
 } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayMerge } from '../protection/protection-rules.ts'
@@ -84,7 +84,7 @@ const MAX_LOOKUPS = 200
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */
 export async function reviewUpdates(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   { updates, quarantine, unit = 'code', origin, merge }: ProposedUpdates,
@@ -146,7 +146,7 @@ export async function reviewUpdates(
  * for what pulls them.
  */
 async function areMaintained(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   updates: readonly RefUpdate[],
@@ -209,7 +209,7 @@ const SPACES = [
  * New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git.
  */
 async function collisions(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   [table, prefix, kind]: (typeof SPACES)[number],
   updates: readonly RefUpdate[],
@@ -231,7 +231,7 @@ async function collisions(
 
 /** All names that any of some new ones could collide with, and more where that costs less. */
 async function namesNear(
-  app: App,
+  app: ReposApp,
   table: IndexedRefs,
   repositoryId: number,
   created: readonly string[],

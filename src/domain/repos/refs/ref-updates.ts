@@ -1,11 +1,11 @@
 import { GitError } from '../../../git/core/errors.ts'
 import { type RefUpdate, updateRefs } from '../../../git/refs/refs.ts'
-import type { Tx } from '../../../storage/database/database.ts'
 import { findBranchRename, putBranchRename } from '../../../storage/repos/branch-renames.ts'
-import type { App } from '../../app.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Unit } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/pull-pushes.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
 import { forgetNote, isUnderWay, noteUpdates } from './pending-ref-updates.ts'
@@ -45,7 +45,7 @@ export interface RenamedBranch {
  *   is moving it; GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
  */
 export async function pushUpdates(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   updates: readonly RefUpdate[],
@@ -95,7 +95,7 @@ interface Origin {
  *   somebody else is renaming the branch; what writing down throws, before anything moves.
  */
 export async function applyUpdates(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   updates: readonly RefUpdate[],
   origin?: Origin,
@@ -124,7 +124,7 @@ export async function applyUpdates(
  * who give it another name at once the first is not forgotten for the second, who fails here if not
  * in Git.
  */
-function noteRename(app: App, repositoryId: number, { oldName, newName }: RenamedBranch) {
+function noteRename(app: ReposApp, repositoryId: number, { oldName, newName }: RenamedBranch) {
   return async (tx: Tx, note: number) => {
     const known = await findBranchRename(tx, repositoryId, oldName)
     if (known && known.note_id !== null && isUnderWay(app, known.note_id)) {
@@ -141,7 +141,7 @@ function noteRename(app: App, repositoryId: number, { oldName, newName }: Rename
 
 /** Records what Git made of updates, as far as it made anything of them, and removes their note. */
 export function recordUpdates(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   note: number,
   updates: readonly RefUpdate[],
@@ -155,12 +155,12 @@ export function recordUpdates(
 }
 
 /** Records whatever Git made of refs of which nobody knows the names, as a fetch into a mirror. */
-export function recordAllRefs(app: App, repositoryId: number, note: number): Promise<void> {
+export function recordAllRefs(app: ReposApp, repositoryId: number, note: number): Promise<void> {
   return recordNoted(app, repositoryId, note, 'all')
 }
 
 async function recordNoted(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   note: number,
   extent: readonly string[] | 'all',

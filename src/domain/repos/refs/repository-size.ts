@@ -1,7 +1,8 @@
 import { measureRepository } from '../../../git/repositories/repository-size.ts'
-import { type Db, transaction } from '../../../storage/database/database.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import { findRepositoryById, updateRepository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
+import type { ReposApp } from '../ports.ts'
 
 /**
  * How long a repository is not measured again that was measured: a branch may move many times a
@@ -19,7 +20,7 @@ interface Measurement {
 
 const measurements = new WeakMap<Db, Map<number, Measurement>>()
 
-function measurementsIn({ db }: App): Map<number, Measurement> {
+function measurementsIn({ db }: ReposApp): Map<number, Measurement> {
   let all = measurements.get(db)
   if (!all) {
     all = new Map()
@@ -32,7 +33,7 @@ function measurementsIn({ db }: App): Map<number, Measurement> {
  * Measures a repository in the background and stores its size, which nobody waits for. Asked again
  * meanwhile, or soon after, it does so once more, and not more often.
  */
-export function measureLater(app: App, repositoryId: number): void {
+export function measureLater(app: ReposApp, repositoryId: number): void {
   const all = measurementsIn(app)
   const present = all.get(repositoryId)
   if (present) {
@@ -51,7 +52,7 @@ export function measureLater(app: App, repositoryId: number): void {
   })
 }
 
-function endRest(app: App, repositoryId: number, { isStale, rest }: Measurement): void {
+function endRest(app: ReposApp, repositoryId: number, { isStale, rest }: Measurement): void {
   clearTimeout(rest)
   measurementsIn(app).delete(repositoryId)
   if (isStale) measureLater(app, repositoryId)
@@ -61,7 +62,7 @@ function endRest(app: App, repositoryId: number, { isStale, rest }: Measurement)
  * Measures what has changed since it was measured, before the server ends. For the time when
  * nothing changes any more.
  */
-export async function finishMeasuring(app: App): Promise<void> {
+export async function finishMeasuring(app: ReposApp): Promise<void> {
   for (const all = measurementsIn(app); all.size > 0; ) {
     await app.background.settled()
     // What is stale begins anew, and is waited for in the next round.
@@ -69,7 +70,7 @@ export async function finishMeasuring(app: App): Promise<void> {
   }
 }
 
-async function measure(app: App, repositoryId: number): Promise<void> {
+async function measure(app: ReposApp, repositoryId: number): Promise<void> {
   const size_kib = await measureRepository(app.git, repositoryId)
   const repository = await findRepositoryById(app.db, repositoryId)
   if (size_kib === undefined || !repository || repository.size_kib === size_kib) return

@@ -1,4 +1,5 @@
-import type { Tx } from '../../../storage/database/database.ts'
+export type { ReleaseAsset } from '../../../storage/schema/repos.ts'
+
 import {
   AttachmentGoneError,
   AttachmentTooLargeError,
@@ -6,24 +7,19 @@ import {
   removeAttachment,
   writeAttachment,
 } from '../../../storage/repos/attachment-files.ts'
-import type { ReleaseAsset } from '../../../storage/repos/release-assets.ts'
 import * as rows from '../../../storage/repos/release-assets.ts'
-import {
-  deleteRelease,
-  findRelease,
-  type Release,
-  updateRelease,
-} from '../../../storage/repos/releases.ts'
+import { deleteRelease, findRelease, updateRelease } from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
-import { type App, nowSeconds } from '../../app.ts'
+import type { Release, ReleaseAsset } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 import { type ByteRange, readRange } from '../reading/byte-ranges.ts'
-
-export type { ReleaseAsset } from '../../../storage/repos/release-assets.ts'
 
 /**
  * Files that come with releases. The file is written first and its row after, and the other way
@@ -55,7 +51,7 @@ export interface Download {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
  */
 export async function listAssets(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -77,7 +73,7 @@ export async function listAssets(
  *   ASSET_NOT_FOUND
  */
 export async function getAsset(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -100,7 +96,7 @@ export async function getAsset(
  *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND
  */
 export async function openAssets(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -119,7 +115,7 @@ export async function openAssets(
  *   and `reopen` throw.
  */
 export async function addAsset(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   release: Release,
   name: string,
@@ -153,7 +149,7 @@ export async function addAsset(
   }
 }
 
-async function storeFile(app: App, repositoryId: number, content: AsyncIterable<Uint8Array>) {
+async function storeFile(app: ReposApp, repositoryId: number, content: AsyncIterable<Uint8Array>) {
   const { maxAssetBytes } = app.settings
   try {
     return await writeAttachment(app.attachments, repositoryId, content, maxAssetBytes)
@@ -173,7 +169,7 @@ async function storeFile(app: App, repositoryId: number, content: AsyncIterable<
  * @throws ASSET_NOT_FOUND, INVALID_FIELD
  */
 export async function renameAsset(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   release: Release,
   id: number,
@@ -194,7 +190,7 @@ export async function renameAsset(
  * @throws ASSET_NOT_FOUND
  */
 export async function deleteAsset(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   release: Release,
   id: number,
@@ -210,7 +206,7 @@ export async function deleteAsset(
 
 /** A release whose assets change is edited by that, as it is now. */
 async function recordAssetChange(
-  app: App,
+  app: ReposApp,
   tx: Tx,
   caller: SignedIn,
   { repository_id, id }: Release,
@@ -225,7 +221,7 @@ async function recordAssetChange(
  * @throws RELEASE_NOT_FOUND
  */
 export async function removeReleaseRow(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { id, repository_id, tag_name }: Release,
 ): Promise<void> {
@@ -251,7 +247,7 @@ export async function removeReleaseRow(
 }
 
 /** Who asked need not wait: the files are out of reach already. */
-function removeFiles(app: App, repositoryId: number, uuids: readonly string[]): void {
+function removeFiles(app: ReposApp, repositoryId: number, uuids: readonly string[]): void {
   if (uuids.length === 0) return
   app.background.run('remove attachments', async () => {
     for (const uuid of uuids) await removeAttachment(app.attachments, repositoryId, uuid)
@@ -266,7 +262,7 @@ function removeFiles(app: App, repositoryId: number, uuids: readonly string[]): 
  * @throws ASSET_NOT_FOUND, RANGE_NOT_SATISFIABLE
  */
 export async function download(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   uuid: string,
   rangeText: string | undefined,

@@ -1,22 +1,23 @@
+export type { Release } from '../../../storage/schema/repos.ts'
+
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
-import type { Tx } from '../../../storage/database/database.ts'
-import { listReleaseAssets, type ReleaseAsset } from '../../../storage/repos/release-assets.ts'
-import type { NewRelease, Release } from '../../../storage/repos/releases.ts'
+import { listReleaseAssets } from '../../../storage/repos/release-assets.ts'
 import * as rows from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
+import type { NewRelease, Release, ReleaseAsset } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import { type App, nowSeconds } from '../../app.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
+import type { ReposApp } from '../ports.ts'
 import { isTagProtected } from '../protection/tag-protections.ts'
 import { readBranchIndex, readTagInAnyCase, tagTime } from '../refs/ref-index.ts'
 import { isTagName, makeTag, resolveTarget, tagMessage } from '../writing/tags.ts'
 import { removeReleaseRow } from './release-assets.ts'
-
-export type { Release } from '../../../storage/repos/releases.ts'
 
 /**
  * Releases. The tags themselves are Git's: a release that is published has one, a draft need not.
@@ -86,7 +87,7 @@ export interface ReleaseEdit {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
  */
 export async function listReleases(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -112,7 +113,7 @@ export async function listReleases(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
  */
 export async function getRelease(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -132,7 +133,7 @@ export async function getRelease(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
  */
 export async function getLatestRelease(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -149,7 +150,7 @@ export async function getLatestRelease(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
  */
 export async function getReleaseByTag(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -169,7 +170,7 @@ export async function getReleaseByTag(
  *   INVALID_FIELD; what `pushUpdates` throws.
  */
 export async function createRelease(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -223,7 +224,7 @@ export async function createRelease(
  *   RELEASE_TAG_TAKEN, TAG_TARGET_NOT_FOUND, INVALID_FIELD; what `pushUpdates` throws.
  */
 export async function editRelease(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -247,7 +248,7 @@ export async function editRelease(
  *   its tag has to be looked at anew.
  */
 async function attemptEdit(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   before: Release,
@@ -300,7 +301,7 @@ async function attemptEdit(
  *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, TAG_PROTECTED
  */
 export async function deleteRelease(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -312,7 +313,7 @@ export async function deleteRelease(
 
 /** The same by the name of the tag, in any case. */
 export async function deleteReleaseByTag(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -323,7 +324,7 @@ export async function deleteReleaseByTag(
 }
 
 async function remove(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   found: Release | undefined,
@@ -338,14 +339,14 @@ async function remove(
   await removeReleaseRow(app, caller, release)
 }
 
-async function checkNotEmpty(app: App, { repository }: OpenRepository): Promise<void> {
+async function checkNotEmpty(app: ReposApp, { repository }: OpenRepository): Promise<void> {
   if (repository.branch_count > 0) return
   if ((await readBranchIndex(app, repository, '', 0, 1)).total === 0)
     throw new DomainError('RELEASE_REPOSITORY_EMPTY')
 }
 
 async function checkTag(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { repository }: OpenRepository,
   tagName: string,
@@ -404,14 +405,18 @@ async function claimTag(
   return holder?.tag_only === 1 ? holder : undefined
 }
 
-async function viewRelease(app: App, open: OpenRepository, release: Release): Promise<ReleaseView> {
+async function viewRelease(
+  app: ReposApp,
+  open: OpenRepository,
+  release: Release,
+): Promise<ReleaseView> {
   const [view] = await viewReleases(app, open, [release])
   if (!view) throw new Error('a release has no view')
   return view
 }
 
 async function viewReleases(
-  app: App,
+  app: ReposApp,
   open: OpenRepository,
   releases: readonly Release[],
 ): Promise<ReleaseView[]> {

@@ -1,9 +1,8 @@
 import { losesCommits } from '../../../git/history/new-commits.ts'
 import { isRefName, type RefUpdate, readRef } from '../../../git/refs/refs.ts'
 import { isBaseOfOpenPull } from '../../../storage/pulls/pull-heads.ts'
-import { type Branch, countBranches } from '../../../storage/repos/branches.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import { countBranches } from '../../../storage/repos/branches.ts'
+import type { Branch, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
@@ -13,6 +12,7 @@ import {
   openRepository,
   suffices,
 } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayPush } from '../protection/protection-rules.ts'
 import { findCommitId, reading } from '../reading/git-reading.ts'
@@ -50,7 +50,7 @@ export interface BranchMoveDraft {
  *   BRANCH_NAMED_LIKE_TAG, BRANCH_EXISTS; what `pushUpdates` throws.
  */
 export async function createBranch(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -77,7 +77,7 @@ export async function createBranch(
 
 /** The id of the commit that a new branch is to start from. */
 async function startOf(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   { oldRef, oldBranch }: BranchDraft,
 ): Promise<string | undefined> {
@@ -95,7 +95,7 @@ async function startOf(
  *   BRANCH_PROTECTED; what `pushUpdates` throws.
  */
 export async function deleteBranch(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -122,7 +122,7 @@ export async function deleteBranch(
  *   BRANCH_COMMIT_NOT_FOUND, BRANCH_HEAD_DIFFERS, FORCE_REQUIRED; what `pushUpdates` throws.
  */
 export async function moveBranch(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -157,7 +157,7 @@ export async function moveBranch(
  *   BRANCH_NOT_FOUND, BRANCH_RENAME_DENIED, BRANCH_RENAME_PROTECTED; what `pushUpdates` throws.
  */
 export async function renameBranch(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -187,7 +187,7 @@ export async function renameBranch(
 
 /** A repository whose branches somebody may change, and that has some. */
 async function openForChange(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -200,7 +200,7 @@ async function openForChange(
 
 /** @param checkBody looks at the request, after who asks and before what the repository is like. */
 async function checkChangeable(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   checkBody?: () => void,
 ): Promise<void> {
@@ -216,7 +216,7 @@ async function checkChangeable(
 }
 
 async function findBranch(
-  app: App,
+  app: ReposApp,
   { repository }: OpenRepository,
   name: string,
   metadata: Readonly<Record<string, string>> = {},
@@ -227,7 +227,7 @@ async function findBranch(
 }
 
 function rulesFor(
-  app: App,
+  app: ReposApp,
   { user }: SignedIn,
   { repository, units }: OpenRepository,
 ): Promise<BranchRules> {
@@ -255,7 +255,7 @@ function checkNewName(field: string, name: string): void {
  * when it has no place.
  */
 async function pushNewName(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   newName: string,

@@ -6,10 +6,10 @@ import { editTree } from '../../../git/objects/tree-edits.ts'
 import { kindOf } from '../../../git/objects/trees.ts'
 import { isRefName, readRef } from '../../../git/refs/refs.ts'
 import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
-import type { App } from '../../app.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { checkWritable, type OpenRepository, openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { type Verification, verifyObject } from '../reading/commit-verification.ts'
 import { type EntryView, MAX_INLINE_BYTES } from '../reading/contents.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
@@ -83,7 +83,7 @@ export interface ChangedFiles {
  *   REF_NAME_COLLISION, REF_CHANGED for the ref; SERVER_BUSY, GIT_TIMEOUT.
  */
 export async function changeFiles(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -124,7 +124,7 @@ interface CommitOrder {
 }
 
 async function commitChanges(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
   order: CommitOrder,
@@ -164,7 +164,7 @@ async function commitChanges(
 
 /** The commit to start from. An empty repository has none, whatever the branch is called. */
 async function readTip(
-  app: App,
+  app: ReposApp,
   { id, branch_count }: OpenRepository['repository'],
   branch: string,
 ): Promise<Commit | undefined> {
@@ -180,7 +180,7 @@ async function readTip(
 
 /** What another branch holds that is to have the commit: nothing, unless it may be replaced. */
 async function readTarget(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { target, mayReplace }: CommitOrder,
 ): Promise<string | undefined> {
@@ -204,7 +204,7 @@ interface StoredFile extends Pick<EntryView, 'bytes' | 'content'> {
 
 /** Stores what is new, by path. What is planned to be gone is left out. */
 async function storeFiles(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   plan: Plan,
 ): Promise<ReadonlyMap<string, StoredFile>> {
@@ -215,7 +215,7 @@ async function storeFiles(
 }
 
 async function storeFile(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { content, mode }: PlannedFile,
 ): Promise<StoredFile> {
@@ -241,7 +241,7 @@ interface CommitText {
 }
 
 function commitText(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   draft: CommitDraft,
   changes: readonly CheckedChange[],

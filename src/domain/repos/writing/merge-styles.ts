@@ -1,4 +1,4 @@
-import type { MergeStyle, UpdateStyle } from '../../../storage/repos/repositories.ts'
+import type { MergeStyle, UpdateStyle } from '../../../storage/schema/repos.ts'
 
 export type { MergeStyle, UpdateStyle }
 

@@ -1,11 +1,12 @@
 import { independentCommits } from '../../../git/merging/merge.ts'
 import { isRefName, readRef } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
-import { findRepositoryById, type Repository } from '../../../storage/repos/repositories.ts'
-import type { App } from '../../app.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { checkWritable, openRepository, openRepositoryById } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { reading } from '../reading/git-reading.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
@@ -30,7 +31,7 @@ const MESSAGE = 'merge upstream\n'
  *   SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeUpstream(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -58,7 +59,7 @@ export async function mergeUpstream(
 }
 
 async function openParent(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { parent_id }: Repository,
 ): Promise<Repository> {
@@ -82,7 +83,7 @@ function noBranch({ id }: Repository, branch: string): DomainError {
 }
 
 async function readBranch(
-  app: App,
+  app: ReposApp,
   { id }: Repository,
   branch: string,
 ): Promise<string | undefined> {
@@ -90,7 +91,7 @@ async function readBranch(
 }
 
 /** Waits for what reads the parent, which may be deleted meanwhile. */
-async function readingParent<T>(app: App, { id }: Repository, work: Promise<T>): Promise<T> {
+async function readingParent<T>(app: ReposApp, { id }: Repository, work: Promise<T>): Promise<T> {
   try {
     return await reading(work)
   } catch (error) {
@@ -100,7 +101,7 @@ async function readingParent<T>(app: App, { id }: Repository, work: Promise<T>):
 }
 
 async function storeMerge(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   { id }: Repository,
   ours: string,

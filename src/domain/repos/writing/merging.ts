@@ -1,8 +1,8 @@
 import { type Merge, mergeCommits } from '../../../git/merging/merge.ts'
 import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../git/merging/rebase.ts'
 import type { Signer } from '../../../git/objects/commits.ts'
-import type { App } from '../../app.ts'
 import { DomainError, metadataList } from '../../core/errors.ts'
+import type { ReposApp } from '../ports.ts'
 import { reading } from '../reading/git-reading.ts'
 import type { MergeStyle } from './merge-styles.ts'
 import { commitSigner } from './server-commits.ts'
@@ -19,7 +19,7 @@ const MAX_TEXT_CHARACTERS = 1000
  * @throws MERGE_CONFLICT, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeTrees(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   ours: string,
   theirs: string,
@@ -52,7 +52,7 @@ export interface RebaseOrder {
  * @throws REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function rebaseOnto(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   { onto, head, committer, style, lastMessage }: RebaseOrder,
 ): Promise<string> {

@@ -1,10 +1,10 @@
 import type { SignCommit } from '../../../git/objects/commit-content.ts'
 import { type NewCommit, storeCommit } from '../../../git/objects/object-writes.ts'
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
-import type { App } from '../../app.ts'
+import type { ReposApp } from '../ports.ts'
 
 /** What signs the commits that the server makes; undefined where it does not sign. */
-export function commitSigner({ settings, commitSigning }: App): SignCommit | undefined {
+export function commitSigner({ settings, commitSigning }: ReposApp): SignCommit | undefined {
   return settings.signing ? commitSigning.sign : undefined
 }
 
@@ -13,7 +13,7 @@ export function commitSigner({ settings, commitSigning }: App): SignCommit | und
  * sign.
  */
 export function makeOwnCommit(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commit: NewCommit,
 ): Promise<RawCommit> {
@@ -22,7 +22,7 @@ export function makeOwnCommit(
 
 /** The same, for its id. */
 export async function storeOwnCommit(
-  app: App,
+  app: ReposApp,
   repositoryId: number,
   commit: NewCommit,
 ): Promise<string> {

@@ -1,9 +1,9 @@
+export type { Tag } from '../../../storage/schema/repos.ts'
+
 import { storeTag } from '../../../git/objects/object-writes.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import { findEntryByTag } from '../../../storage/repos/releases.ts'
-import type { Repository } from '../../../storage/repos/repositories.ts'
-import type { Tag } from '../../../storage/repos/tags.ts'
-import type { App } from '../../app.ts'
+import type { Repository, Tag } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
@@ -12,13 +12,12 @@ import {
   openRepository,
   type Unit,
 } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { findCommitId } from '../reading/git-reading.ts'
 import { type RefPage, readTag, readTagIndex } from '../refs/ref-index.ts'
 import { LOOKS_LIKE_AN_ID } from '../refs/ref-review.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
-
-export type { Tag } from '../../../storage/repos/tags.ts'
 
 /** Of a tag. Lists show it. */
 const MAX_MESSAGE_BYTES = 64 * 1024
@@ -43,7 +42,7 @@ export interface TagDraft {
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
  */
 export async function listTags(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -60,7 +59,7 @@ export async function listTags(
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, TAG_NOT_FOUND
  */
 export async function getTag(
-  app: App,
+  app: ReposApp,
   caller: Caller,
   ownerName: string,
   name: string,
@@ -78,7 +77,7 @@ export async function getTag(
  *   what `pushUpdates` throws.
  */
 export async function createTag(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -119,7 +118,7 @@ export function tagMessage(field: string, text: string): string {
  * @throws TAG_TARGET_NOT_FOUND
  */
 export async function resolveTarget(
-  app: App,
+  app: ReposApp,
   repository: Repository,
   target: string,
 ): Promise<string> {
@@ -143,7 +142,7 @@ export interface NewTag {
  * @throws what `pushUpdates` throws.
  */
 export async function makeTag(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   { name, message, commitId }: NewTag,
@@ -171,7 +170,7 @@ export async function makeTag(
  *   throws.
  */
 export async function deleteTag(
-  app: App,
+  app: ReposApp,
   caller: SignedIn,
   ownerName: string,
   name: string,
@@ -189,7 +188,7 @@ export async function deleteTag(
   ])
 }
 
-async function findTag(app: App, { repository }: OpenRepository, name: string): Promise<Tag> {
+async function findTag(app: ReposApp, { repository }: OpenRepository, name: string): Promise<Tag> {
   const tag = isRefName(name) ? await readTag(app, repository, name) : undefined
   if (!tag) throw new DomainError('TAG_NOT_FOUND')
   return tag

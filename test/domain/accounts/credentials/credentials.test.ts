@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { signInByPassword } from '../../../../src/domain/accounts/credentials/credentials.ts'
-import {
-  createPasswordHasher,
-  type PasswordHasher,
-} from '../../../../src/domain/accounts/credentials/passwords.ts'
+import { createPasswordHasher } from '../../../../src/domain/accounts/credentials/passwords.ts'
 import { authenticateAccessToken } from '../../../../src/domain/accounts/credentials/sessions.ts'
+import type { PasswordHasher } from '../../../../src/domain/accounts/ports.ts'
 import type { App } from '../../../../src/domain/app.ts'
 import type { Peer } from '../../../../src/domain/core/access.ts'
 import { updateUser } from '../../../../src/storage/accounts/users.ts'

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  createGuessLimits,
-  type GuessLimits,
-} from '../../../../src/domain/accounts/credentials/guess-limits.ts'
+import { createGuessLimits } from '../../../../src/domain/accounts/credentials/guess-limits.ts'
+import type { GuessLimits } from '../../../../src/domain/accounts/ports.ts'
 import { testClock } from '../../../support/app.ts'
 
 const wrong = async () => undefined

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type AuthorizationGrant,
-  createOAuth2Client,
-  type OAuth2Client,
-  type OAuth2Provider,
-} from '../../../../src/domain/accounts/sign-on/oauth2.ts'
+import type {
+  AuthorizationGrant,
+  OAuth2Client,
+  OAuth2Provider,
+} from '../../../../src/domain/accounts/ports.ts'
+import { createOAuth2Client } from '../../../../src/domain/accounts/sign-on/oauth2.ts'
 import { parseAllowedHosts } from '../../../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../../src/domain/outbound/outbound.ts'
 import {

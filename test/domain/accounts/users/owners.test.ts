@@ -7,8 +7,9 @@ import {
   organizationAsOwner,
   userAsOwner,
 } from '../../../../src/storage/accounts/owners.ts'
-import { deleteUser, findUserById, type User } from '../../../../src/storage/accounts/users.ts'
+import { deleteUser, findUserById } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
+import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {
   ANYBODY,

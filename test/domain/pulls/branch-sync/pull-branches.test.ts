@@ -3,7 +3,7 @@ import {
   followBranches,
   renameBranchOfPulls,
 } from '../../../../src/domain/pulls/branch-sync/pull-branches.ts'
-import { type Tx, transaction } from '../../../../src/storage/database/database.ts'
+import { transaction } from '../../../../src/storage/database/database.ts'
 import {
   deleteAutoMergesInto,
   findAutoMerge,
@@ -12,6 +12,7 @@ import {
 import * as rows from '../../../../src/storage/pulls/pull-heads.ts'
 import { putBranchRename } from '../../../../src/storage/repos/branch-renames.ts'
 import { insertPendingRefUpdate, putBranches } from '../../../../src/storage/repos/branches.ts'
+import type { Tx } from '../../../../src/storage/schema/schema.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { addPull, addRepository } from '../../../support/forge-rows.ts'
 import { plansOf } from '../../../support/query-plan.ts'

@@ -3,7 +3,7 @@ import {
   isWorkInProgress,
   mergeabilityOf,
 } from '../../../../src/domain/pulls/listing/pull-views.ts'
-import type { PullRequest } from '../../../../src/storage/pulls/pull-requests.ts'
+import type { PullRequest } from '../../../../src/storage/schema/pulls.ts'
 
 describe('work in progress', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { judgeMerge } from '../../../../src/domain/pulls/merging/mergeability.ts'
 import { createRepository } from '../../../../src/git/repositories/repositories.ts'
-import type { Mergeability } from '../../../../src/storage/pulls/pull-requests.ts'
+import type { Mergeability } from '../../../../src/storage/schema/pulls.ts'
 import { git, testRepositories, writeHistory } from '../../../git/fixture.ts'
 import { testApp } from '../../../support/app.ts'
 import type { ScriptedCommit } from '../../../support/histories.ts'

@@ -3,7 +3,7 @@ import {
   judgeStatuses,
   type StatusVerdict,
 } from '../../../../src/domain/pulls/merging/required-statuses.ts'
-import type { CommitStatus } from '../../../../src/storage/repos/commit-statuses.ts'
+import type { CommitStatus } from '../../../../src/storage/schema/repos.ts'
 
 type States = Readonly<Record<string, CommitStatus['state']>>
 

@@ -11,15 +11,17 @@ import {
   type Unit,
 } from '../../../../src/domain/repos/access/permissions.ts'
 import { findOwnerById, type Owner } from '../../../../src/storage/accounts/owners.ts'
-import { claimNames, type User } from '../../../../src/storage/accounts/users.ts'
+import { claimNames } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { putCollaborator } from '../../../../src/storage/repos/collaborators.ts'
-import { moveRepository, type Repository } from '../../../../src/storage/repos/repositories.ts'
+import { moveRepository } from '../../../../src/storage/repos/repositories.ts'
 import type { RepositoryGrant } from '../../../../src/storage/repos/repository-grants.ts'
 import {
   type RepositoryReader,
   readableBy,
 } from '../../../../src/storage/repos/repository-readers.ts'
+import type { User } from '../../../../src/storage/schema/accounts.ts'
+import type { Repository } from '../../../../src/storage/schema/repos.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {
   ANYBODY,

@@ -18,9 +18,8 @@ import {
 import {
   PROTECTION_FLAGS,
   PROTECTION_LISTS,
-  type ProtectionFlag,
-  type ProtectionList,
 } from '../../../../src/storage/repos/branch-protections.ts'
+import type { ProtectionFlag, ProtectionList } from '../../../../src/storage/schema/repos.ts'
 import { seededRandom } from '../../../transport/rpc/rest/random.ts'
 
 function rule(changes: Partial<BranchRule> = {}): BranchRule {

@@ -1,0 +1,171 @@
+import type { Kysely, Transaction } from 'kysely'
+import type {
+  AccountNamesTable,
+  AccountRedirectsTable,
+  AccountsTable,
+  CreateRequestsTable,
+  GpgCertificatesTable,
+  GpgKeysTable,
+  IdentityProvidersTable,
+  InstanceKeysTable,
+  LinkedIdentitiesTable,
+  PasswordResetsTable,
+  PersonalAccessTokensTable,
+  PublicKeysTable,
+  RecoveryCodesTable,
+  SessionsTable,
+  TwoFactorsTable,
+  UserAvatarsTable,
+  UserBlocksTable,
+  UserCountsTable,
+  UserSettingsTable,
+  UsersTable,
+} from './accounts.ts'
+import type {
+  MemoCountsTable,
+  MemosTable,
+  MemoTagCountsTable,
+  MemoTagsTable,
+  NotificationsTable,
+  UserEventLogsTable,
+  UserEventsTable,
+} from './memos.ts'
+import type {
+  OrganizationMembersTable,
+  OrganizationsTable,
+  TeamMembersTable,
+  TeamRepositoriesTable,
+  TeamsTable,
+} from './organizations.ts'
+import type {
+  AutoMergesTable,
+  MergedCommitsTable,
+  MergeFollowUpsTable,
+  PullCommentsTable,
+  PullDependenciesTable,
+  PullMergeAttemptsTable,
+  PullMessagesTable,
+  PullParticipantsTable,
+  PullRequestAssigneesTable,
+  PullRequestLabelsTable,
+  PullRequestsTable,
+  ReviewCommentsTable,
+  ReviewsTable,
+} from './pulls.ts'
+import type {
+  BranchesTable,
+  BranchProtectionsTable,
+  BranchProtectionTeamsTable,
+  BranchProtectionUsersTable,
+  BranchRenamesTable,
+  CollaboratorsTable,
+  CommitStatusContextsTable,
+  CommitStatusesTable,
+  DeployKeysTable,
+  GitHooksTable,
+  LabelsTable,
+  MilestonesTable,
+  MirrorsTable,
+  PendingRefUpdatesTable,
+  ReleaseAssetsTable,
+  ReleasesTable,
+  RepositoriesTable,
+  RepositoryEventLogsTable,
+  RepositoryEventsTable,
+  RepositoryRedirectsTable,
+  RepositoryTopicsTable,
+  RepositoryTransfersTable,
+  TagProtectionsTable,
+  TagProtectionTeamsTable,
+  TagProtectionUsersTable,
+  TagsTable,
+  TopicsTable,
+} from './repos.ts'
+import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
+/** The tables, each typed in the file that holds its queries. */
+export interface Schema {
+  account_names: AccountNamesTable
+  account_redirects: AccountRedirectsTable
+  accounts: AccountsTable
+  auto_merges: AutoMergesTable
+  branch_protection_teams: BranchProtectionTeamsTable
+  branch_protection_users: BranchProtectionUsersTable
+  branch_protections: BranchProtectionsTable
+  branch_renames: BranchRenamesTable
+  branches: BranchesTable
+  collaborators: CollaboratorsTable
+  commit_status_contexts: CommitStatusContextsTable
+  commit_statuses: CommitStatusesTable
+  create_requests: CreateRequestsTable
+  deploy_keys: DeployKeysTable
+  git_hooks: GitHooksTable
+  gpg_certificates: GpgCertificatesTable
+  gpg_keys: GpgKeysTable
+  identity_providers: IdentityProvidersTable
+  instance_keys: InstanceKeysTable
+  labels: LabelsTable
+  linked_identities: LinkedIdentitiesTable
+  memo_counts: MemoCountsTable
+  memo_tag_counts: MemoTagCountsTable
+  memo_tags: MemoTagsTable
+  memos: MemosTable
+  milestones: MilestonesTable
+  mirrors: MirrorsTable
+  notifications: NotificationsTable
+  organization_members: OrganizationMembersTable
+  organizations: OrganizationsTable
+  password_resets: PasswordResetsTable
+  pending_ref_updates: PendingRefUpdatesTable
+  personal_access_tokens: PersonalAccessTokensTable
+  public_keys: PublicKeysTable
+  pull_comments: PullCommentsTable
+  pull_dependencies: PullDependenciesTable
+  pull_merge_attempts: PullMergeAttemptsTable
+  merge_follow_ups: MergeFollowUpsTable
+  merged_commits: MergedCommitsTable
+  pull_messages: PullMessagesTable
+  pull_participants: PullParticipantsTable
+  pull_request_assignees: PullRequestAssigneesTable
+  pull_request_labels: PullRequestLabelsTable
+  pull_requests: PullRequestsTable
+  recovery_codes: RecoveryCodesTable
+  release_assets: ReleaseAssetsTable
+  releases: ReleasesTable
+  repositories: RepositoriesTable
+  repository_event_logs: RepositoryEventLogsTable
+  repository_events: RepositoryEventsTable
+  repository_redirects: RepositoryRedirectsTable
+  repository_topics: RepositoryTopicsTable
+  repository_transfers: RepositoryTransfersTable
+  review_comments: ReviewCommentsTable
+  reviews: ReviewsTable
+  sessions: SessionsTable
+  tag_protection_teams: TagProtectionTeamsTable
+  tag_protection_users: TagProtectionUsersTable
+  tag_protections: TagProtectionsTable
+  tags: TagsTable
+  team_members: TeamMembersTable
+  team_repositories: TeamRepositoriesTable
+  teams: TeamsTable
+  topics: TopicsTable
+  two_factors: TwoFactorsTable
+  user_avatars: UserAvatarsTable
+  user_blocks: UserBlocksTable
+  user_counts: UserCountsTable
+  user_event_logs: UserEventLogsTable
+  user_events: UserEventsTable
+  user_settings: UserSettingsTable
+  user_webhooks: UserWebhooksTable
+  users: UsersTable
+  webhook_deliveries: WebhookDeliveriesTable
+  webhook_messages: WebhookMessagesTable
+}
+
+/** A handle for queries. A transaction is one too. */
+export type Db = Kysely<Schema>
+
+/**
+ * A handle that exists only inside a transaction. Functions whose statements belong together ask
+ * for this type, so that a caller cannot run half of them.
+ */
+export type Tx = Transaction<Schema>
