@@ -38,12 +38,9 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
       const found = await listPullComments(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         period,
-        offset,
-        limit,
+        { offset, limit },
       )
       return {
         comments: found.comments.map((view) => commentMessage(app, caller, view)),
@@ -57,13 +54,17 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
       return commentMessage(
         app,
         caller,
-        await createPullComment(app, caller, owner, repo, Number(index), body),
+        await createPullComment(app, caller, { owner, repo, number: Number(index) }, body),
       )
     },
 
     async getIssueComment({ owner, repo, id }, context) {
       const caller = callerOf(context)
-      return commentMessage(app, caller, await getPullComment(app, caller, owner, repo, Number(id)))
+      return commentMessage(
+        app,
+        caller,
+        await getPullComment(app, caller, { owner, repo }, Number(id)),
+      )
     },
 
     async editIssueComment({ owner, repo, id, body }, context) {
@@ -71,12 +72,12 @@ export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentSe
       return commentMessage(
         app,
         caller,
-        await editPullComment(app, caller, owner, repo, Number(id), body),
+        await editPullComment(app, caller, { owner, repo }, Number(id), body),
       )
     },
 
     async deleteIssueComment({ owner, repo, id }, context) {
-      await deletePullComment(app, signedIn(callerOf(context)), owner, repo, Number(id))
+      await deletePullComment(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
       return {}
     },
   }

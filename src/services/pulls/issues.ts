@@ -42,7 +42,7 @@ export function issueService(app: App): ServiceImpl<typeof IssueService> {
       return issueMessage(
         app,
         caller,
-        await getPull(app, caller, owner, repo, Number(index), lookOf(context)),
+        await getPull(app, caller, { owner, repo, number: Number(index) }, lookOf(context)),
       )
     },
 
@@ -52,7 +52,7 @@ export function issueService(app: App): ServiceImpl<typeof IssueService> {
       return issueMessage(
         app,
         caller,
-        await editPull(app, caller, owner, repo, Number(index), editOf(request)),
+        await editPull(app, caller, { owner, repo, number: Number(index) }, editOf(request)),
       )
     },
 
@@ -81,9 +81,7 @@ function labelMethods(app: App): LabelMethods {
     labelPull(
       app,
       signedIn(callerOf(context)),
-      owner,
-      repo,
-      Number(index),
+      { owner, repo, number: Number(index) },
       labels.map(referenceOf),
       keeps,
     )
@@ -92,7 +90,7 @@ function labelMethods(app: App): LabelMethods {
     async listIssueLabels({ owner, repo, index }, context) {
       return labelsMessage(
         app,
-        await listLabelsOfPull(app, callerOf(context), owner, repo, Number(index)),
+        await listLabelsOfPull(app, callerOf(context), { owner, repo, number: Number(index) }),
       )
     },
 
@@ -110,7 +108,12 @@ function labelMethods(app: App): LabelMethods {
     },
 
     async removeIssueLabel({ owner, repo, index, id }, context) {
-      await unlabelPull(app, signedIn(callerOf(context)), owner, repo, Number(index), Number(id))
+      await unlabelPull(
+        app,
+        signedIn(callerOf(context)),
+        { owner, repo, number: Number(index) },
+        Number(id),
+      )
       return {}
     },
   }
@@ -129,11 +132,8 @@ function dependencyMethods(app: App): DependencyMethods {
       const { pulls, total } = await listDependencies(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
-        offset,
-        limit,
+        { owner, repo, number: Number(index) },
+        { offset, limit },
       )
       return {
         issues: pulls.map((view) => issueMessage(app, caller, view)),
@@ -148,7 +148,7 @@ function dependencyMethods(app: App): DependencyMethods {
       return issueMessage(
         app,
         caller,
-        await addDependency(app, caller, owner, repo, Number(index), other),
+        await addDependency(app, caller, { owner, repo, number: Number(index) }, other),
       )
     },
 
@@ -158,7 +158,7 @@ function dependencyMethods(app: App): DependencyMethods {
       return issueMessage(
         app,
         caller,
-        await removeDependency(app, caller, owner, repo, Number(index), other),
+        await removeDependency(app, caller, { owner, repo, number: Number(index) }, other),
       )
     },
   }

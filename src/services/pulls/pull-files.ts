@@ -29,9 +29,7 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
       const chunks = await getPullDiff(
         app,
         callerOf(context),
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         wanted,
         binary,
       )
@@ -46,12 +44,9 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
       const page = await listPullCommits(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         parts,
-        offset,
-        limit,
+        { offset, limit },
       )
       setPageHeaders(context, page.total, { offset, limit })
       return { commits: commitMessages(app, caller, page), total: BigInt(page.total), limit }
@@ -64,12 +59,9 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
       const page = await listPullFiles(
         app,
         callerOf(context),
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         query,
-        offset,
-        limit,
+        { offset, limit },
       )
       setPageHeaders(context, page.total, { offset, limit })
       return {
@@ -81,7 +73,11 @@ export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
 
     async getCommitPullRequest({ owner, repo, sha }, context) {
       const caller = callerOf(context)
-      return pullRequestMessage(app, caller, await getPullOfCommit(app, caller, owner, repo, sha))
+      return pullRequestMessage(
+        app,
+        caller,
+        await getPullOfCommit(app, caller, { owner, repo }, sha),
+      )
     },
   }
 }

@@ -11,7 +11,7 @@ import { callerOf, restStatusKey } from '../wire/call.ts'
 export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
   return {
     async checkPullRequestMerged({ owner, repo, index }, context) {
-      await checkMerged(app, callerOf(context), owner, repo, Number(index))
+      await checkMerged(app, callerOf(context), { owner, repo, number: Number(index) })
       return {}
     },
 
@@ -44,9 +44,7 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
       const outcome = await mergePull(
         app,
         signedIn(callerOf(context)),
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         order,
       )
       if (outcome === 'scheduled') context.values.set(restStatusKey, 201)
@@ -54,7 +52,11 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
     },
 
     async cancelAutoMerge({ owner, repo, index }, context) {
-      await cancelAutoMerge(app, signedIn(callerOf(context)), owner, repo, Number(index))
+      await cancelAutoMerge(app, signedIn(callerOf(context)), {
+        owner,
+        repo,
+        number: Number(index),
+      })
       return {}
     },
 
@@ -62,9 +64,7 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
       const updated = await updatePullHead(
         app,
         signedIn(callerOf(context)),
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         style,
       )
       return { updated }

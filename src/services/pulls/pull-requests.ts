@@ -28,7 +28,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       const page = readNumberedPage(app.settings, request)
       const { owner, repo } = request
       const query = { ...request, milestoneId: Number(request.milestone) }
-      const { pulls, total } = await listPulls(app, caller, owner, repo, query, page)
+      const { pulls, total } = await listPulls(app, caller, { owner, repo }, query, page)
       return {
         pullRequests: pullRequestMessages(app, caller, pulls),
         total: BigInt(total),
@@ -41,7 +41,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       return pullRequestMessage(
         app,
         caller,
-        await getPull(app, caller, owner, repo, Number(index), lookOf(context)),
+        await getPull(app, caller, { owner, repo, number: Number(index) }, lookOf(context)),
       )
     },
 
@@ -50,7 +50,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       return pullRequestMessage(
         app,
         caller,
-        await getPullBetween(app, caller, owner, repo, base, head, lookOf(context)),
+        await getPullBetween(app, caller, { owner, repo }, base, head, lookOf(context)),
       )
     },
 
@@ -60,7 +60,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       return pullRequestMessage(
         app,
         caller,
-        await createPull(app, caller, owner, repo, draftOf(request)),
+        await createPull(app, caller, { owner, repo }, draftOf(request)),
       )
     },
 
@@ -70,7 +70,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       return pullRequestMessage(
         app,
         caller,
-        await editPull(app, caller, owner, repo, Number(index), editOf(request)),
+        await editPull(app, caller, { owner, repo, number: Number(index) }, editOf(request)),
       )
     },
   }

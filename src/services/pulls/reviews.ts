@@ -68,11 +68,8 @@ function reviewMethods(app: App): ReviewMethods {
       const { reviews, total } = await listReviews(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
-        offset,
-        limit,
+        { owner, repo, number: Number(index) },
+        { offset, limit },
       )
       return {
         reviews: reviews.map((view) => reviewMessage(app, caller, view)),
@@ -86,7 +83,7 @@ function reviewMethods(app: App): ReviewMethods {
       return reviewMessage(
         app,
         caller,
-        await getReview(app, caller, owner, repo, Number(index), Number(id)),
+        await getReview(app, caller, { owner, repo, number: Number(index) }, Number(id)),
       )
     },
 
@@ -96,7 +93,7 @@ function reviewMethods(app: App): ReviewMethods {
       return reviewMessage(
         app,
         caller,
-        await createReview(app, caller, owner, repo, Number(index), draft),
+        await createReview(app, caller, { owner, repo, number: Number(index) }, draft),
       )
     },
 
@@ -105,18 +102,35 @@ function reviewMethods(app: App): ReviewMethods {
       return reviewMessage(
         app,
         caller,
-        await submitReview(app, caller, owner, repo, Number(index), Number(id), request),
+        await submitReview(
+          app,
+          caller,
+          { owner, repo, number: Number(index) },
+          Number(id),
+          request,
+        ),
       )
     },
 
     async deleteReview({ owner, repo, index, id }, context) {
-      await deleteReview(app, signedIn(callerOf(context)), owner, repo, Number(index), Number(id))
+      await deleteReview(
+        app,
+        signedIn(callerOf(context)),
+        { owner, repo, number: Number(index) },
+        Number(id),
+      )
       return {}
     },
 
     async dismissReview({ owner, repo, index, id, ...request }, context) {
       const caller = signedIn(callerOf(context))
-      const view = await dismissReview(app, caller, owner, repo, Number(index), Number(id), request)
+      const view = await dismissReview(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        Number(id),
+        request,
+      )
       return reviewMessage(app, caller, view)
     },
 
@@ -125,7 +139,7 @@ function reviewMethods(app: App): ReviewMethods {
       return reviewMessage(
         app,
         caller,
-        await undismissReview(app, caller, owner, repo, Number(index), Number(id)),
+        await undismissReview(app, caller, { owner, repo, number: Number(index) }, Number(id)),
       )
     },
   }
@@ -141,7 +155,12 @@ function reviewerMethods(app: App): ReviewerMethods {
     async requestReviewers({ owner, repo, index, reviewers, teamReviewers }, context) {
       const caller = signedIn(callerOf(context))
       const names = { users: reviewers, teams: teamReviewers }
-      const reviews = await requestReviewers(app, caller, owner, repo, Number(index), names)
+      const reviews = await requestReviewers(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        names,
+      )
       return { reviews: reviews.map((view) => reviewMessage(app, caller, view)) }
     },
 
@@ -150,9 +169,7 @@ function reviewerMethods(app: App): ReviewerMethods {
       await withdrawReviewRequests(
         app,
         signedIn(callerOf(context)),
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         names,
       )
       return {}
@@ -173,17 +190,11 @@ function commentMethods(app: App): CommentMethods {
       const { offset, limit } = isWhole
         ? { offset: 0, limit: MAX_WHOLE_LIST }
         : readNumberedPage(app.settings, page)
-      const [number, reviewId] = [Number(index), Number(id)]
-      const found = await listReviewComments(
-        app,
-        caller,
-        owner,
-        repo,
-        number,
-        reviewId,
+      const name = { owner, repo, number: Number(index) }
+      const found = await listReviewComments(app, caller, name, Number(id), {
         offset,
         limit,
-      )
+      })
       const comments = found.comments.map((view) => commentMessage(app, caller, view))
       return { comments, total: BigInt(found.total), limit }
     },
@@ -193,9 +204,7 @@ function commentMethods(app: App): CommentMethods {
       const view = await getReviewComment(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         Number(id),
         Number(comment),
       )
@@ -208,9 +217,7 @@ function commentMethods(app: App): CommentMethods {
       const view = await createReviewComment(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         Number(id),
         comment,
       )
@@ -222,9 +229,7 @@ function commentMethods(app: App): CommentMethods {
       await deleteReviewComment(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         Number(id),
         Number(comment),
       )
@@ -236,9 +241,7 @@ function commentMethods(app: App): CommentMethods {
       const view = await replyToReviewComment(
         app,
         caller,
-        owner,
-        repo,
-        Number(index),
+        { owner, repo, number: Number(index) },
         Number(comment),
         body,
       )
@@ -246,12 +249,12 @@ function commentMethods(app: App): CommentMethods {
     },
 
     async resolveReviewComment({ owner, repo, comment }, context) {
-      await setResolved(app, signedIn(callerOf(context)), owner, repo, Number(comment), true)
+      await setResolved(app, signedIn(callerOf(context)), { owner, repo }, Number(comment), true)
       return {}
     },
 
     async unresolveReviewComment({ owner, repo, comment }, context) {
-      await setResolved(app, signedIn(callerOf(context)), owner, repo, Number(comment), false)
+      await setResolved(app, signedIn(callerOf(context)), { owner, repo }, Number(comment), false)
       return {}
     },
   }

@@ -30,13 +30,13 @@ import { atSecond } from '../wire/times.ts'
 export function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {
   return {
     async listBranchProtections({ owner, repo }, context) {
-      const views = await listBranchProtections(app, callerOf(context), owner, repo)
+      const views = await listBranchProtections(app, callerOf(context), { owner, repo })
       return { branchProtections: views.map(branchProtectionMessage) }
     },
 
     async getBranchProtection({ owner, repo, name }, context) {
       return branchProtectionMessage(
-        await getBranchProtection(app, callerOf(context), owner, repo, name),
+        await getBranchProtection(app, callerOf(context), { owner, repo }, name),
       )
     },
 
@@ -45,7 +45,7 @@ export function branchProtectionService(app: App): ServiceImpl<typeof BranchProt
       const draft = draftOf(request)
       const name = ruleName || branchName
       return branchProtectionMessage(
-        await createBranchProtection(app, callerOf(context), owner, repo, name, draft),
+        await createBranchProtection(app, callerOf(context), { owner, repo }, name, draft),
       )
     },
 
@@ -53,17 +53,17 @@ export function branchProtectionService(app: App): ServiceImpl<typeof BranchProt
       const { owner, repo, name } = request
       const edit = editOf(request)
       return branchProtectionMessage(
-        await editBranchProtection(app, callerOf(context), owner, repo, name, edit),
+        await editBranchProtection(app, callerOf(context), { owner, repo }, name, edit),
       )
     },
 
     async deleteBranchProtection({ owner, repo, name }, context) {
-      await deleteBranchProtection(app, callerOf(context), owner, repo, name)
+      await deleteBranchProtection(app, callerOf(context), { owner, repo }, name)
       return {}
     },
 
     async reorderBranchProtections({ owner, repo, ids }, context) {
-      await reorderBranchProtections(app, callerOf(context), owner, repo, ids.map(Number))
+      await reorderBranchProtections(app, callerOf(context), { owner, repo }, ids.map(Number))
       return {}
     },
   }

@@ -34,11 +34,9 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
       const { branches, total } = await listBranches(
         app,
         callerOf(context),
-        owner,
-        repo,
+        { owner, repo },
         part,
-        offset,
-        limit,
+        { offset, limit },
       )
       return {
         branches: branches.map((view) => branchMessage(app, view)),
@@ -48,7 +46,7 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
     },
 
     async getBranch({ owner, repo, branch }, context) {
-      return branchMessage(app, await getBranch(app, callerOf(context), owner, repo, branch))
+      return branchMessage(app, await getBranch(app, callerOf(context), { owner, repo }, branch))
     },
 
     async createBranch(
@@ -58,23 +56,23 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
       const draft = { newName, oldRef, oldBranch: oldBranchName }
       return branchMessage(
         app,
-        await createBranch(app, signedIn(callerOf(context)), owner, repo, draft),
+        await createBranch(app, signedIn(callerOf(context)), { owner, repo }, draft),
       )
     },
 
     async deleteBranch({ owner, repo, branch }, context) {
-      await deleteBranch(app, signedIn(callerOf(context)), owner, repo, branch)
+      await deleteBranch(app, signedIn(callerOf(context)), { owner, repo }, branch)
       return {}
     },
 
     async moveBranch({ owner, repo, branch, newCommitId: newCommit, oldCommitId, force }, context) {
       const draft = { newCommit, oldCommitId, force }
-      await moveBranch(app, signedIn(callerOf(context)), owner, repo, branch, draft)
+      await moveBranch(app, signedIn(callerOf(context)), { owner, repo }, branch, draft)
       return {}
     },
 
     async renameBranch({ owner, repo, branch, name }, context) {
-      await renameBranch(app, signedIn(callerOf(context)), owner, repo, branch, name)
+      await renameBranch(app, signedIn(callerOf(context)), { owner, repo }, branch, name)
       return {}
     },
   }

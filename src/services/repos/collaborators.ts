@@ -24,7 +24,12 @@ export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorSe
     async listCollaborators({ owner, repo, ...page }, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { users, total } = await listCollaborators(app, caller, owner, repo, offset, limit)
+      const { users, total } = await listCollaborators(
+        app,
+        caller,
+        { owner, repo },
+        { offset, limit },
+      )
       return {
         collaborators: users.map((user) => userAccountMessage(app, caller, user)),
         total: BigInt(total),
@@ -33,40 +38,40 @@ export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorSe
     },
 
     async checkCollaborator({ owner, repo, collaborator }, context) {
-      await checkCollaborator(app, callerOf(context), owner, repo, collaborator)
+      await checkCollaborator(app, callerOf(context), { owner, repo }, collaborator)
       return {}
     },
 
     async addCollaborator({ owner, repo, collaborator, permission }, context) {
-      await addCollaborator(app, callerOf(context), owner, repo, collaborator, permission)
+      await addCollaborator(app, callerOf(context), { owner, repo }, collaborator, permission)
       return {}
     },
 
     async deleteCollaborator({ owner, repo, collaborator }, context) {
-      await removeCollaborator(app, callerOf(context), owner, repo, collaborator)
+      await removeCollaborator(app, callerOf(context), { owner, repo }, collaborator)
       return {}
     },
 
     async listAssignees({ owner, repo }, context) {
       const caller = callerOf(context)
-      const users = await listAssignees(app, caller, owner, repo)
+      const users = await listAssignees(app, caller, { owner, repo })
       return { assignees: users.map((user) => userAccountMessage(app, caller, user)) }
     },
 
     async checkAssignee({ owner, repo, assignee }, context) {
-      await checkAssignee(app, callerOf(context), owner, repo, assignee)
+      await checkAssignee(app, callerOf(context), { owner, repo }, assignee)
       return {}
     },
 
     async listReviewers({ owner, repo }, context) {
       const caller = callerOf(context)
-      const users = await listReviewers(app, caller, owner, repo)
+      const users = await listReviewers(app, caller, { owner, repo })
       return { reviewers: users.map((user) => userAccountMessage(app, caller, user)) }
     },
 
     async getRepositoryPermission({ owner, repo, collaborator }, context) {
       const caller = signedIn(callerOf(context))
-      const { user, access } = await getPermission(app, caller, owner, repo, collaborator)
+      const { user, access } = await getPermission(app, caller, { owner, repo }, collaborator)
       return { permission: access, roleName: access, user: userAccountMessage(app, caller, user) }
     },
   }

@@ -27,7 +27,7 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
     { owner, repo }: { owner: string; repo: string },
     context: HandlerContext,
     needed: 'read' | 'write',
-  ) => openRepository(app, callerOf(context), owner, repo, needed)
+  ) => openRepository(app, callerOf(context), { owner, repo }, needed)
 
   return {
     async createCommitStatus(request, context) {

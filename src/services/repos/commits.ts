@@ -53,16 +53,10 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
         since: secondsOf(request.since),
         until: secondsOf(request.until),
       }
-      const page = await listCommits(
-        app,
-        caller,
-        owner,
-        repo,
-        query,
-        partsOf(request),
+      const page = await listCommits(app, caller, { owner, repo }, query, partsOf(request), {
         offset,
         limit,
-      )
+      })
       setPageHeaders(context, page.total, { offset, limit })
       // Of this list alone, for clients from before it had the header of all lists.
       context.responseHeader.set('x-total', String(page.total))
@@ -75,7 +69,7 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
       return commitMessage(
         app,
         caller,
-        await getCommit(app, caller, owner, repo, sha, partsOf(request)),
+        await getCommit(app, caller, { owner, repo }, sha, partsOf(request)),
       )
     },
 
@@ -83,8 +77,7 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
       const chunks = await getCommitDiff(
         app,
         callerOf(context),
-        owner,
-        repo,
+        { owner, repo },
         sha,
         diffFormatOf(format),
       )
@@ -98,16 +91,10 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
         ? readNumberedPage(app.settings, page)
         : { offset: 0, limit: MAX_COMPARED }
       const comparison = parseComparison(basehead)
-      const found = await compareCommits(
-        app,
-        caller,
-        owner,
-        repo,
-        comparison,
-        ALL_PARTS,
+      const found = await compareCommits(app, caller, { owner, repo }, comparison, ALL_PARTS, {
         offset,
         limit,
-      )
+      })
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
     },
   }

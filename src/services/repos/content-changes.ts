@@ -40,15 +40,7 @@ export function contentChangeMethods(app: App): ContentChangeMethods {
     request: CommonRequest,
     context: HandlerContext,
     changes: readonly FileChange[],
-  ) =>
-    changeFiles(
-      app,
-      signedIn(callerOf(context)),
-      request.owner,
-      request.repo,
-      changes,
-      draftOf(request),
-    )
+  ) => changeFiles(app, signedIn(callerOf(context)), request, changes, draftOf(request))
   const commitMessages = ({ open, commit, verification }: ChangedFiles) => ({
     commit: fileCommitMessage(app, open, commit),
     verification: verificationMessage(verification),

@@ -40,7 +40,7 @@ const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
 export function contentMethods(app: App): ContentMethods {
   return {
     async getContents({ owner, repo, path, ref }, context) {
-      const contents = await getContents(app, callerOf(context), owner, repo, path, ref)
+      const contents = await getContents(app, callerOf(context), { owner, repo }, path, ref)
       if (contents.kind === 'entry') return { entry: contentsMessage(app, contents.entry) }
       const { entries, isTruncated } = contents
       if (isTruncated) context.responseHeader.set('x-truncated', 'true')
@@ -54,8 +54,7 @@ export function contentMethods(app: App): ContentMethods {
       const { name, blobId, bytes, isText, chunks } = await getRawFile(
         app,
         callerOf(context),
-        owner,
-        repo,
+        { owner, repo },
         path,
         ref,
       )
@@ -78,8 +77,7 @@ export function contentMethods(app: App): ContentMethods {
       const { name, format, objectId, chunks } = await getArchive(
         app,
         callerOf(context),
-        owner,
-        repo,
+        { owner, repo },
         {
           archive,
           path,

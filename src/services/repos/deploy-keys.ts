@@ -31,7 +31,7 @@ export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService>
       const { offset, limit } = readNumberedPage(app.settings, page)
       const filter = { keyId: Number(keyId), fingerprint }
       const caller = callerOf(context)
-      const listed = await listDeployKeys(app, caller, owner, repo, filter, offset, limit)
+      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, { offset, limit })
       const repository = await viewedRepository(caller, listed)
       const keys = listed.keys.map((key) => deployKeyMessage(key, repository))
       return { keys, total: BigInt(listed.total), limit }
@@ -39,18 +39,18 @@ export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService>
 
     async createDeployKey({ owner, repo, title, key, readOnly }, context) {
       const caller = callerOf(context)
-      const added = await addDeployKey(app, caller, owner, repo, { title, key, readOnly })
+      const added = await addDeployKey(app, caller, { owner, repo }, { title, key, readOnly })
       return deployKeyMessage(added.key, await viewedRepository(caller, added))
     },
 
     async getDeployKey({ owner, repo, id }, context) {
       const caller = callerOf(context)
-      const found = await getDeployKey(app, caller, owner, repo, id)
+      const found = await getDeployKey(app, caller, { owner, repo }, id)
       return deployKeyMessage(found.key, await viewedRepository(caller, found))
     },
 
     async deleteDeployKey({ owner, repo, id }, context) {
-      await deleteDeployKey(app, callerOf(context), owner, repo, id)
+      await deleteDeployKey(app, callerOf(context), { owner, repo }, id)
       return {}
     },
   }

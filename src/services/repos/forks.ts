@@ -16,21 +16,14 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
       return repositoryMessage(
         app,
         caller,
-        await createFork(app, caller, owner, repo, { organization, name }),
+        await createFork(app, caller, { owner, repo }, { organization, name }),
       )
     },
 
     async listForks(request, context) {
       const caller = callerOf(context)
       const { offset, limit } = readNumberedPage(app.settings, request)
-      const { forks, total } = await listForks(
-        app,
-        caller,
-        request.owner,
-        request.repo,
-        offset,
-        limit,
-      )
+      const { forks, total } = await listForks(app, caller, request, { offset, limit })
       return {
         forks: forks.map((fork) => repositoryMessage(app, caller, fork)),
         total: BigInt(total),
@@ -40,7 +33,7 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
 
     async mergeUpstream({ owner, repo, branch, ffOnly }, context) {
       const caller = signedIn(callerOf(context))
-      return { mergeType: await mergeUpstream(app, caller, owner, repo, branch, ffOnly) }
+      return { mergeType: await mergeUpstream(app, caller, { owner, repo }, branch, ffOnly) }
     },
   }
 }

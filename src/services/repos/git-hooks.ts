@@ -16,20 +16,20 @@ import { callerOf } from '../wire/call.ts'
 export function gitHookService(app: App): ServiceImpl<typeof GitHookService> {
   return {
     async listGitHooks({ owner, repo }, context) {
-      const hooks = await listGitHooks(app, callerOf(context), owner, repo)
+      const hooks = await listGitHooks(app, callerOf(context), { owner, repo })
       return { gitHooks: hooks.map(gitHookMessage) }
     },
 
     async getGitHook({ owner, repo, id }, context) {
-      return gitHookMessage(await getGitHook(app, callerOf(context), owner, repo, id))
+      return gitHookMessage(await getGitHook(app, callerOf(context), { owner, repo }, id))
     },
 
     async editGitHook({ owner, repo, id, content }, context) {
-      return gitHookMessage(await editGitHook(app, callerOf(context), owner, repo, id, content))
+      return gitHookMessage(await editGitHook(app, callerOf(context), { owner, repo }, id, content))
     },
 
     async deleteGitHook({ owner, repo, id }, context) {
-      await deleteGitHook(app, callerOf(context), owner, repo, id)
+      await deleteGitHook(app, callerOf(context), { owner, repo }, id)
       return {}
     },
   }

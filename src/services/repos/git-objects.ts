@@ -36,7 +36,12 @@ const MAX_TREE_ENTRIES = 1000
 export function gitObjectService(app: App): ServiceImpl<typeof GitObjectService> {
   return {
     async listGitRefs({ owner, repo, prefix }, context) {
-      const { open, exact, refs } = await listGitRefs(app, callerOf(context), owner, repo, prefix)
+      const { open, exact, refs } = await listGitRefs(
+        app,
+        callerOf(context),
+        { owner, repo },
+        prefix,
+      )
       if (exact) return { ref: referenceMessage(app, open, exact) }
       return { refs: refs.map((ref) => referenceMessage(app, open, ref)) }
     },
@@ -45,7 +50,7 @@ export function gitObjectService(app: App): ServiceImpl<typeof GitObjectService>
       const limit = perPage < 1 ? MAX_TREE_ENTRIES : Math.min(perPage, MAX_TREE_ENTRIES)
       const number = Math.max(page, 1)
       const offset = (number - 1) * limit
-      const view = await getGitTree(app, callerOf(context), owner, repo, sha, {
+      const view = await getGitTree(app, callerOf(context), { owner, repo }, sha, {
         recursive,
         offset,
         limit,
@@ -61,11 +66,11 @@ export function gitObjectService(app: App): ServiceImpl<typeof GitObjectService>
     },
 
     async getGitBlob({ owner, repo, sha }, context) {
-      return blobMessage(app, await getGitBlob(app, callerOf(context), owner, repo, sha))
+      return blobMessage(app, await getGitBlob(app, callerOf(context), { owner, repo }, sha))
     },
 
     async getAnnotatedTag({ owner, repo, sha }, context) {
-      return tagMessage(app, await getAnnotatedTag(app, callerOf(context), owner, repo, sha))
+      return tagMessage(app, await getAnnotatedTag(app, callerOf(context), { owner, repo }, sha))
     },
   }
 }

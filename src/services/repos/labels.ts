@@ -26,7 +26,7 @@ export function labelService(app: App): ServiceImpl<typeof LabelService> {
     { owner, repo }: InRepository,
     context: HandlerContext,
     needed: 'read' | 'write',
-  ) => openRepositoryLabels(app, callerOf(context), owner, repo, needed)
+  ) => openRepositoryLabels(app, callerOf(context), { owner, repo }, needed)
   const ofOrganization = (
     { org }: InOrganization,
     context: HandlerContext,
@@ -86,7 +86,7 @@ export function labelService(app: App): ServiceImpl<typeof LabelService> {
 
 async function list(app: App, home: LabelHome, request: { page: number; limit: number }) {
   const { offset, limit } = readNumberedPage(app.settings, request)
-  const { labels, total } = await listLabels(app, home, offset, limit)
+  const { labels, total } = await listLabels(app, home, { offset, limit })
   return {
     labels: labels.map((label) => labelMessage(app, home, label)),
     total: BigInt(total),

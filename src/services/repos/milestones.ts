@@ -25,21 +25,17 @@ import { atSecond } from '../wire/times.ts'
 export function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
   type InRepository = { owner: string; repo: string }
   const open = ({ owner, repo }: InRepository, context: HandlerContext, needed: 'read' | 'write') =>
-    openMilestones(app, callerOf(context), owner, repo, needed)
+    openMilestones(app, callerOf(context), { owner, repo }, needed)
 
   return {
     async listMilestones(request, context) {
       const repository = await open(request, context, 'read')
       const { offset, limit } = readNumberedPage(app.settings, request)
       const { state, name } = request
-      const { milestones, total } = await listMilestones(
-        app,
-        repository,
-        state,
-        name,
+      const { milestones, total } = await listMilestones(app, repository, state, name, {
         offset,
         limit,
-      )
+      })
       return { milestones: milestones.map(milestoneMessage), total: BigInt(total), limit }
     },
 

@@ -36,7 +36,7 @@ export function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
     },
 
     async syncMirror({ owner, repo }, context) {
-      await requestMirrorSync(app, signedIn(callerOf(context)), owner, repo)
+      await requestMirrorSync(app, signedIn(callerOf(context)), { owner, repo })
       return {}
     },
   }

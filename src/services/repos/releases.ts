@@ -67,11 +67,9 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
       const { releases, total } = await listReleases(
         app,
         caller,
-        owner,
-        repo,
+        { owner, repo },
         { draft, prerelease },
-        offset,
-        limit,
+        { offset, limit },
       )
       return {
         releases: releases.map((view) => releaseMessage(app, caller, view)),
@@ -82,17 +80,17 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
 
     async getRelease({ owner, repo, id }, context) {
       const caller = callerOf(context)
-      return releaseMessage(app, caller, await getRelease(app, caller, owner, repo, Number(id)))
+      return releaseMessage(app, caller, await getRelease(app, caller, { owner, repo }, Number(id)))
     },
 
     async getLatestRelease({ owner, repo }, context) {
       const caller = callerOf(context)
-      return releaseMessage(app, caller, await getLatestRelease(app, caller, owner, repo))
+      return releaseMessage(app, caller, await getLatestRelease(app, caller, { owner, repo }))
     },
 
     async getReleaseByTag({ owner, repo, tag }, context) {
       const caller = callerOf(context)
-      return releaseMessage(app, caller, await getReleaseByTag(app, caller, owner, repo, tag))
+      return releaseMessage(app, caller, await getReleaseByTag(app, caller, { owner, repo }, tag))
     },
 
     async createRelease(request, context) {
@@ -101,7 +99,7 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
       return releaseMessage(
         app,
         caller,
-        await createRelease(app, caller, owner, repo, draftOf(request)),
+        await createRelease(app, caller, { owner, repo }, draftOf(request)),
       )
     },
 
@@ -111,17 +109,17 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
       return releaseMessage(
         app,
         caller,
-        await editRelease(app, caller, owner, repo, Number(id), editOf(request)),
+        await editRelease(app, caller, { owner, repo }, Number(id), editOf(request)),
       )
     },
 
     async deleteRelease({ owner, repo, id }, context) {
-      await deleteRelease(app, signedIn(callerOf(context)), owner, repo, Number(id))
+      await deleteRelease(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
       return {}
     },
 
     async deleteReleaseByTag({ owner, repo, tag }, context) {
-      await deleteReleaseByTag(app, signedIn(callerOf(context)), owner, repo, tag)
+      await deleteReleaseByTag(app, signedIn(callerOf(context)), { owner, repo }, tag)
       return {}
     },
   }
@@ -130,16 +128,22 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
 function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetMethod> {
   type OfRelease = { owner: string; repo: string; id: bigint }
   const open = ({ owner, repo, id }: OfRelease, context: HandlerContext) =>
-    openAssets(app, signedIn(callerOf(context)), owner, repo, Number(id))
+    openAssets(app, signedIn(callerOf(context)), { owner, repo }, Number(id))
 
   return {
     async listReleaseAssets({ owner, repo, id }, context) {
-      const assets = await listAssets(app, callerOf(context), owner, repo, Number(id))
+      const assets = await listAssets(app, callerOf(context), { owner, repo }, Number(id))
       return { assets: assets.map((asset) => attachmentMessage(app, asset)) }
     },
 
     async getReleaseAsset({ owner, repo, id, asset }, context) {
-      const found = await getAsset(app, callerOf(context), owner, repo, Number(id), Number(asset))
+      const found = await getAsset(
+        app,
+        callerOf(context),
+        { owner, repo },
+        Number(id),
+        Number(asset),
+      )
       return attachmentMessage(app, found)
     },
 

@@ -62,7 +62,7 @@ function singleMethods(
 
     async getRepository({ owner, repo }, context) {
       const caller = callerOf(context)
-      return repositoryMessage(app, caller, await getRepository(app, caller, owner, repo))
+      return repositoryMessage(app, caller, await getRepository(app, caller, { owner, repo }))
     },
 
     async getRepositoryById({ id }, context) {
@@ -76,12 +76,12 @@ function singleMethods(
       return repositoryMessage(
         app,
         caller,
-        await editRepository(app, caller, owner, repo, readEdit(request)),
+        await editRepository(app, caller, { owner, repo }, readEdit(request)),
       )
     },
 
     async deleteRepository({ owner, repo }, context) {
-      await deleteRepository(app, callerOf(context), owner, repo)
+      await deleteRepository(app, callerOf(context), { owner, repo })
       return {}
     },
   }
@@ -160,18 +160,18 @@ function transferMethods(
       return repositoryMessage(
         app,
         caller,
-        await transferRepository(app, caller, owner, repo, draft),
+        await transferRepository(app, caller, { owner, repo }, draft),
       )
     },
 
     async acceptRepositoryTransfer({ owner, repo }, context) {
       const caller = signedIn(callerOf(context))
-      return repositoryMessage(app, caller, await acceptTransfer(app, caller, owner, repo))
+      return repositoryMessage(app, caller, await acceptTransfer(app, caller, { owner, repo }))
     },
 
     async rejectRepositoryTransfer({ owner, repo }, context) {
       const caller = signedIn(callerOf(context))
-      return repositoryMessage(app, caller, await rejectTransfer(app, caller, owner, repo))
+      return repositoryMessage(app, caller, await rejectTransfer(app, caller, { owner, repo }))
     },
   }
 }

@@ -46,8 +46,7 @@ export function repositoryEventService(
   return {
     async *watchRepository(request, context) {
       const caller = callerOf(context)
-      const { id } = (await openRepository(app, caller, request.owner, request.repo, 'none'))
-        .repository
+      const { id } = (await openRepository(app, caller, request, 'none')).repository
       const types = readEventTypes(
         request.types,
         (type) => RepositoryEvent_Type[type] as keyof typeof RepositoryEvent_Type | undefined,

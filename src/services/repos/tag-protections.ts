@@ -22,13 +22,13 @@ import { atSecond } from '../wire/times.ts'
 export function tagProtectionService(app: App): ServiceImpl<typeof TagProtectionService> {
   return {
     async listTagProtections({ owner, repo }, context) {
-      const rules = await listTagProtections(app, callerOf(context), owner, repo)
+      const rules = await listTagProtections(app, callerOf(context), { owner, repo })
       return { tagProtections: rules.map(tagProtectionMessage) }
     },
 
     async getTagProtection({ owner, repo, id }, context) {
       return tagProtectionMessage(
-        await getTagProtection(app, callerOf(context), owner, repo, Number(id)),
+        await getTagProtection(app, callerOf(context), { owner, repo }, Number(id)),
       )
     },
 
@@ -38,7 +38,7 @@ export function tagProtectionService(app: App): ServiceImpl<typeof TagProtection
     ) {
       const draft = { namePattern, usernames: whitelistUsernames, teams: whitelistTeams }
       return tagProtectionMessage(
-        await createTagProtection(app, callerOf(context), owner, repo, draft),
+        await createTagProtection(app, callerOf(context), { owner, repo }, draft),
       )
     },
 
@@ -52,12 +52,12 @@ export function tagProtectionService(app: App): ServiceImpl<typeof TagProtection
         teams: whitelistTeams && textsOf('whitelist_teams', whitelistTeams),
       }
       return tagProtectionMessage(
-        await editTagProtection(app, callerOf(context), owner, repo, Number(id), edit),
+        await editTagProtection(app, callerOf(context), { owner, repo }, Number(id), edit),
       )
     },
 
     async deleteTagProtection({ owner, repo, id }, context) {
-      await deleteTagProtection(app, callerOf(context), owner, repo, Number(id))
+      await deleteTagProtection(app, callerOf(context), { owner, repo }, Number(id))
       return {}
     },
   }

@@ -24,10 +24,8 @@ export function tagService(app: App): ServiceImpl<typeof TagService> {
       const { refs, total, open } = await listTags(
         app,
         callerOf(context),
-        owner,
-        repo,
-        offset,
-        limit,
+        { owner, repo },
+        { offset, limit },
       )
       return {
         tags: refs.map((tag) => tagMessage(app, { open, tag })),
@@ -37,16 +35,19 @@ export function tagService(app: App): ServiceImpl<typeof TagService> {
     },
 
     async getTag({ owner, repo, tag }, context) {
-      return tagMessage(app, await getTag(app, callerOf(context), owner, repo, tag))
+      return tagMessage(app, await getTag(app, callerOf(context), { owner, repo }, tag))
     },
 
     async createTag({ owner, repo, tagName, message, target }, context) {
       const draft = { name: tagName, message, target }
-      return tagMessage(app, await createTag(app, signedIn(callerOf(context)), owner, repo, draft))
+      return tagMessage(
+        app,
+        await createTag(app, signedIn(callerOf(context)), { owner, repo }, draft),
+      )
     },
 
     async deleteTag({ owner, repo, tag }, context) {
-      await deleteTag(app, signedIn(callerOf(context)), owner, repo, tag)
+      await deleteTag(app, signedIn(callerOf(context)), { owner, repo }, tag)
       return {}
     },
   }

@@ -168,17 +168,17 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
       return repositoryMessage(
         app,
         caller,
-        await getTeamRepository(app, caller, Number(id), org, repo),
+        await getTeamRepository(app, caller, Number(id), { owner: org, repo }),
       )
     },
 
     async addTeamRepository({ id, org, repo }, context) {
-      await addTeamRepository(app, signedIn(callerOf(context)), Number(id), org, repo)
+      await addTeamRepository(app, signedIn(callerOf(context)), Number(id), { owner: org, repo })
       return {}
     },
 
     async removeTeamRepository({ id, org, repo }, context) {
-      await removeTeamRepository(app, signedIn(callerOf(context)), Number(id), org, repo)
+      await removeTeamRepository(app, signedIn(callerOf(context)), Number(id), { owner: org, repo })
       return {}
     },
 
@@ -190,23 +190,23 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
         : readNumberedPage(app.settings, page)
       return listMessage(
         caller,
-        await listRepositoryTeams(app, caller, owner, repo, offset, limit),
+        await listRepositoryTeams(app, caller, { owner, repo }, offset, limit),
         limit,
       )
     },
 
     async getRepositoryTeam({ owner, repo, team }, context) {
       const caller = signedIn(callerOf(context))
-      return teamMessage(caller, await getRepositoryTeam(app, caller, owner, repo, team))
+      return teamMessage(caller, await getRepositoryTeam(app, caller, { owner, repo }, team))
     },
 
     async addRepositoryTeam({ owner, repo, team }, context) {
-      await addRepositoryTeam(app, signedIn(callerOf(context)), owner, repo, team)
+      await addRepositoryTeam(app, signedIn(callerOf(context)), { owner, repo }, team)
       return {}
     },
 
     async removeRepositoryTeam({ owner, repo, team }, context) {
-      await removeRepositoryTeam(app, signedIn(callerOf(context)), owner, repo, team)
+      await removeRepositoryTeam(app, signedIn(callerOf(context)), { owner, repo }, team)
       return {}
     },
   }

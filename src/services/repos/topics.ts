@@ -25,32 +25,30 @@ export function topicService(app: App): ServiceImpl<typeof TopicService> {
       const { topics, total } = await listRepositoryTopics(
         app,
         callerOf(context),
-        owner,
-        repo,
-        offset,
-        limit,
+        { owner, repo },
+        { offset, limit },
       )
       return { page: { topics: [...topics] }, total: BigInt(total), limit }
     },
 
     async replaceRepositoryTopics({ owner, repo, topics }, context) {
-      await replaceRepositoryTopics(app, signedIn(callerOf(context)), owner, repo, topics)
+      await replaceRepositoryTopics(app, signedIn(callerOf(context)), { owner, repo }, topics)
       return {}
     },
 
     async addRepositoryTopic({ owner, repo, topic }, context) {
-      await addRepositoryTopic(app, signedIn(callerOf(context)), owner, repo, topic)
+      await addRepositoryTopic(app, signedIn(callerOf(context)), { owner, repo }, topic)
       return {}
     },
 
     async removeRepositoryTopic({ owner, repo, topic }, context) {
-      await removeRepositoryTopic(app, signedIn(callerOf(context)), owner, repo, topic)
+      await removeRepositoryTopic(app, signedIn(callerOf(context)), { owner, repo }, topic)
       return {}
     },
 
     async searchTopics(request) {
       const { offset, limit } = readNumberedPage(app.settings, request)
-      const { topics, total } = await searchTopics(app, request.q, offset, limit)
+      const { topics, total } = await searchTopics(app, request.q, { offset, limit })
       return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit }
     },
   }

@@ -1,5 +1,6 @@
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
 import type { Caller } from '../../core/access.ts'
+import type { PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { DiffFormat } from '../../repos/reading/commits.ts'
 import { readingStream } from '../../repos/reading/git-reading.ts'
@@ -15,13 +16,11 @@ import { rangeOf } from './pull-ranges.ts'
 export async function getPullDiff(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   format: DiffFormat,
   binary: boolean,
 ): Promise<AsyncIterable<Buffer>> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const open = await openPull(app, caller, name, 'read')
   const { base, head } = await rangeOf(app, open)
   const { id } = open.repository
   return readingStream(

@@ -1,6 +1,7 @@
 import { type ChangedFile, diffTrees } from '../../../git/diffs/diff.ts'
 import { countLines, type IgnoredWhitespace } from '../../../git/diffs/pair-diffs.ts'
 import type { Caller } from '../../core/access.ts'
+import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
@@ -52,17 +53,14 @@ export interface PullFileQuery {
 export async function listPullFiles(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   { skipTo, ignoredWhitespace }: PullFileQuery,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<PullFilePage> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const open = await openPull(app, caller, name, 'read')
   const { base, head } = await rangeOf(app, open)
   const { id } = open.repository
-  const window = { from: skipTo === '' ? undefined : skipTo, offset, limit }
+  const window = { from: skipTo === '' ? undefined : skipTo, ...page }
   const diff = await reading(diffTrees(app.git, id, base, head, { lines: false, window }))
   const maxLines = app.settings.diffMaxLines
   const counts = await reading(countLines(app.git, id, diff.files, { ignoredWhitespace, maxLines }))

@@ -45,7 +45,8 @@ export async function openHead(
 ): Promise<OpenRepository | undefined> {
   if (owner === '') return base
   try {
-    if (repository !== '') return await openRepository(app, caller, owner, repository, 'read')
+    if (repository !== '')
+      return await openRepository(app, caller, { owner, repo: repository }, 'read')
     const id = await findRelated(app, base, owner)
     if (id === undefined) return undefined
     return id === base.repository.id ? base : await openRepositoryById(app, caller, id, 'read')

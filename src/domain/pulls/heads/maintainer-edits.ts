@@ -4,6 +4,7 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import {
   accessOfUser,
   type OpenRepository,
@@ -39,15 +40,14 @@ const MAX_PULLS = 200
 export async function openForPush(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   branch?: string,
 ): Promise<OpenRepository> {
   try {
-    return await openRepository(app, caller, ownerName, name, 'write')
+    return await openRepository(app, caller, name, 'write')
   } catch (error) {
     if (!(error instanceof DomainError) || error.reason !== 'REPOSITORY_ACCESS_DENIED') throw error
-    const open = await openRepository(app, caller, ownerName, name, 'none')
+    const open = await openRepository(app, caller, name, 'none')
     // Who maintains nothing in it is refused as everybody is who may not write.
     if (!suffices(open.units.code, 'read')) throw error
     const maintained = await maintainedBranches(

@@ -15,6 +15,7 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
@@ -85,11 +86,10 @@ interface Proposal {
 export async function createPull(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: PullDraft,
 ): Promise<PullView> {
-  const open = await openBase(app, caller, ownerName, name)
+  const open = await openBase(app, caller, name)
   checkDraft(draft)
   const compared = await compareBranches(app, caller, open, draft.base, draft.head)
   await checkNoOther(app, open, compared)
@@ -107,10 +107,9 @@ export async function createPull(
 async function openBase(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<OpenRepository> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
+  const open = await openRepository(app, caller, name, 'read', 'pulls')
   if (!suffices(open.units.code, 'read')) throw new DomainError('REPOSITORY_NOT_FOUND')
   checkNotArchived(open.repository)
   return open

@@ -19,6 +19,7 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
@@ -105,12 +106,10 @@ interface ReadEdit {
 export async function editPull(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   edit: PullEdit,
 ): Promise<PullView> {
-  const reopen = () => openPull(app, caller, ownerName, name, number, 'poster or write')
+  const reopen = () => openPull(app, caller, name, 'poster or write')
   const open = await reopen()
   // A merge goes by its state and its base.
   const setsCourse = Boolean(edit.state) || edit.base !== ''

@@ -1,3 +1,5 @@
+import type { PullName, RepositoryName } from '../../core/names.ts'
+
 export type { PullRequest } from '../../../storage/schema/pulls.ts'
 
 import { markSeenUpTo } from '../../../storage/pulls/pull-participants.ts'
@@ -47,10 +49,9 @@ export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
 export async function openPulls(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<OpenRepository> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'pulls')
+  const open = await openRepository(app, caller, name, 'read', 'pulls')
   if (!suffices(open.units.code, 'read'))
     throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
   // Among what was left may be a merge.
@@ -69,13 +70,11 @@ export async function openPulls(
 export async function openPull(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   needed: PullNeed,
 ): Promise<OpenPull> {
-  const open = await openPulls(app, caller, ownerName, name)
-  const pull = await findPullRequest(app.db, open.repository.id, number)
+  const open = await openPulls(app, caller, name)
+  const pull = await findPullRequest(app.db, open.repository.id, name.number)
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkNeed(caller, open, pull, needed)
   return { ...open, pull }
@@ -126,12 +125,10 @@ export type PullLook = 'reads' | 'asks'
 export async function getPull(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   look: PullLook,
 ): Promise<PullView> {
-  const { pull, ...open } = await openPull(app, caller, ownerName, name, number, 'read')
+  const { pull, ...open } = await openPull(app, caller, name, 'read')
   return readPull(app, caller, open, pull, look)
 }
 
@@ -146,13 +143,12 @@ export async function getPull(
 export async function getPullBetween(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   base: string,
   head: string,
   look: PullLook,
 ): Promise<PullView> {
-  const open = await openPulls(app, caller, ownerName, name)
+  const open = await openPulls(app, caller, name)
   const headName = parseHeadName(head)
   const from = await openHead(app, caller, open, headName)
   const pull =

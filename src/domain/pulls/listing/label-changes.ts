@@ -4,6 +4,7 @@ import type { Label } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
@@ -24,11 +25,9 @@ export type LabelReference = number | string
 export async function listLabelsOfPull(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
 ): Promise<LabelledPull> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const open = await openPull(app, caller, name, 'read')
   const labels = await labelsOfPulls(app.db, [open.pull.id])
   return {
     open,
@@ -45,13 +44,11 @@ export async function listLabelsOfPull(
 export async function labelPull(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   references: readonly LabelReference[],
   keeps: 'all others' | 'none',
 ): Promise<LabelledPull> {
-  const open = await openPull(app, caller, ownerName, name, number, 'write')
+  const open = await openPull(app, caller, name, 'write')
   checkLabelCount(references)
   const given = await idsOf(app, caller, open, references)
   return changeLabels(app, caller, open, (present) => [
@@ -68,12 +65,10 @@ export async function labelPull(
 export async function unlabelPull(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   labelId: number,
 ): Promise<void> {
-  const open = await openPull(app, caller, ownerName, name, number, 'write')
+  const open = await openPull(app, caller, name, 'write')
   const owners = await labelOwnersFor(app, caller, open)
   if (!(await findLabelsFor(app.db, owners, [labelId])).has(labelId))
     throw new DomainError('LABEL_NOT_FOUND')

@@ -2,6 +2,7 @@ import { isRevision } from '../../../git/refs/refs.ts'
 import { findPullRequestByMergeCommit } from '../../../storage/pulls/pull-requests.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type CommitPage, type CommitParts, readPage } from '../../repos/reading/commits.ts'
 import { findCommitId } from '../../repos/reading/git-reading.ts'
@@ -18,16 +19,13 @@ import { type PullView, viewPull } from './pull-views.ts'
 export async function listPullCommits(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   parts: CommitParts,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<CommitPage> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const open = await openPull(app, caller, name, 'read')
   const { base, head } = await rangeOf(app, open)
-  return readPage(app, caller, open, { from: head, without: base }, parts, offset, limit)
+  return readPage(app, caller, open, { from: head, without: base }, parts, page)
 }
 
 /**
@@ -41,11 +39,10 @@ export async function listPullCommits(
 export async function getPullOfCommit(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   sha: string,
 ): Promise<PullView> {
-  const open = await openPulls(app, caller, ownerName, name)
+  const open = await openPulls(app, caller, name)
   const { repository } = open
   const commitId = isRevision(sha) ? await findCommitId(app, repository, sha) : undefined
   const pull =

@@ -5,6 +5,7 @@ import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, PullName } from '../../core/names.ts'
 import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
@@ -38,14 +39,11 @@ export interface DependencyReference {
 export async function listDependencies(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
-  offset: number,
-  limit: number,
+  name: PullName,
+  page: Page,
 ): Promise<PullPage> {
-  const { pull, ...open } = await openPull(app, caller, ownerName, name, number, 'read')
-  const pulls = await rows.listDependencies(app.db, pull.id, offset, limit)
+  const { pull, ...open } = await openPull(app, caller, name, 'read')
+  const pulls = await rows.listDependencies(app.db, pull.id, page.offset, page.limit)
   return {
     pulls: await viewPulls(app, caller, open, pulls),
     total: await rows.countDependencies(app.db, pull.id),
@@ -62,12 +60,10 @@ export async function listDependencies(
 export async function addDependency(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   reference: DependencyReference,
 ): Promise<PullView> {
-  return change(app, caller, ownerName, name, number, reference, async (tx, { id }, other) => {
+  return change(app, caller, name, reference, async (tx, { id }, other) => {
     if (other.id === id || (await rows.dependsOn(tx, other.id, id)))
       throw new DomainError('INVALID_DEPENDENCY')
     if (await rows.dependsOn(tx, id, other.id)) return false
@@ -88,12 +84,10 @@ export async function addDependency(
 export async function removeDependency(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   reference: DependencyReference,
 ): Promise<PullView> {
-  return change(app, caller, ownerName, name, number, reference, async (tx, { id }, other) => {
+  return change(app, caller, name, reference, async (tx, { id }, other) => {
     if (!(await rows.dependsOn(tx, id, other.id))) return false
     await rows.deleteDependency(tx, id, other.id)
     return true
@@ -104,13 +98,11 @@ export async function removeDependency(
 async function change(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   reference: DependencyReference,
   work: (tx: Tx, pull: PullRequest, other: PullRequest) => Promise<boolean>,
 ): Promise<PullView> {
-  const { pull: seen, ...open } = await openPull(app, caller, ownerName, name, number, 'write')
+  const { pull: seen, ...open } = await openPull(app, caller, name, 'write')
   const otherId = await findOther(app, open, reference)
   const changed = await changeWatched(app, async (tx) => {
     const [pull, other] = [await reread(tx, seen), await reread(tx, { id: otherId })]

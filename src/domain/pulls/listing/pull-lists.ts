@@ -9,6 +9,7 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../lifecycle/pull-requests.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
@@ -48,12 +49,11 @@ export interface PullPage {
 export async function listPulls(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   query: PullQuery,
   page: { readonly offset: number; readonly limit: number },
 ): Promise<PullPage> {
-  const open = await openPulls(app, caller, ownerName, name)
+  const open = await openPulls(app, caller, name)
   const { repository } = open
   const filter = {
     isOpen: readState(query.state),

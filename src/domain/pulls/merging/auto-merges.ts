@@ -11,6 +11,7 @@ import { findOrderer } from '../../accounts/credentials/orderers.ts'
 import { onBehalfOf, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import {
   type DueWork,
   type DueWorker,
@@ -98,11 +99,9 @@ export async function scheduleAutoMerge(
 export async function cancelAutoMerge(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
 ): Promise<void> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   // What is under way comes to its end before: nobody is told of a merge taken back that happens
   // all the same.
   await withPullLock(app, open.pull.id, () => cancelAlone(app, caller, open))
@@ -162,7 +161,8 @@ async function tryMerge(app: ReposApp, pullId: number): Promise<void> {
   if (!scheduler) return drop(app, order)
   try {
     const caller = onBehalfOf(scheduler, scopesIn(order), order.token_uuid ?? undefined)
-    await mergePull(app, caller, owner.name, repository.name, pull.number, {
+    const name = { owner: owner.name, repo: repository.name, number: pull.number }
+    await mergePull(app, caller, name, {
       ...orderOf(order),
       // What was looked at when it became due: a push in between makes it due again.
       headCommitId: pull.head_commit,

@@ -7,6 +7,7 @@ import { findOrderer } from '../../accounts/credentials/orderers.ts'
 import { type Caller, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import { checkWritable } from '../../repos/access/permissions.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
@@ -76,12 +77,10 @@ const DEFAULT_STYLE = 'merge'
 export async function mergePull(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   order: MergeOrder,
 ): Promise<MergeOutcome> {
-  const open = (): Promise<OpenPull> => openPull(app, caller, ownerName, name, number, 'take part')
+  const open = (): Promise<OpenPull> => openPull(app, caller, name, 'take part')
   const { repository, pull } = await open()
   checkWritable(repository)
   if (!isScheduled(caller)) await see(app, caller, pull)
@@ -246,13 +245,7 @@ function refusalOf(error: unknown): unknown {
  *
  * @throws as `openPull`; PULL_REQUEST_NOT_MERGED
  */
-export async function checkMerged(
-  app: ReposApp,
-  caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
-): Promise<void> {
-  const { pull } = await openPull(app, caller, ownerName, name, number, 'read')
+export async function checkMerged(app: ReposApp, caller: Caller, name: PullName): Promise<void> {
+  const { pull } = await openPull(app, caller, name, 'read')
   if (pull.state !== 'MERGED') throw new DomainError('PULL_REQUEST_NOT_MERGED')
 }

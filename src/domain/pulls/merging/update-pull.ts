@@ -4,6 +4,7 @@ import { fetchCommit } from '../../../git/transfer/forks.ts'
 import type { UpdateStyle } from '../../../storage/schema/repos.ts'
 import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,
@@ -34,12 +35,10 @@ import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 export async function updatePullHead(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   word: string,
 ): Promise<boolean> {
-  const open = () => openPull(app, caller, ownerName, name, number, 'take part')
+  const open = () => openPull(app, caller, name, 'take part')
   const style = word === 'rebase' ? 'rebase' : 'merge'
   const { pull } = await open()
   return withPullLock(app, pull.id, async () => updateAlone(app, caller, await open(), style))

@@ -1,4 +1,5 @@
 import type { PullComment } from '../../../storage/schema/pulls.ts'
+import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 
 export type { PullComment } from '../../../storage/schema/pulls.ts'
 
@@ -37,15 +38,18 @@ export interface PullCommentPage {
 export async function listPullComments(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   period: rows.CommentPeriod,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<PullCommentPage> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
-  const comments = await rows.listPullComments(app.db, open.pull.id, period, offset, limit)
+  const open = await openPull(app, caller, name, 'read')
+  const comments = await rows.listPullComments(
+    app.db,
+    open.pull.id,
+    period,
+    page.offset,
+    page.limit,
+  )
   const total = await rows.countPullComments(app.db, open.pull.id, period)
   return { comments: await viewComments(app, open, comments), total }
 }
@@ -58,11 +62,10 @@ export async function listPullComments(
 export async function getPullComment(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
 ): Promise<PullCommentView> {
-  const { open, comment } = await openComment(app, caller, ownerName, name, id, 'read')
+  const { open, comment } = await openComment(app, caller, name, id, 'read')
   return viewComment(app, open, comment)
 }
 
@@ -74,12 +77,10 @@ export async function getPullComment(
 export async function createPullComment(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   body: string,
 ): Promise<PullCommentView> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   await checkNotBlocked(app, caller, open)
   checkText('body', body)
   const comment = await changeReviews(
@@ -108,12 +109,11 @@ export async function createPullComment(
 export async function editPullComment(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
   body: string,
 ): Promise<PullCommentView> {
-  const { open, comment } = await openComment(app, caller, ownerName, name, id, 'take part')
+  const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
   await checkNotBlocked(app, caller, open)
   checkText('body', body)
@@ -141,11 +141,10 @@ export async function editPullComment(
 export async function deletePullComment(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
 ): Promise<void> {
-  const { open, comment } = await openComment(app, caller, ownerName, name, id, 'take part')
+  const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
   await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', async (tx) => {
     if (!(await rows.deletePullComment(tx, id))) throw missing()
@@ -156,16 +155,15 @@ export async function deletePullComment(
 async function openComment(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
   needed: PullNeed,
 ): Promise<{ open: OpenPull; comment: PullComment }> {
-  const { repository } = await openPulls(app, caller, ownerName, name)
+  const { repository } = await openPulls(app, caller, name)
   const found = await rows.findPullComment(app.db, repository.id, id)
   if (!found) throw missing()
   const { number, ...comment } = found
-  return { open: await openPull(app, caller, ownerName, name, number, needed), comment }
+  return { open: await openPull(app, caller, { ...name, number }, needed), comment }
 }
 
 /** @throws ISSUE_COMMENT_DENIED */

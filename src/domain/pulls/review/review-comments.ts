@@ -1,3 +1,5 @@
+import type { Page, PullName, RepositoryName } from '../../core/names.ts'
+
 export type { ReviewComment } from '../../../storage/schema/pulls.ts'
 
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
@@ -54,18 +56,15 @@ export interface ReviewCommentPage {
 export async function listReviewComments(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<ReviewCommentPage> {
-  const open = await openReview(app, caller, ownerName, name, number, id, 'read')
+  const open = await openReview(app, caller, name, id, 'read')
   const comments = await followComments(
     app,
     open,
-    await rows.listReviewComments(app.db, id, offset, limit),
+    await rows.listReviewComments(app.db, id, page.offset, page.limit),
   )
   return { comments: await viewComments(app, open, comments), total: open.review.comments_count }
 }
@@ -79,13 +78,11 @@ export async function listReviewComments(
 export async function getReviewComment(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
   commentId: number,
 ): Promise<ReviewCommentView> {
-  const open = await openReview(app, caller, ownerName, name, number, id, 'read')
+  const open = await openReview(app, caller, name, id, 'read')
   const [comment] = await followComments(app, open, [await findIn(app, open, commentId)])
   if (!comment) throw missing()
   return viewComment(app, open, comment)
@@ -101,13 +98,11 @@ export async function getReviewComment(
 export async function createReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
   draft: CommentDraft,
 ): Promise<ReviewCommentView> {
-  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  const open = await openReview(app, caller, name, id, 'take part')
   await checkNotBlocked(app, caller, open)
   const { review } = open
   if (review.reviewer_id !== caller.user.id || review.state === 'REQUEST_REVIEW') throw denied()
@@ -125,13 +120,11 @@ export async function createReviewComment(
 export async function replyToReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   commentId: number,
   body: string,
 ): Promise<ReviewCommentView> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
   await checkNotBlocked(app, caller, open)
   checkText('body', body)
@@ -148,13 +141,11 @@ export async function replyToReviewComment(
 export async function deleteReviewComment(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
   commentId: number,
 ): Promise<void> {
-  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  const open = await openReview(app, caller, name, id, 'take part')
   const comment = await findIn(app, open, commentId)
   if (comment.poster_id !== caller.user.id && !suffices(open.access, 'write')) throw denied()
   await changeComments(app, caller, open, async (tx) => {
@@ -172,15 +163,14 @@ export async function deleteReviewComment(
 export async function setResolved(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   commentId: number,
   isResolved: boolean,
 ): Promise<void> {
-  const { repository } = await openPulls(app, caller, ownerName, name)
+  const { repository } = await openPulls(app, caller, name)
   const number = await rows.findNumberOfComment(app.db, repository.id, commentId)
   if (number === undefined) throw missing()
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, { ...name, number }, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
   const may =
     comment.poster_id === caller.user.id ||

@@ -2,6 +2,7 @@ import * as rows from '../../../storage/pulls/reviews.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import { suffices } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
@@ -28,13 +29,11 @@ export interface Dismissal {
 export async function dismissReview(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
   { message, priors }: Dismissal,
 ): Promise<ReviewView> {
-  const open = await openDismissible(app, caller, ownerName, name, number, id)
+  const open = await openDismissible(app, caller, name, id)
   checkLength('message', message, MAX_TEXT_CHARACTERS)
   const review = await changeReviews(
     app,
@@ -62,12 +61,10 @@ export async function dismissReview(
 export async function undismissReview(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
 ): Promise<ReviewView> {
-  const open = await openDismissible(app, caller, ownerName, name, number, id)
+  const open = await openDismissible(app, caller, name, id)
   const review = await changeReviews(
     app,
     caller,
@@ -86,12 +83,10 @@ export async function undismissReview(
 async function openDismissible(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
 ): Promise<OpenReview> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   // Who may not is not told what there is.
   if (!suffices(open.units.code, 'admin')) throw new DomainError('REVIEW_DISMISSAL_DENIED')
   const review = await findReview(app, caller, open, id)

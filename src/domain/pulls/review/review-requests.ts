@@ -9,6 +9,7 @@ import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/use
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { PullName } from '../../core/names.ts'
 import { teamNameKey } from '../../organizations/teams.ts'
 import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
@@ -47,12 +48,10 @@ export interface ReviewerNames {
 export async function requestReviewers(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   names: ReviewerNames,
 ): Promise<ReviewView[]> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   await checkNotBlocked(app, caller, open)
   if (!maySelect(caller, open)) throw new DomainError('REVIEW_REQUEST_DENIED')
   checkOpen(open.pull)
@@ -81,12 +80,10 @@ export async function requestReviewers(
 export async function withdrawReviewRequests(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   names: ReviewerNames,
 ): Promise<void> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   const named = await findNamed(app, caller, open, names)
   const areOnlyOwn =
     named.teams.length === 0 && named.users.every(({ id }) => id === caller.user.id)

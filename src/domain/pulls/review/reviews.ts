@@ -6,6 +6,7 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
 import {
@@ -51,16 +52,13 @@ export interface ReviewPage {
 export async function listReviews(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
-  offset: number,
-  limit: number,
+  name: PullName,
+  page: Page,
 ): Promise<ReviewPage> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const open = await openPull(app, caller, name, 'read')
   await compareReviews(app, open.pull)
   const viewer = await reviewViewer(app, caller, open)
-  const reviews = await rows.listReviews(app.db, open.pull.id, viewer, offset, limit)
+  const reviews = await rows.listReviews(app.db, open.pull.id, viewer, page.offset, page.limit)
   return {
     reviews: await viewReviews(app, caller, open, reviews),
     total: await rows.countReviews(app.db, open.pull.id, viewer),
@@ -75,12 +73,10 @@ export async function listReviews(
 export async function getReview(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
 ): Promise<ReviewView> {
-  const open = await openPull(app, caller, ownerName, name, number, 'read')
+  const open = await openPull(app, caller, name, 'read')
   await compareReviews(app, open.pull)
   return viewReview(app, caller, open, await findReview(app, caller, open, id))
 }
@@ -93,13 +89,11 @@ export async function getReview(
 export async function openReview(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
   needed: 'read' | 'take part',
 ): Promise<OpenReview> {
-  const open = await openPull(app, caller, ownerName, name, number, needed)
+  const open = await openPull(app, caller, name, needed)
   return { ...open, review: await findReview(app, caller, open, id) }
 }
 
@@ -131,12 +125,10 @@ export async function findReview(
 export async function createReview(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   draft: ReviewDraft,
 ): Promise<ReviewView> {
-  const open = await openPull(app, caller, ownerName, name, number, 'take part')
+  const open = await openPull(app, caller, name, 'take part')
   await checkNotBlocked(app, caller, open)
   const event = readEvent(draft.event)
   const { body } = draft
@@ -179,13 +171,11 @@ export async function createReview(
 export async function submitReview(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
   { event: text, body }: Pick<ReviewDraft, 'event' | 'body'>,
 ): Promise<ReviewView> {
-  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  const open = await openReview(app, caller, name, id, 'take part')
   await checkNotBlocked(app, caller, open)
   checkPending(open.review)
   checkLength('body', body, MAX_TEXT_CHARACTERS)
@@ -216,12 +206,10 @@ export async function submitReview(
 export async function deleteReview(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
-  number: number,
+  name: PullName,
   id: number,
 ): Promise<void> {
-  const open = await openReview(app, caller, ownerName, name, number, id, 'take part')
+  const open = await openReview(app, caller, name, id, 'take part')
   const isOwn = open.review.reviewer_id === caller.user.id
   if (!isOwn && !actsAsAdministrator(caller, 'write'))
     throw new DomainError('REVIEW_DELETION_DENIED')

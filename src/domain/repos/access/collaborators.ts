@@ -6,6 +6,7 @@ import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import {
   accessOfUser,
@@ -25,14 +26,12 @@ const LEVELS = ['read', 'write', 'admin'] as const
 export async function listCollaborators(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  offset: number,
-  limit: number,
+  name: RepositoryName,
+  page: Page,
 ): Promise<NumberedUserPage> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'none')
+  const { repository } = await openRepository(app, caller, name, 'none')
   return {
-    users: await rows.listCollaborators(app.db, repository.id, offset, limit),
+    users: await rows.listCollaborators(app.db, repository.id, page.offset, page.limit),
     total: await rows.countCollaborators(app.db, repository.id),
   }
 }
@@ -44,11 +43,10 @@ export async function listCollaborators(
 export async function checkCollaborator(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   username: string,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'none')
+  const { repository } = await openRepository(app, caller, name, 'none')
   const user = await requireUser(app, username)
   const found = await rows.findCollaborator(app.db, repository.id, user.id)
   if (!found) throw new DomainError('COLLABORATOR_NOT_FOUND', { username: user.username })
@@ -64,12 +62,11 @@ export async function checkCollaborator(
 export async function addCollaborator(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   username: string,
   permission: string,
 ): Promise<void> {
-  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository, owner } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const level = LEVELS.find((known) => known === (permission || 'write'))
   if (!level) throw new DomainError('INVALID_COLLABORATOR', { permission: permission.slice(0, 64) })
@@ -91,11 +88,10 @@ export async function addCollaborator(
 export async function removeCollaborator(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   username: string,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const user = await requireUser(app, username)
   await transaction(app.db, async (tx) => {
@@ -121,11 +117,10 @@ export interface UserPermission {
 export async function getPermission(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   username: string,
 ): Promise<UserPermission> {
-  const { repository, owner, access } = await openRepository(app, caller, ownerName, name, 'none')
+  const { repository, owner, access } = await openRepository(app, caller, name, 'none')
   const user = await findUserByUsername(app.db, username)
   const isOwn = user?.id === caller.user.id
   if (!isOwn && !suffices(access, 'admin'))

@@ -12,6 +12,7 @@ import { readSshKey } from '../../accounts/keys/ssh-keys.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
@@ -36,16 +37,14 @@ export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
 export async function listDeployKeys(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   filter: rows.DeployKeyFilter,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<DeployKeyPage> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   return {
     ...open,
-    ...(await rows.listDeployKeys(app.db, open.repository.id, filter, offset, limit)),
+    ...(await rows.listDeployKeys(app.db, open.repository.id, filter, page.offset, page.limit)),
   }
 }
 
@@ -57,11 +56,10 @@ export async function listDeployKeys(
 export async function getDeployKey(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: bigint,
 ): Promise<DeployKeyView> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   const key = await rows.findDeployKey(app.db, open.repository.id, Number(id))
   if (!key) throw new DomainError('KEY_NOT_FOUND')
   return { ...open, key }
@@ -77,11 +75,10 @@ export async function getDeployKey(
 export async function addDeployKey(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: PublicKeyDraft,
 ): Promise<DeployKeyView> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   checkNotArchived(open.repository)
   const title = checkKeyTitle(draft.title)
   const { line, lineWithoutComment, fingerprint } = readSshKey(draft.key)
@@ -131,11 +128,10 @@ export async function addDeployKey(
 export async function deleteDeployKey(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: bigint,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   if (!(await rows.deleteDeployKey(app.db, repository.id, Number(id))))
     throw new DomainError('KEY_NOT_FOUND')

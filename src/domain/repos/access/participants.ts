@@ -3,6 +3,7 @@ import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import {
   accessOfUser,
@@ -23,10 +24,9 @@ const MAX_LISTED = 1000
 export function listAssignees(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<User[]> {
-  return participantsWith(app, caller, ownerName, name, ({ pulls }) => suffices(pulls, 'write'))
+  return participantsWith(app, caller, name, ({ pulls }) => suffices(pulls, 'write'))
 }
 
 /**
@@ -37,22 +37,20 @@ export function listAssignees(
 export function listReviewers(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<User[]> {
   const mayReview = ({ code, pulls }: UnitAccess) =>
     suffices(code, 'read') && suffices(pulls, 'read')
-  return participantsWith(app, caller, ownerName, name, mayReview)
+  return participantsWith(app, caller, name, mayReview)
 }
 
 async function participantsWith(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   isFit: (access: UnitAccess) => boolean,
 ): Promise<User[]> {
-  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'none')
+  const { repository, owner } = await openRepository(app, caller, name, 'none')
   const users = await listParticipants(app.db, repository, MAX_LISTED)
   const access = await accessOfUsers(app.db, users, repository, owner)
   return users.filter(({ id }) => {
@@ -70,11 +68,10 @@ async function participantsWith(
 export async function checkAssignee(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   username: string,
 ): Promise<void> {
-  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'none')
+  const { repository, owner } = await openRepository(app, caller, name, 'none')
   const user = await findUserByUsername(app.db, username)
   if (!user) throw new DomainError('UNKNOWN_USER', { username: metadataText(username) })
   const { pulls } = await accessOfUser(app, user, repository, owner)

@@ -23,6 +23,7 @@ import type { Db } from '../../../storage/schema/schema.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'
 
@@ -203,7 +204,7 @@ async function rightsOf(
 /**
  * The repository that a caller names, for something that needs a level of access to a part of it.
  *
- * @param ownerName, name in any case.
+ * @param name in any case.
  * @param needed `none` for whoever may read any part.
  * @throws REPOSITORY_NOT_FOUND when there is none, or none that the caller may know of;
  *   REPOSITORY_MOVED and REPOSITORY_OWNER_RENAMED under the same condition;
@@ -214,12 +215,11 @@ async function rightsOf(
 export async function openRepository(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   needed: RepositoryAccess,
   unit: Unit = 'code',
 ): Promise<OpenRepository> {
-  const [ownerKey, key] = [nameKey(ownerName), repositoryNameKey(name)]
+  const [ownerKey, key] = [nameKey(name.owner), repositoryNameKey(name.repo)]
   const owner = await findOwnerByNameKey(app.db, ownerKey)
   const repository = owner && (await findRepository(app.db, owner.id, key))
   if (!repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)

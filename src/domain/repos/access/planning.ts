@@ -1,5 +1,6 @@
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import {
   checkNotArchived,
@@ -19,11 +20,10 @@ import {
 export async function openForPlanning(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   needed: 'read' | 'write',
 ): Promise<OpenRepository> {
-  const open = await openRepository(app, caller, ownerName, name, 'none', 'issues')
+  const open = await openRepository(app, caller, name, 'none', 'issues')
   const { repository, units } = open
   const levels: readonly RepositoryAccess[] = [
     repository.has_issues === 1 ? units.issues : 'none',

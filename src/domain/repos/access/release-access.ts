@@ -1,6 +1,7 @@
 import type { Release } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
 
@@ -22,10 +23,9 @@ export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'unit
 export async function openForWriting(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<OpenRepository> {
-  const open = await openRepository(app, caller, ownerName, name, 'write', 'releases')
+  const open = await openRepository(app, caller, name, 'write', 'releases')
   checkNotArchived(open.repository)
   return open
 }

@@ -7,6 +7,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import {
   type OpenRepository,
@@ -41,11 +42,10 @@ export interface ForkDraft {
 export async function createFork(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: ForkDraft,
 ): Promise<RepositoryView> {
-  const parent = await openRepository(app, caller, ownerName, name, 'read')
+  const parent = await openRepository(app, caller, name, 'read')
   if (await isBlocked(app, [parent.owner.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
   const place = await openForNewRepository(app, caller, draft.organization)
   const forkName = checkRepositoryName(draft.name || parent.repository.name)
@@ -123,14 +123,12 @@ export interface ForkPage {
 export async function listForks(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  offset: number,
-  limit: number,
+  name: RepositoryName,
+  page: Page,
 ): Promise<ForkPage> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'read')
+  const { repository } = await openRepository(app, caller, name, 'read')
   const reader = repositoryReader(app, caller)
-  const found = await rows.listForks(app.db, repository.id, reader, offset, limit)
+  const found = await rows.listForks(app.db, repository.id, reader, page.offset, page.limit)
   return {
     forks: await viewRepositories(app, caller, await openRepositories(app, caller, found)),
     total: await rows.countForks(app.db, repository.id, reader),

@@ -7,6 +7,7 @@ import type { Mirror, MirrorChanges } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
@@ -31,10 +32,9 @@ const MAX_UNDER_WAY_PER_OWNER = 2
 export async function requestMirrorSync(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'write')
+  const { repository } = await openRepository(app, caller, name, 'write')
   checkNotArchived(repository)
   if (repository.mirror === 0) throw new DomainError('REPOSITORY_NOT_MIRROR')
   await transaction(app.db, (tx) => rows.requestSync(tx, repository.id, app.clock.now()))

@@ -5,6 +5,7 @@ import * as rows from '../../../storage/repos/repositories.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { keepHeadsOf } from '../../pulls/heads/orphaned-heads.ts'
 import { rescueHeadsFrom } from '../../pulls/heads/pull-heads.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
@@ -19,11 +20,10 @@ import type { ReposApp } from '../ports.ts'
 export async function getRepository(
   app: ReposApp,
   caller: Caller,
-  owner: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<RepositoryView> {
   // Whoever may read some part of it may know what it is.
-  return viewRepository(app, caller, await openRepository(app, caller, owner, name, 'none'))
+  return viewRepository(app, caller, await openRepository(app, caller, name, 'none'))
 }
 
 /**
@@ -47,10 +47,9 @@ export async function getRepositoryById(
 export async function deleteRepository(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'owner')
+  const { repository } = await openRepository(app, caller, name, 'owner')
   await removeRepository(app, repository.id)
 }
 

@@ -7,6 +7,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { type Caller, checkSeesPrivate } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { recordRepositoryChange, wakeWatchers } from '../events/repository-events.ts'
@@ -71,11 +72,10 @@ export interface RepositoryEdit {
 export async function editRepository(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   edit: RepositoryEdit,
 ): Promise<RepositoryView> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   if (edit.archived !== false) checkNotArchived(repository)
   if (edit.private) checkSeesPrivate(caller)
   const newName = edit.name || repository.name

@@ -25,6 +25,7 @@ import { getOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import {
   accessOfUser,
   checkNotArchived,
@@ -56,11 +57,10 @@ export interface TransferDraft {
 export async function transferRepository(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: TransferDraft,
 ): Promise<RepositoryView> {
-  const opened = await openRepository(app, caller, ownerName, name, 'owner')
+  const opened = await openRepository(app, caller, name, 'owner')
   checkNotArchived(opened.repository)
   const recipient = await getOwner(app, caller, draft.newOwner)
   if (recipient.id === opened.owner.id)
@@ -84,16 +84,9 @@ export async function transferRepository(
 export async function acceptTransfer(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<RepositoryView> {
-  const { repository, owner, transfer } = await openOffered(
-    app,
-    caller,
-    ownerName,
-    name,
-    'recipient',
-  )
+  const { repository, owner, transfer } = await openOffered(app, caller, name, 'recipient')
   checkNotArchived(repository)
   const doer = await findUserById(app.db, transfer.doer_id)
   // Who no longer owns it cannot have it given away any more, to a friend perhaps.
@@ -113,10 +106,9 @@ export async function acceptTransfer(
 export async function rejectTransfer(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<RepositoryView> {
-  const { repository, transfer } = await openOffered(app, caller, ownerName, name, 'either side')
+  const { repository, transfer } = await openOffered(app, caller, name, 'either side')
   const view = await getRepositoryById(app, caller, repository.id)
   await transaction(app.db, async (tx) => {
     if (!(await rows.deleteTransfer(tx, repository.id))) throw new DomainError('TRANSFER_NOT_FOUND')
@@ -161,11 +153,10 @@ async function checkTeams(
 async function openOffered(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   forWhom: 'recipient' | 'either side',
 ): Promise<OpenRepository & { readonly transfer: RepositoryTransfer }> {
-  const opened = await openRepository(app, caller, ownerName, name, 'none')
+  const opened = await openRepository(app, caller, name, 'none')
   const transfer = await rows.findTransfer(app.db, opened.repository.id)
   if (!transfer) throw new DomainError('TRANSFER_NOT_FOUND')
   const isRecipient = transfer.recipient_id === caller.user.id

@@ -4,6 +4,7 @@ import * as rows from '../../../storage/organizations/teams.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import {
   checkOrganizationNeed,
   type OpenOrganization,
@@ -60,11 +61,10 @@ export async function getTeamRepository(
   app: ReposApp,
   caller: SignedIn,
   id: number,
-  owner: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<RepositoryView> {
   const { team } = await openTeam(app, caller, id, 'visible')
-  const open = await openOwnedBy(app, caller, team, owner, name)
+  const open = await openOwnedBy(app, caller, team, name)
   if (!(await has(app, team, open.repository))) throw new DomainError('REPOSITORY_NOT_FOUND')
   return viewRepository(app, caller, open)
 }
@@ -79,11 +79,10 @@ export async function addTeamRepository(
   app: ReposApp,
   caller: SignedIn,
   id: number,
-  owner: string,
-  name: string,
+  name: RepositoryName,
 ) {
   const { team } = await openTeam(app, caller, id, 'owner')
-  const { repository } = await openOwnedBy(app, caller, team, owner, name)
+  const { repository } = await openOwnedBy(app, caller, team, name)
   await transaction(app.db, (tx) => rows.insertTeamRepository(tx, team.id, repository.id))
 }
 
@@ -97,11 +96,10 @@ export async function removeTeamRepository(
   app: ReposApp,
   caller: SignedIn,
   id: number,
-  owner: string,
-  name: string,
+  name: RepositoryName,
 ) {
   const { team } = await openTeam(app, caller, id, 'owner')
-  const { repository } = await openOwnedBy(app, caller, team, owner, name)
+  const { repository } = await openOwnedBy(app, caller, team, name)
   await remove(app, team, repository)
 }
 
@@ -113,12 +111,11 @@ export async function removeTeamRepository(
 export async function listRepositoryTeams(
   app: ReposApp,
   caller: SignedIn,
-  owner: string,
-  name: string,
+  name: RepositoryName,
   offset: number,
   limit: number,
 ): Promise<TeamPage> {
-  const { organization, filter } = await openForTeams(app, caller, owner, name, 'none')
+  const { organization, filter } = await openForTeams(app, caller, name, 'none')
   const found = await rows.listTeams(app.db, filter, offset, limit)
   return {
     teams: found.map((team) => ({ team, organization })),
@@ -134,11 +131,10 @@ export async function listRepositoryTeams(
 export async function getRepositoryTeam(
   app: ReposApp,
   caller: SignedIn,
-  owner: string,
-  name: string,
+  name: RepositoryName,
   teamName: string,
 ): Promise<TeamView> {
-  const { organization, filter } = await openForTeams(app, caller, owner, name, 'none')
+  const { organization, filter } = await openForTeams(app, caller, name, 'none')
   return { team: await findTeam(app, filter, teamName), organization }
 }
 
@@ -153,11 +149,10 @@ export async function getRepositoryTeam(
 export async function addRepositoryTeam(
   app: ReposApp,
   caller: SignedIn,
-  owner: string,
-  name: string,
+  name: RepositoryName,
   teamName: string,
 ) {
-  const { repository, team } = await openForTeamChange(app, caller, owner, name, teamName)
+  const { repository, team } = await openForTeamChange(app, caller, name, teamName)
   const isNew =
     team.includes_all_repositories === 0 &&
     (await transaction(app.db, (tx) => rows.insertTeamRepository(tx, team.id, repository.id)))
@@ -174,23 +169,16 @@ export async function addRepositoryTeam(
 export async function removeRepositoryTeam(
   app: ReposApp,
   caller: SignedIn,
-  owner: string,
-  name: string,
+  name: RepositoryName,
   teamName: string,
 ) {
-  const { repository, team } = await openForTeamChange(app, caller, owner, name, teamName)
+  const { repository, team } = await openForTeamChange(app, caller, name, teamName)
   await remove(app, team, repository)
 }
 
 /** A repository of the organisation that a team is of. */
-async function openOwnedBy(
-  app: ReposApp,
-  caller: SignedIn,
-  team: Team,
-  owner: string,
-  name: string,
-) {
-  const open = await openRepository(app, caller, owner, name, 'none')
+async function openOwnedBy(app: ReposApp, caller: SignedIn, team: Team, name: RepositoryName) {
+  const open = await openRepository(app, caller, name, 'none')
   if (open.repository.owner_id !== team.organization_id)
     throw new DomainError('REPOSITORY_NOT_FOUND')
   return open
@@ -220,11 +208,10 @@ interface ForTeams extends OpenRepository, OpenOrganization {
 async function openForTeams(
   app: ReposApp,
   caller: SignedIn,
-  owner: string,
-  name: string,
+  name: RepositoryName,
   needed: 'none' | 'admin',
 ): Promise<ForTeams> {
-  const open = await openRepository(app, caller, owner, name, needed)
+  const open = await openRepository(app, caller, name, needed)
   const organization = await findOrganizationById(app.db, open.owner.id)
   if (!organization) throw new DomainError('NOT_OWNED_BY_ORGANIZATION')
   // Not whether the caller may know of it: whoever reads a repository knows its owner.
@@ -254,11 +241,10 @@ export function teamViewerAt(
 async function openForTeamChange(
   app: ReposApp,
   caller: SignedIn,
-  owner: string,
-  name: string,
+  name: RepositoryName,
   teamName: string,
 ) {
-  const open = await openForTeams(app, caller, owner, name, 'admin')
+  const open = await openForTeams(app, caller, name, 'admin')
   checkNotArchived(open.repository)
   if (open.organization.repo_admin_change_team_access === 0) checkOrganizationNeed(open, 'owner')
   const team = await rows.findTeamByName(app.db, open.organization.id, teamNameKey(teamName))

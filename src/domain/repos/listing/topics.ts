@@ -4,6 +4,7 @@ import type { Topic as TopicRow } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataList, metadataText } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -35,14 +36,12 @@ export interface TopicPage<T> {
 export async function listRepositoryTopics(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  offset: number,
-  limit: number,
+  name: RepositoryName,
+  page: Page,
 ): Promise<TopicPage<string>> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'none')
+  const { repository } = await openRepository(app, caller, name, 'none')
   const topics = await topicsOf(app.db, repository.id)
-  return { topics: topics.slice(offset, offset + limit), total: topics.length }
+  return { topics: topics.slice(page.offset, page.offset + page.limit), total: topics.length }
 }
 
 /**
@@ -56,11 +55,10 @@ export async function listRepositoryTopics(
 export async function replaceRepositoryTopics(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   names: readonly string[],
 ): Promise<void> {
-  const repositoryId = await openForTopics(app, caller, ownerName, name)
+  const repositoryId = await openForTopics(app, caller, name)
   const given = [...new Set(names.map(clean))].filter((topic) => topic !== '')
   const valid = new Set(given.filter(isTopic))
   if (valid.size > MAX_TOPICS)
@@ -86,11 +84,10 @@ export async function replaceRepositoryTopics(
 export async function addRepositoryTopic(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   text: string,
 ): Promise<void> {
-  const repositoryId = await openForTopics(app, caller, ownerName, name)
+  const repositoryId = await openForTopics(app, caller, name)
   const topic = readTopic(text)
   await transaction(app.db, async (tx) => {
     const held = await topicsOf(tx, repositoryId)
@@ -110,11 +107,10 @@ export async function addRepositoryTopic(
 export async function removeRepositoryTopic(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   text: string,
 ): Promise<void> {
-  const repositoryId = await openForTopics(app, caller, ownerName, name)
+  const repositoryId = await openForTopics(app, caller, name)
   const topic = readTopic(text)
   await transaction(app.db, async (tx) => {
     const held = await topicsOf(tx, repositoryId)
@@ -132,12 +128,11 @@ export async function removeRepositoryTopic(
 export async function searchTopics(
   app: ReposApp,
   text: string,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<TopicPage<Topic>> {
   const part = clean(text).slice(0, MAX_TEXT_CHARACTERS)
   return {
-    topics: await rows.searchTopics(app.db, part, offset, limit),
+    topics: await rows.searchTopics(app.db, part, page.offset, page.limit),
     total: await rows.countTopics(app.db, part),
   }
 }
@@ -145,10 +140,9 @@ export async function searchTopics(
 async function openForTopics(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<number> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   return repository.id
 }

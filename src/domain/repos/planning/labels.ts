@@ -4,6 +4,7 @@ import type { Label } from '../../../storage/schema/repos.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
@@ -54,11 +55,10 @@ export interface LabelEdit {
 export async function openRepositoryLabels(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   needed: 'read' | 'write',
 ): Promise<LabelHome> {
-  const { repository, owner } = await openForPlanning(app, caller, ownerName, name, needed)
+  const { repository, owner } = await openForPlanning(app, caller, name, needed)
   return {
     owner: { repository_id: repository.id, organization_id: null },
     path: `repos/${owner.name}/${repository.name}`,
@@ -87,11 +87,10 @@ export async function openOrganizationLabels(
 export async function listLabels(
   app: ReposApp,
   { owner }: LabelHome,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<{ labels: readonly Label[]; total: number }> {
   return {
-    labels: await rows.listLabels(app.db, owner, offset, limit),
+    labels: await rows.listLabels(app.db, owner, page.offset, page.limit),
     total: await rows.countLabels(app.db, owner),
   }
 }

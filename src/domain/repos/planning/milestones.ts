@@ -6,6 +6,7 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -52,11 +53,10 @@ export interface MilestoneEdit {
 export async function openMilestones(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   needed: 'read' | 'write',
 ): Promise<Repository> {
-  return (await openForPlanning(app, caller, ownerName, name, needed)).repository
+  return (await openForPlanning(app, caller, name, needed)).repository
 }
 
 /**
@@ -70,12 +70,11 @@ export async function listMilestones(
   { id }: Repository,
   state: string,
   titlePart: string,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<{ milestones: readonly Milestone[]; total: number }> {
   const filter = { state: state === 'all' ? undefined : stateOf(state), titlePart }
   return {
-    milestones: await rows.listMilestones(app.db, id, filter, offset, limit),
+    milestones: await rows.listMilestones(app.db, id, filter, page.offset, page.limit),
     total: await rows.countMilestones(app.db, id, filter),
   }
 }

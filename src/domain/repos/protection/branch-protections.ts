@@ -15,6 +15,7 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { takeTurns } from '../../core/yielding.ts'
 import {
   accessOfUser,
@@ -64,10 +65,9 @@ export interface BranchProtectionView {
 export async function listBranchProtections(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<BranchProtectionView[]> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   return viewRules(app, open, inOrder(await rows.listBranchProtections(app.db, open.repository.id)))
 }
 
@@ -80,11 +80,10 @@ export async function listBranchProtections(
 export async function getBranchProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ruleName: string,
 ): Promise<BranchProtectionView> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   return viewRule(app, open, ruleName)
 }
 
@@ -98,12 +97,11 @@ export async function getBranchProtection(
 export async function createBranchProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ruleName: string,
   draft: ProtectionEdit,
 ): Promise<BranchProtectionView> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   const { id: repositoryId } = open.repository
   checkNotArchived(open.repository)
   if (ruleName === '') throw new DomainError('BRANCH_PROTECTION_NAMELESS')
@@ -146,12 +144,11 @@ export async function createBranchProtection(
 export async function editBranchProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ruleName: string,
   edit: ProtectionEdit,
 ): Promise<BranchProtectionView> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   const { id: repositoryId } = open.repository
   checkNotArchived(open.repository)
   await findRule(app, repositoryId, ruleName)
@@ -179,11 +176,10 @@ export async function editBranchProtection(
 export async function deleteBranchProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ruleName: string,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const { id } = await findRule(app, repository.id, ruleName)
   await changeRules(app, repository.id, async (tx) => {
@@ -206,11 +202,10 @@ export async function deleteBranchProtection(
 export async function reorderBranchProtections(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ids: readonly number[],
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   await changeRules(app, repository.id, async (tx) => {
     const unplaced = new Set(

@@ -5,6 +5,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { takeTurns } from '../../core/yielding.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { changeWatched, recordProtectionChange } from '../events/repository-events.ts'
@@ -94,10 +95,9 @@ export async function isTagProtected(
 export async function listTagProtections(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<TagProtection[]> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   return rows.listTagProtections(app.db, repository.id)
 }
 
@@ -110,11 +110,10 @@ export async function listTagProtections(
 export async function getTagProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
 ): Promise<TagProtection> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   return findRule(app, repository.id, id)
 }
 
@@ -128,15 +127,14 @@ export async function getTagProtection(
 export async function createTagProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: {
     readonly namePattern: string
     readonly usernames: readonly string[]
     readonly teams: readonly string[]
   },
 ): Promise<TagProtection> {
-  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository, owner } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const pattern = draft.namePattern.trim()
   if (pattern === '') throw new DomainError('TAG_PROTECTION_INCOMPLETE', { field: 'name_pattern' })
@@ -175,12 +173,11 @@ export async function createTagProtection(
 export async function editTagProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
   edit: TagProtectionEdit,
 ): Promise<TagProtection> {
-  const { repository, owner } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository, owner } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const rule = await findRule(app, repository.id, id)
   const pattern = edit.namePattern?.trim() || rule.name_pattern
@@ -208,11 +205,10 @@ export async function editTagProtection(
 export async function deleteTagProtection(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
 ): Promise<void> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const { name_pattern } = await findRule(app, repository.id, id)
   await changeWatched(app, async (tx) => {

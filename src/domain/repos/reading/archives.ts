@@ -5,6 +5,7 @@ import { HEADS, isRefName, readRef, TAGS } from '../../../git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { commitIdOf, notFound, readingStream } from './git-reading.ts'
@@ -46,11 +47,10 @@ const UNFIT_FOR_FILES = /[^A-Za-z0-9._-]+/g
 export async function getArchive(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   { archive, path }: ArchiveRequest,
 ): Promise<Archive> {
-  const { repository } = await openRepository(app, caller, ownerName, name, 'read')
+  const { repository } = await openRepository(app, caller, name, 'read')
   const format = FORMATS.find((known) => archive.endsWith(`.${known}`))
   if (!format) throw new DomainError('INVALID_FIELD', { field: 'archive' })
   const ref = archive.slice(0, -format.length - 1)

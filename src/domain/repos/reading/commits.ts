@@ -11,6 +11,7 @@ import { treePath } from '../../../git/objects/trees.ts'
 import { isRevision } from '../../../git/refs/refs.ts'
 import type { Owner } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findAuthors } from './commit-authors.ts'
@@ -74,20 +75,18 @@ const MAX_FILES = 300
 export async function listCommits(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   query: CommitQuery,
   parts: CommitParts,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<CommitPage> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const path = treePath(query.path)
   if (path === undefined) throw notFound('PATH_NOT_FOUND', 'path', query.path)
   const { since, until } = query
   const without = query.not === '' ? undefined : await commitIdOf(app, open.repository, query.not)
   const from = await startOf(app, open, query.ref)
-  return readPage(app, caller, open, { from, without, path, since, until }, parts, offset, limit)
+  return readPage(app, caller, open, { from, without, path, since, until }, parts, page)
 }
 
 /** Some commits of a history of a repository, and how many it has. */
@@ -97,12 +96,11 @@ export async function readPage(
   open: OpenRepository,
   history: History,
   parts: CommitParts,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<CommitPage> {
   const { id } = open.repository
   const [ids, total] = await Promise.all([
-    reading(listHistory(app.git, id, history, offset, limit)),
+    reading(listHistory(app.git, id, history, page.offset, page.limit)),
     reading(countHistory(app.git, id, history)),
   ])
   return { commits: await viewCommits(app, caller, open, ids, parts), total }
@@ -171,12 +169,11 @@ export async function viewReadCommits(
 export async function getCommit(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ref: string,
   parts: CommitParts,
 ): Promise<CommitView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const commitId = await existingCommit(app, open, ref)
   const [view] = await viewCommits(app, caller, open, [commitId], parts)
   if (!view) throw notFound('COMMIT_NOT_FOUND', 'ref', ref)
@@ -195,12 +192,11 @@ export type DiffFormat = 'diff' | 'patch'
 export async function getCommitDiff(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   ref: string,
   format: DiffFormat,
 ): Promise<AsyncIterable<Buffer>> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const { id } = open.repository
   const commitId = await existingCommit(app, open, ref)
   const parent = (await reading(readCommits(app.git, id, [commitId]))).get(commitId)?.parentIds[0]

@@ -4,6 +4,7 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type CommitPage, type CommitParts, readPage } from './commits.ts'
@@ -54,20 +55,18 @@ export function parseComparison(text: string): Comparison {
 export async function compareCommits(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   { base, head }: Comparison,
   parts: CommitParts,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<CommitPage> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const without = await commitIdOf(app, open.repository, base)
   const other = await openHead(app, caller, open, head)
   const from = await commitIdOf(app, other.repository, head.ref)
   const isElsewhere = other.repository.id !== open.repository.id
   const history = { from, without, ...(isElsewhere && { withoutIn: open.repository.id }) }
-  return readPage(app, caller, other, history, parts, offset, limit)
+  return readPage(app, caller, other, history, parts, page)
 }
 
 /**
@@ -82,7 +81,8 @@ async function openHead(
   if (owner === '' || (nameKey(owner) === nameKey(open.owner.name) && repository === ''))
     return open
   try {
-    if (repository !== '') return await openRepository(app, caller, owner, repository, 'read')
+    if (repository !== '')
+      return await openRepository(app, caller, { owner, repo: repository }, 'read')
     const id = await findRelated(app, open, owner)
     if (id !== undefined) return await openRepositoryById(app, caller, id, 'read')
   } catch (error) {

@@ -10,6 +10,7 @@ import {
   treePath,
 } from '../../../git/objects/trees.ts'
 import type { Caller } from '../../core/access.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type ByteRange, partOf } from './byte-ranges.ts'
@@ -99,16 +100,11 @@ interface Place {
 export async function getContents(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   path: string,
   ref: string,
 ): Promise<ContentsView> {
-  const place = await openPlace(
-    app,
-    await openRepository(app, caller, ownerName, name, 'read'),
-    ref,
-  )
+  const place = await openPlace(app, await openRepository(app, caller, name, 'read'), ref)
   const entry = await entryAt(app, place, path)
   if (entry.kind === 'dir') return viewDirectory(app, place, entry)
   return { kind: 'entry', entry: await viewEntry(app, place, entry) }
@@ -123,16 +119,11 @@ export async function getContents(
 export async function getRawFile(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   path: string,
   ref: string,
 ): Promise<RawFile> {
-  const place = await openPlace(
-    app,
-    await openRepository(app, caller, ownerName, name, 'read'),
-    ref,
-  )
+  const place = await openPlace(app, await openRepository(app, caller, name, 'read'), ref)
   const entry = await entryAt(app, place, path)
   if (entry.kind !== 'file' && entry.kind !== 'symlink')
     throw notFound('PATH_NOT_FOUND', 'path', path)

@@ -11,6 +11,7 @@ import { listTree, sizesOf, type TreeEntry } from '../../../git/objects/trees.ts
 import { listRefs, type Ref } from '../../../git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Verification, verifyObject } from './commit-verification.ts'
@@ -77,11 +78,10 @@ const UNFIT_FOR_REFS = /[\p{Cc} ~^:?*[\\]/u
 export async function listGitRefs(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   prefix: string,
 ): Promise<RefsView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const { id } = open.repository
   const start = `refs/${prefix.replace(/^refs\//, '')}`
   const refs: Ref[] = []
@@ -109,12 +109,11 @@ export async function listGitRefs(
 export async function getGitTree(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   text: string,
   page: { readonly recursive: boolean; readonly offset: number; readonly limit: number },
 ): Promise<TreeView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const { id } = open.repository
   const treeId = await findTreeId(app, open.repository, text)
   if (treeId === undefined) throw notFound('OBJECT_NOT_FOUND', 'sha', text)
@@ -143,11 +142,10 @@ async function findTreeId(
 export async function getGitBlob(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   sha: string,
 ): Promise<BlobView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const blob = await reading(
     readObject(app.git, open.repository.id, checkObjectId(sha), keptInline),
   )
@@ -165,11 +163,10 @@ export async function getGitBlob(
 export async function getAnnotatedTag(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   sha: string,
 ): Promise<TagView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const object = await reading(
     readObject(app.git, open.repository.id, checkObjectId(sha), MAX_TAG_BYTES),
   )

@@ -2,6 +2,7 @@ import { readRefCommits } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {
@@ -43,26 +44,24 @@ const HEAD_PARTS = { stat: false, verification: true, files: false }
 export async function listBranches(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   part: string,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<BranchPage> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const { repository } = open
   const read = async () => {
-    const page = await readBranchIndex(app, repository, part, offset, limit)
-    const commits = await reading(readRefCommits(app.git, repository.id, page.refs.map(refOf)))
-    const stale = page.refs.filter((branch) => commits.get(refOf(branch))?.id !== branch.commit_id)
-    return { ...page, commits, stale }
+    const found = await readBranchIndex(app, repository, part, page.offset, page.limit)
+    const commits = await reading(readRefCommits(app.git, repository.id, found.refs.map(refOf)))
+    const stale = found.refs.filter((branch) => commits.get(refOf(branch))?.id !== branch.commit_id)
+    return { ...found, commits, stale }
   }
-  let page = await read()
-  if (page.stale.length > 0) {
-    await recordRefs(app, repository.id, [], page.stale.map(refOf))
-    page = await read()
+  let found = await read()
+  if (found.stale.length > 0) {
+    await recordRefs(app, repository.id, [], found.stale.map(refOf))
+    found = await read()
   }
-  const { refs, total, commits } = page
+  const { refs, total, commits } = found
   const heads = await viewReadCommits(app, caller, open, [...commits.values()], HEAD_PARTS)
   const byId = new Map(heads.map((head) => [head.commit.id, head]))
   const protectionOf = await readProtection(app, caller, open)
@@ -86,11 +85,10 @@ function refOf({ name }: { readonly name: string }): string {
 export async function getBranch(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   branchName: string,
 ): Promise<BranchView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   const branch = isRefName(branchName)
     ? await readBranch(app, open.repository, branchName)
     : undefined

@@ -3,6 +3,7 @@ import * as rows from '../../../storage/repos/git-hooks.ts'
 import { actsAsAdministrator, type Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -25,10 +26,9 @@ export interface GitHook {
 export async function listGitHooks(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<GitHook[]> {
-  const { repository } = await openForHooks(app, caller, ownerName, name, 'read')
+  const { repository } = await openForHooks(app, caller, name, 'read')
   const scripts = new Map(
     (await rows.listGitHooks(app.db, repository.id)).map((hook) => [hook.name, hook.content]),
   )
@@ -44,11 +44,10 @@ export async function listGitHooks(
 export async function getGitHook(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   hook: string,
 ): Promise<GitHook> {
-  const { repository } = await openForHooks(app, caller, ownerName, name, 'read')
+  const { repository } = await openForHooks(app, caller, name, 'read')
   checkHookName(hook)
   return { name: hook, script: await rows.findHookScript(app.db, repository.id, hook) }
 }
@@ -64,12 +63,11 @@ export async function getGitHook(
 export async function editGitHook(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   hook: string,
   text: string | undefined,
 ): Promise<GitHook> {
-  const { repository } = await openForHooks(app, caller, ownerName, name, 'write')
+  const { repository } = await openForHooks(app, caller, name, 'write')
   checkHookName(hook)
   if (text === undefined)
     return { name: hook, script: await rows.findHookScript(app.db, repository.id, hook) }
@@ -99,11 +97,10 @@ export async function editGitHook(
 export async function deleteGitHook(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   hook: string,
 ): Promise<void> {
-  await editGitHook(app, caller, ownerName, name, hook, '')
+  await editGitHook(app, caller, name, hook, '')
 }
 
 function callerId(caller: Caller): number | undefined {
@@ -117,11 +114,10 @@ function callerId(caller: Caller): number | undefined {
 async function openForHooks(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   level: 'read' | 'write',
 ): Promise<OpenRepository> {
-  const open = await openRepository(app, caller, ownerName, name, 'admin')
+  const open = await openRepository(app, caller, name, 'admin')
   if (!app.settings.gitHooks) throw new DomainError('GIT_HOOKS_DISABLED')
   if (!actsAsAdministrator(caller, level)) throw new DomainError('GIT_HOOK_ACCESS_DENIED')
   if (level === 'write') checkNotArchived(open.repository)

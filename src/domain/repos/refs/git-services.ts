@@ -16,6 +16,7 @@ import {
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { pullNotices } from '../../pulls/branch-sync/push-messages.ts'
 import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
 import { prepareHeadsOf } from '../../pulls/heads/pull-heads.ts'
@@ -46,8 +47,7 @@ export type StartGitService = (request: PackRequest) => GitProcess
 export async function openGitService(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   service: GitService,
 ): Promise<StartGitService> {
   const level = service === 'git-receive-pack' ? 'write' : 'read'
@@ -56,7 +56,7 @@ export async function openGitService(
   if (caller.kind === 'user' && !holdsScope(caller, scope))
     throw new DomainError('SCOPE_MISSING', { scope })
   if (level === 'read' || caller.kind === 'anonymous') {
-    const { repository } = await openRepository(app, caller, ownerName, name, 'read').catch(
+    const { repository } = await openRepository(app, caller, name, 'read').catch(
       (error: unknown) => {
         const isHidden = error instanceof DomainError && error.reason === 'REPOSITORY_NOT_FOUND'
         throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
@@ -65,7 +65,7 @@ export async function openGitService(
     await prepareHeadsOf(app, repository.id)
     return (request) => startUploadPack(app.git, repository.id, request)
   }
-  const { repository } = await openForPush(app, caller, ownerName, name)
+  const { repository } = await openForPush(app, caller, name)
   checkWritable(repository)
   const hasHooks = await hasGitHooks(app, repository.id)
   return (request) => startPush(app, caller, repository, request, hasHooks)

@@ -1,3 +1,5 @@
+import type { RepositoryName } from '../../core/names.ts'
+
 export type { ReleaseAsset } from '../../../storage/schema/repos.ts'
 
 import {
@@ -53,11 +55,10 @@ export interface Download {
 export async function listAssets(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   releaseId: number,
 ): Promise<ReleaseAsset[]> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const open = await openRepository(app, caller, name, 'read', 'releases')
   const { id } = visibleRelease(
     caller,
     open,
@@ -75,12 +76,11 @@ export async function listAssets(
 export async function getAsset(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   releaseId: number,
   id: number,
 ): Promise<ReleaseAsset> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const open = await openRepository(app, caller, name, 'read', 'releases')
   const release = visibleRelease(
     caller,
     open,
@@ -98,11 +98,10 @@ export async function getAsset(
 export async function openAssets(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   releaseId: number,
 ): Promise<Release> {
-  const open = await openForWriting(app, caller, ownerName, name)
+  const open = await openForWriting(app, caller, name)
   return visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
 }
 

@@ -1,3 +1,5 @@
+import type { Page, RepositoryName } from '../../core/names.ts'
+
 export type { Release } from '../../../storage/schema/repos.ts'
 
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
@@ -89,18 +91,16 @@ export interface ReleaseEdit {
 export async function listReleases(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   filter: rows.ReleaseFilter,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<ReleasePage> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const open = await openRepository(app, caller, name, 'read', 'releases')
   const showsDrafts = seesDrafts(caller, open)
   if (filter.draft && !showsDrafts) return { releases: [], total: 0 }
   const visible = { ...filter, draft: showsDrafts ? filter.draft : false }
   const { id } = open.repository
-  const releases = await rows.listReleases(app.db, id, visible, offset, limit)
+  const releases = await rows.listReleases(app.db, id, visible, page.offset, page.limit)
   return {
     releases: await viewReleases(app, open, releases),
     total: await rows.countReleases(app.db, id, visible),
@@ -115,11 +115,10 @@ export async function listReleases(
 export async function getRelease(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
 ): Promise<ReleaseView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const open = await openRepository(app, caller, name, 'read', 'releases')
   return viewRelease(
     app,
     open,
@@ -135,10 +134,9 @@ export async function getRelease(
 export async function getLatestRelease(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
 ): Promise<ReleaseView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const open = await openRepository(app, caller, name, 'read', 'releases')
   const finished = { draft: false, prerelease: false }
   const [release] = await rows.listReleases(app.db, open.repository.id, finished, 0, 1)
   return viewRelease(app, open, visibleRelease(caller, open, release))
@@ -152,11 +150,10 @@ export async function getLatestRelease(
 export async function getReleaseByTag(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   tagName: string,
 ): Promise<ReleaseView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read', 'releases')
+  const open = await openRepository(app, caller, name, 'read', 'releases')
   const entry = await rows.findEntryByTag(app.db, open.repository.id, tagName)
   return viewRelease(app, open, visibleRelease(caller, open, entry))
 }
@@ -172,11 +169,10 @@ export async function getReleaseByTag(
 export async function createRelease(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: ReleaseDraft,
 ): Promise<ReleaseView> {
-  const open = await openForWriting(app, caller, ownerName, name)
+  const open = await openForWriting(app, caller, name)
   const { repository } = open
   await checkNotEmpty(app, open)
   if (draft.tagName === '') throw new DomainError('RELEASE_TAG_REQUIRED')
@@ -226,12 +222,11 @@ export async function createRelease(
 export async function editRelease(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
   edit: ReleaseEdit,
 ): Promise<ReleaseView> {
-  const open = await openForWriting(app, caller, ownerName, name)
+  const open = await openForWriting(app, caller, name)
   for (;;) {
     const before = visibleRelease(
       caller,
@@ -303,11 +298,10 @@ async function attemptEdit(
 export async function deleteRelease(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   id: number,
 ): Promise<void> {
-  const open = await openForWriting(app, caller, ownerName, name)
+  const open = await openForWriting(app, caller, name)
   await remove(app, caller, open, await rows.findRelease(app.db, open.repository.id, id))
 }
 
@@ -315,11 +309,10 @@ export async function deleteRelease(
 export async function deleteReleaseByTag(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   tagName: string,
 ): Promise<void> {
-  const open = await openForWriting(app, caller, ownerName, name)
+  const open = await openForWriting(app, caller, name)
   await remove(app, caller, open, await rows.findEntryByTag(app.db, open.repository.id, tagName))
 }
 

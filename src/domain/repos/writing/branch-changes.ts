@@ -5,6 +5,7 @@ import { countBranches } from '../../../storage/repos/branches.ts'
 import type { Branch, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
 import {
   checkNotArchived,
@@ -52,12 +53,11 @@ export interface BranchMoveDraft {
 export async function createBranch(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: BranchDraft,
 ): Promise<BranchView> {
   const { newName } = draft
-  const { repository } = await openForChange(app, caller, ownerName, name, () =>
+  const { repository } = await openForChange(app, caller, name, () =>
     checkNewName('new_branch_name', newName),
   )
   const { id } = repository
@@ -72,7 +72,7 @@ export async function createBranch(
     const isLost = error instanceof DomainError && error.reason === 'REF_CHANGED'
     throw isLost ? new DomainError('BRANCH_EXISTS', { branch: newName }) : error
   })
-  return getBranch(app, caller, ownerName, name, newName)
+  return getBranch(app, caller, name, newName)
 }
 
 /** The id of the commit that a new branch is to start from. */
@@ -97,11 +97,10 @@ async function startOf(
 export async function deleteBranch(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   branchName: string,
 ): Promise<void> {
-  const open = await openForChange(app, caller, ownerName, name)
+  const open = await openForChange(app, caller, name)
   const { id, default_branch, default_target_branch } = open.repository
   const { commit_id } = await findBranch(app, open, branchName)
   const isTarget =
@@ -124,12 +123,11 @@ export async function deleteBranch(
 export async function moveBranch(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   branchName: string,
   { newCommit, oldCommitId, force }: BranchMoveDraft,
 ): Promise<void> {
-  const open = await openForPush(app, caller, ownerName, name, branchName)
+  const open = await openForPush(app, caller, name, branchName)
   await checkChangeable(app, open, () => checkGiven('new_commit_id', newCommit))
   const { id } = open.repository
   const { commit_id: from } = await findBranch(app, open, branchName)
@@ -159,14 +157,11 @@ export async function moveBranch(
 export async function renameBranch(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   oldName: string,
   newName: string,
 ): Promise<void> {
-  const open = await openForChange(app, caller, ownerName, name, () =>
-    checkNewName('name', newName),
-  )
+  const open = await openForChange(app, caller, name, () => checkNewName('name', newName))
   const { repository, access } = open
   if (newName === oldName || (await readBranch(app, repository, newName))) {
     throw new DomainError('BRANCH_RENAME_CONFLICT', { branch: newName })
@@ -189,11 +184,10 @@ export async function renameBranch(
 async function openForChange(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   checkBody?: () => void,
 ): Promise<OpenRepository> {
-  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const open = await openRepository(app, caller, name, 'write')
   await checkChangeable(app, open, checkBody)
   return open
 }

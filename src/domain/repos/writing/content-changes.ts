@@ -8,6 +8,7 @@ import { isRefName, readRef } from '../../../git/refs/refs.ts'
 import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { checkWritable, type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Verification, verifyObject } from '../reading/commit-verification.ts'
@@ -85,12 +86,11 @@ export interface ChangedFiles {
 export async function changeFiles(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   changes: readonly FileChange[],
   draft: CommitDraft,
 ): Promise<ChangedFiles> {
-  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const open = await openRepository(app, caller, name, 'write')
   checkWritable(open.repository)
   const checked = checkChanges(changes)
   const branch = draft.branch || open.repository.default_branch

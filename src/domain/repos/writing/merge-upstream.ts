@@ -5,6 +5,7 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { checkWritable, openRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
@@ -33,12 +34,11 @@ const MESSAGE = 'merge upstream\n'
 export async function mergeUpstream(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   branch: string,
   fastForwardOnly: boolean,
 ): Promise<UpstreamMerge> {
-  const { repository: fork } = await openRepository(app, caller, ownerName, name, 'write')
+  const { repository: fork } = await openRepository(app, caller, name, 'write')
   checkWritable(fork)
   const parent = await openParent(app, caller, fork)
   const ours = await readBranch(app, fork, branch)

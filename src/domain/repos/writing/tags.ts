@@ -1,3 +1,5 @@
+import type { Page, RepositoryName } from '../../core/names.ts'
+
 export type { Tag } from '../../../storage/schema/repos.ts'
 
 import { storeTag } from '../../../git/objects/object-writes.ts'
@@ -44,13 +46,11 @@ export interface TagDraft {
 export async function listTags(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
-  offset: number,
-  limit: number,
+  name: RepositoryName,
+  page: Page,
 ): Promise<RefPage<Tag> & { readonly open: OpenRepository }> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
-  return { ...(await readTagIndex(app, open.repository, offset, limit)), open }
+  const open = await openRepository(app, caller, name, 'read')
+  return { ...(await readTagIndex(app, open.repository, page.offset, page.limit)), open }
 }
 
 /**
@@ -61,11 +61,10 @@ export async function listTags(
 export async function getTag(
   app: ReposApp,
   caller: Caller,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   tagName: string,
 ): Promise<TagView> {
-  const open = await openRepository(app, caller, ownerName, name, 'read')
+  const open = await openRepository(app, caller, name, 'read')
   return { open, tag: await findTag(app, open, tagName) }
 }
 
@@ -79,11 +78,10 @@ export async function getTag(
 export async function createTag(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   draft: TagDraft,
 ): Promise<TagView> {
-  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const open = await openRepository(app, caller, name, 'write')
   const { repository } = open
   checkWritable(repository)
   if (!isRefName(draft.name)) throw new DomainError('INVALID_FIELD', { field: 'tag_name' })
@@ -172,11 +170,10 @@ export async function makeTag(
 export async function deleteTag(
   app: ReposApp,
   caller: SignedIn,
-  ownerName: string,
-  name: string,
+  name: RepositoryName,
   tagName: string,
 ): Promise<void> {
-  const open = await openRepository(app, caller, ownerName, name, 'write')
+  const open = await openRepository(app, caller, name, 'write')
   const { repository } = open
   checkWritable(repository)
   const { object_id } = await findTag(app, open, tagName)

@@ -242,7 +242,7 @@ describe('a repository', () => {
   afterEach(() => app.db.destroy())
 
   it('is found by its name in any case, and by its number', async () => {
-    const byName = await openRepository(app, ANYBODY, 'BOB', 'tOOLS', 'read')
+    const byName = await openRepository(app, ANYBODY, { owner: 'BOB', repo: 'tOOLS' }, 'read')
     expect(byName).toMatchObject({
       repository,
       owner: { id: bob.id, kind: 'USER', name: 'bob' },
@@ -257,23 +257,27 @@ describe('a repository', () => {
   it('is not found by the chosen id of its owner', async () => {
     const chosen = await addUser(app, 'carol', { user_id: 'the-chosen' })
     await transaction(app.db, (tx) => addRepository(tx, { owner_id: chosen.id, name: 'tools' }))
-    expect(await openRepository(app, ANYBODY, 'carol', 'tools', 'read')).toMatchObject({
+    expect(
+      await openRepository(app, ANYBODY, { owner: 'carol', repo: 'tools' }, 'read'),
+    ).toMatchObject({
       owner: { id: chosen.id },
     })
-    await expect(openRepository(app, ANYBODY, 'the-chosen', 'tools', 'read')).rejects.toMatchObject(
-      NOT_FOUND,
-    )
+    await expect(
+      openRepository(app, ANYBODY, { owner: 'the-chosen', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(NOT_FOUND)
   })
 
   it.each<[needed: RepositoryAccess]>([['write'], ['admin'], ['owner']])(
     'says what is missing: %s',
     async (needed) => {
-      const opening = openRepository(app, session(eve), 'bob', 'tools', needed)
+      const opening = openRepository(app, session(eve), { owner: 'bob', repo: 'tools' }, needed)
       await expect(opening).rejects.toMatchObject({
         reason: 'REPOSITORY_ACCESS_DENIED',
         metadata: { needed },
       })
-      expect(await openRepository(app, session(bob), 'bob', 'tools', needed)).toMatchObject({
+      expect(
+        await openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, needed),
+      ).toMatchObject({
         access: 'owner',
       })
     },
@@ -284,7 +288,7 @@ describe('a repository', () => {
     for (const needed of ['read', 'write', 'admin', 'owner'] as const) {
       for (const unit of ['code', 'pulls'] as const) {
         await expect(
-          openRepository(app, session(eve), 'bob', 'tools', needed, unit),
+          openRepository(app, session(eve), { owner: 'bob', repo: 'tools' }, needed, unit),
         ).rejects.toMatchObject(NOT_FOUND)
       }
     }
@@ -295,16 +299,16 @@ describe('a repository', () => {
       moveRepository(tx, repository, { owner_id: bob.id, name: 'gadgets', name_key: 'gadgets' }),
     )
     const moved = { reason: 'REPOSITORY_MOVED', metadata: { owner: 'bob', name: 'gadgets' } }
-    await expect(openRepository(app, session(eve), 'bob', 'tools', 'owner')).rejects.toMatchObject(
-      moved,
-    )
+    await expect(
+      openRepository(app, session(eve), { owner: 'bob', repo: 'tools' }, 'owner'),
+    ).rejects.toMatchObject(moved)
     await app.db.updateTable('repositories').set({ private: 1 }).execute()
-    await expect(openRepository(app, session(eve), 'bob', 'tools', 'read')).rejects.toMatchObject(
-      NOT_FOUND,
-    )
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
-      moved,
-    )
+    await expect(
+      openRepository(app, session(eve), { owner: 'bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(NOT_FOUND)
+    await expect(
+      openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(moved)
   })
 
   it('tells its new owner after a move to another account', async () => {
@@ -313,7 +317,9 @@ describe('a repository', () => {
       .values({ owner_id: eve.id, name_key: 'old', repository_id: 1 })
       .execute()
     const moved = { reason: 'REPOSITORY_MOVED', metadata: { owner: 'bob', name: 'Tools' } }
-    await expect(openRepository(app, ANYBODY, 'eve', 'old', 'read')).rejects.toMatchObject(moved)
+    await expect(
+      openRepository(app, ANYBODY, { owner: 'eve', repo: 'old' }, 'read'),
+    ).rejects.toMatchObject(moved)
   })
 
   it('tells the new name of its owner, until the old one is taken', async () => {
@@ -325,34 +331,35 @@ describe('a repository', () => {
       reason: 'REPOSITORY_OWNER_RENAMED',
       metadata: { owner: 'rob', name: 'Tools', former: 'bob/tools' },
     }
-    await expect(openRepository(app, ANYBODY, 'Bob', 'tools', 'read')).rejects.toMatchObject(
-      renamed,
-    )
-    await expect(openRepository(app, ANYBODY, 'Bob', 'nothing', 'read')).rejects.toMatchObject(
-      NOT_FOUND,
-    )
+    await expect(
+      openRepository(app, ANYBODY, { owner: 'Bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(renamed)
+    await expect(
+      openRepository(app, ANYBODY, { owner: 'Bob', repo: 'nothing' }, 'read'),
+    ).rejects.toMatchObject(NOT_FOUND)
     await app.db.updateTable('repositories').set({ private: 1 }).execute()
-    await expect(openRepository(app, session(eve), 'bob', 'tools', 'read')).rejects.toMatchObject(
-      NOT_FOUND,
-    )
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
-      renamed,
-    )
+    await expect(
+      openRepository(app, session(eve), { owner: 'bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(NOT_FOUND)
+    await expect(
+      openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(renamed)
     await rename(eve, 'bob')
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
-      NOT_FOUND,
-    )
+    await expect(
+      openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(NOT_FOUND)
     // The name that was let go leads nowhere but to who had it last.
     await rename(eve, 'eve')
-    await expect(openRepository(app, session(bob), 'bob', 'tools', 'read')).rejects.toMatchObject(
-      NOT_FOUND,
-    )
+    await expect(
+      openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
+    ).rejects.toMatchObject(NOT_FOUND)
   })
 
   it('is closed in the parts that are switched off, to everybody', async () => {
     await app.db.updateTable('repositories').set({ has_issues: 0, has_pull_requests: 0 }).execute()
     for (const caller of [session(bob), session(eve)]) {
-      const open = (unit: Unit) => openRepository(app, caller, 'bob', 'tools', 'read', unit)
+      const open = (unit: Unit) =>
+        openRepository(app, caller, { owner: 'bob', repo: 'tools' }, 'read', unit)
       expect((await open('code')).units).toMatchObject({
         issues: 'none',
         pulls: 'none',
@@ -376,7 +383,7 @@ describe('a repository', () => {
       ])
     })
     const open = (needed: RepositoryAccess, unit?: 'issues' | 'pulls') =>
-      openRepository(app, session(eve), 'acme', 'tools', needed, unit)
+      openRepository(app, session(eve), { owner: 'acme', repo: 'tools' }, needed, unit)
     expect(await open('read')).toMatchObject({
       access: 'read',
       units: { code: 'read', issues: 'none' },
@@ -391,7 +398,7 @@ describe('a repository', () => {
   it('asks the database for nothing but itself and its owner when that is who calls', async () => {
     const tables = async (caller: Caller) => {
       const plans = await plansOf(app.db, (db) =>
-        openRepository({ ...app, db }, caller, 'bob', 'tools', 'read'),
+        openRepository({ ...app, db }, caller, { owner: 'bob', repo: 'tools' }, 'read'),
       )
       expect(plans.flat().filter((step) => step.startsWith('SCAN'))).toEqual([])
       return plans.length

@@ -35,15 +35,25 @@ describe('a fork that is opened to all', () => {
         await updateRepository(tx, parent, { private: 0 })
         await updateRepository(tx, fork, { private: 1 })
       })
-      const opens = editRepository(app, session(carol), 'carol', 'fork', {
-        private: false,
-        switches: {},
-      })
+      const opens = editRepository(
+        app,
+        session(carol),
+        { owner: 'carol', repo: 'fork' },
+        {
+          private: false,
+          switches: {},
+        },
+      )
       await steps(delay)
-      const hides = editRepository(app, session(bob), 'bob', 'parent', {
-        private: true,
-        switches: {},
-      })
+      const hides = editRepository(
+        app,
+        session(bob),
+        { owner: 'bob', repo: 'parent' },
+        {
+          private: true,
+          switches: {},
+        },
+      )
       await Promise.allSettled([opens, hides])
       const [hidden, shown] = await Promise.all(
         [parent, fork].map((id) => findRepositoryById(app.db, id)),
