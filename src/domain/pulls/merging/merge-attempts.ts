@@ -19,8 +19,8 @@ import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pull
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import { recordPullChange } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { noteFollowUp } from './merge-follow-ups.ts'
 
 /**

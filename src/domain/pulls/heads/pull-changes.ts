@@ -1,0 +1,64 @@
+import type { RepositoryEvent } from '../../../storage/schema/repos.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { type RepositoryEventType, recordEvent } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
+import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
+
+/** The repository events about pull requests. */
+export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
+
+/** The webhook message of each event. */
+const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
+  PULL_REQUEST_OPENED: 'pull_request.opened',
+  PULL_REQUEST_EDITED: 'pull_request.edited',
+  PULL_REQUEST_CLOSED: 'pull_request.closed',
+  PULL_REQUEST_REOPENED: 'pull_request.reopened',
+  PULL_REQUEST_MERGED: 'pull_request.merged',
+  PULL_REQUEST_RETARGETED: 'pull_request.retargeted',
+  PULL_REQUEST_HEAD_MOVED: 'pull_request.synchronized',
+  PULL_REQUEST_AUTO_MERGE_SCHEDULED: 'pull_request.auto_merge_scheduled',
+  PULL_REQUEST_AUTO_MERGE_CANCELLED: 'pull_request.auto_merge_cancelled',
+  PULL_REQUEST_REVIEW_REQUESTED: 'pull_request.review_requested',
+  PULL_REQUEST_REVIEWED: 'pull_request.reviewed',
+  PULL_REQUEST_COMMENTED: 'pull_request.commented',
+}
+
+/**
+ * Records a change to a pull request: an event for the watchers of its repository, and messages for
+ * the webhooks of the participants.
+ *
+ * @param actorId undefined for the server.
+ * @param pull the pull request after the change.
+ */
+export async function recordPullChange(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number | undefined,
+  pull: ToldPull,
+  type: PullEventType,
+): Promise<void> {
+  await recordEvent(app, tx, {
+    repository_id: pull.repository_id,
+    type,
+    audience: 'pulls',
+    actor_id: actorId ?? null,
+    subject_id: pull.id,
+    subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
+  })
+  await queuePullDeliveries(tx, {
+    type: MESSAGE_TYPES[type],
+    actorId: actorId ?? null,
+    pull,
+    timeMs: app.clock.now(),
+  })
+}
+
+/** Returns the number and branches that an event stores about its pull request. */
+export function pullOfEvent({ subject }: Pick<RepositoryEvent, 'subject'>): {
+  number: number
+  base: string
+  head: string
+} {
+  const [number, base, head] = JSON.parse(subject) as [number, string, string]
+  return { number, base, head }
+}
