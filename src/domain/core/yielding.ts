@@ -1,34 +1,30 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How long a computation may hold up everybody else at a time. */
-const MAX_TURN_MS = 10
+/** The time that a computation may hold up the event loop at once. */
+const MAX_BLOCKING_MS = 10
 
-/**
- * The turns that a long computation takes, between which the process does what else there is to do.
- */
-export interface Turns {
+/** Lets the event loop run in the middle of a long computation. */
+export interface Yielder {
   /**
-   * Ends this turn if it has lasted long enough; undefined, and nothing to wait for, if it has not.
+   * Waits for one round of the event loop if the computation has run for `MAX_BLOCKING_MS` since
+   * the last wait. Returns undefined otherwise.
    */
   yield(): Promise<void> | undefined
-  /**
-   * How long the computation has been at it, in milliseconds of its own turns, up to the latest
-   * that ended.
-   */
+  /** Returns the milliseconds that the computation has run, up to the latest wait. */
   spentMs(): number
 }
 
-/** Begins the first turn. */
-export function takeTurns(): Turns {
-  let begun = performance.now()
+/** Returns a yielder of a computation that starts now. */
+export function createYielder(): Yielder {
+  let startedMs = performance.now()
   let spentMs = 0
   return {
     yield() {
-      const lasted = performance.now() - begun
-      if (lasted < MAX_TURN_MS) return undefined
-      spentMs += lasted
+      const elapsedMs = performance.now() - startedMs
+      if (elapsedMs < MAX_BLOCKING_MS) return undefined
+      spentMs += elapsedMs
       return setImmediate().then(() => {
-        begun = performance.now()
+        startedMs = performance.now()
       })
     },
     spentMs: () => spentMs,

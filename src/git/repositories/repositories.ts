@@ -196,7 +196,7 @@ export async function createDraft(
 }
 
 /**
- * Turns a draft into the repository of an id. When that fails the draft is gone too.
+ * Yielder a draft into the repository of an id. When that fails the draft is gone too.
  *
  * @throws GitError EXISTS
  */

@@ -40,27 +40,26 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
     async listCommitStatuses(request, context) {
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { statuses, total } = await listCommitStatuses(
         app,
         opened.repository,
         request.ref,
         request,
-        offset,
-        limit,
+        page,
       )
       return {
         statuses: statuses.map((status) => statusMessage(app, caller, opened, status)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 
     async getCombinedStatus(request, context) {
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      const combined = await getCombinedStatus(app, opened.repository, request.ref, offset, limit)
+      const page = readNumberedPage(app.settings, request)
+      const combined = await getCombinedStatus(app, opened.repository, request.ref, page)
       const { commitId, state, total, statuses } = combined
       const base = apiUrl(app, opened)
       return {

@@ -53,7 +53,8 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
         since: secondsOf(request.since),
         until: secondsOf(request.until),
       }
-      const page = await listCommits(app, caller, { owner, repo }, query, partsOf(request), {
+      const page = await listCommits(app, caller, { owner, repo }, query, {
+        parts: partsOf(request),
         offset,
         limit,
       })
@@ -87,13 +88,10 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
     async compareCommits({ owner, repo, basehead, ...page }, context) {
       const caller = callerOf(context)
       const isPaged = page.page > 0 || page.limit > 0
-      const { offset, limit } = isPaged
-        ? readNumberedPage(app.settings, page)
-        : { offset: 0, limit: MAX_COMPARED }
       const comparison = parseComparison(basehead)
-      const found = await compareCommits(app, caller, { owner, repo }, comparison, ALL_PARTS, {
-        offset,
-        limit,
+      const found = await compareCommits(app, caller, { owner, repo }, comparison, {
+        parts: ALL_PARTS,
+        ...(isPaged ? readNumberedPage(app.settings, page) : { offset: 0, limit: MAX_COMPARED }),
       })
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
     },

@@ -10,13 +10,13 @@ import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
 import {
   addDeployKey,
-  type DeployKey,
   deleteDeployKey,
   getDeployKey,
   listDeployKeys,
 } from '../../domain/repos/access/deploy-keys.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
+import type { DeployKey } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
@@ -27,14 +27,14 @@ export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService>
   const viewedRepository = async (caller: Caller, opened: OpenRepository) =>
     repositoryMessage(app, caller, await viewRepository(app, caller, opened))
   return {
-    async listDeployKeys({ owner, repo, keyId, fingerprint, ...page }, context) {
-      const { offset, limit } = readNumberedPage(app.settings, page)
+    async listDeployKeys({ owner, repo, keyId, fingerprint, ...request }, context) {
+      const page = readNumberedPage(app.settings, request)
       const filter = { keyId: Number(keyId), fingerprint }
       const caller = callerOf(context)
-      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, { offset, limit })
+      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, page)
       const repository = await viewedRepository(caller, listed)
       const keys = listed.keys.map((key) => deployKeyMessage(key, repository))
-      return { keys, total: BigInt(listed.total), limit }
+      return { keys, total: BigInt(listed.total), limit: page.limit }
     },
 
     async createDeployKey({ owner, repo, title, key, readOnly }, context) {

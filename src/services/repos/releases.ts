@@ -62,19 +62,19 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
   return {
     async listReleases(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { owner, repo, draft, preRelease: prerelease } = request
       const { releases, total } = await listReleases(
         app,
         caller,
         { owner, repo },
         { draft, prerelease },
-        { offset, limit },
+        page,
       )
       return {
         releases: releases.map((view) => releaseMessage(app, caller, view)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 

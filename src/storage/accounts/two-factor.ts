@@ -82,7 +82,7 @@ export async function spendPasscode(
 }
 
 /**
- * Turns a second factor off, recovery codes included.
+ * Yielder a second factor off, recovery codes included.
  *
  * @returns whether it was still on.
  */

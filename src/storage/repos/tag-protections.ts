@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { prepareQuery } from '../database/prepared.ts'
-import type { TagProtectionsTable } from '../schema/repos.ts'
+import type { TagProtectionsTable } from '../schema/protections.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** A rule, with whom it exempts. */

@@ -115,7 +115,7 @@ export async function enrollTwoFactor(
 }
 
 /**
- * Turns the second factor on, by a passcode that proves that the secret has arrived.
+ * Yielder the second factor on, by a passcode that proves that the secret has arrived.
  *
  * @returns also the texts of the recovery codes, which cannot be read again.
  * @throws TWO_FACTOR_NOT_PENDING, TWO_FACTOR_INVALID, RATE_LIMITED
@@ -145,7 +145,7 @@ export async function confirmTwoFactor(
 }
 
 /**
- * Turns the second factor off. The owner proves both factors; an administrator does it for somebody
+ * Yielder the second factor off. The owner proves both factors; an administrator does it for somebody
  * who has lost theirs.
  *
  * @throws TWO_FACTOR_NOT_ENABLED, BAD_CREDENTIALS, TWO_FACTOR_INVALID, RATE_LIMITED

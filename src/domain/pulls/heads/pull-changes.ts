@@ -1,4 +1,4 @@
-import type { RepositoryEvent } from '../../../storage/schema/repos.ts'
+import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { type RepositoryEventType, recordEvent } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'

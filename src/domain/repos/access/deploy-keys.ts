@@ -6,7 +6,7 @@ import {
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { DeployKey as DeployKeyRow } from '../../../storage/schema/repos.ts'
+import type { DeployKey } from '../../../storage/schema/repos.ts'
 import { checkKeyTitle, type PublicKeyDraft } from '../../accounts/keys/public-keys.ts'
 import { readSshKey } from '../../accounts/keys/ssh-keys.ts'
 import type { Caller } from '../../core/access.ts'
@@ -15,8 +15,6 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
-
-export type DeployKey = DeployKeyRow
 
 /** More than anybody has machines that deploy. */
 const MAX_KEYS = 100

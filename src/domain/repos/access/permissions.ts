@@ -223,7 +223,7 @@ export async function openRepository(
   const owner = await findOwnerByNameKey(app.db, ownerKey)
   const repository = owner && (await findRepository(app.db, owner.id, key))
   if (!repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)
-  return open(app, caller, repository, owner, needed, unit)
+  return open(app, caller, { repository, owner }, needed, unit)
 }
 
 /**
@@ -241,7 +241,7 @@ export async function openRepositoryById(
   const repository = await findRepositoryById(app.db, id)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!owner) throw missing()
-  return open(app, caller, repository, owner, needed, unit)
+  return open(app, caller, { repository, owner }, needed, unit)
 }
 
 /**
@@ -277,8 +277,7 @@ export async function openRepositories(
 async function open(
   app: ReposApp,
   caller: Caller,
-  repository: Repository,
-  owner: Owner,
+  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
   needed: RepositoryAccess,
   unit: Unit,
 ): Promise<OpenRepository> {

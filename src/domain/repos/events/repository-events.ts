@@ -2,7 +2,8 @@ import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts
 import { isForeignKeyViolation, transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
-import type { Release, RepositoryEvent } from '../../../storage/schema/repos.ts'
+import type { Release } from '../../../storage/schema/releases.ts'
+import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -27,7 +28,7 @@ import type { ReposApp } from '../ports.ts'
 export type RepositoryEventType = RepositoryEvent['type']
 
 /** Events kept for a repository, save for those that a forgetting still to come will take. */
-export const MAX_EVENTS = 5_000
+export const MAX_REPOSITORY_EVENTS = 5_000
 
 /**
  * What the refs listed in one event take. All events of a repository together take 40 MiB then, if
@@ -36,7 +37,7 @@ export const MAX_EVENTS = 5_000
 const MAX_REFS_BYTES = 8 * 1024
 
 const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>> = {
-  maxEvents: MAX_EVENTS,
+  maxEvents: MAX_REPOSITORY_EVENTS,
   count: async (db, repositoryId) => (await rows.findRepositoryEventLog(db, repositoryId)).count,
   listOldest: rows.listOldestRepositoryEvents,
   delete: rows.deleteRepositoryEvents,
@@ -194,6 +195,14 @@ function releaseEventType(
   return before ? 'RELEASE_EDITED' : 'RELEASE_DRAFTED'
 }
 
+/** A protection rule, as an event names it. */
+export interface ProtectionRuleName {
+  readonly repositoryId: number
+  readonly id: number
+  /** Name of a branch protection, or pattern of a tag protection. */
+  readonly name: string
+}
+
 /**
  * Records what became of a rule about branches or tags.
  *
@@ -204,16 +213,14 @@ export async function recordProtectionChange(
   app: ReposApp,
   tx: Tx,
   caller: Caller | undefined,
-  repositoryId: number,
   type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>,
-  rule: { readonly id: number; readonly name: string },
+  rule: ProtectionRuleName,
 ): Promise<void> {
-  const [actor_id, audience] = [idOf(caller), 'administration' as const]
   await recordEvent(app, tx, {
-    repository_id: repositoryId,
+    repository_id: rule.repositoryId,
     type,
-    audience,
-    actor_id,
+    audience: 'administration',
+    actor_id: idOf(caller),
     subject_id: rule.id,
     subject: rule.name,
   })

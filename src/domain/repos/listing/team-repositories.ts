@@ -4,7 +4,7 @@ import * as rows from '../../../storage/organizations/teams.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import {
   checkOrganizationNeed,
   type OpenOrganization,
@@ -38,12 +38,11 @@ export async function listTeamRepositories(
   app: ReposApp,
   caller: SignedIn,
   id: number,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<{ repositories: RepositoryView[]; total: number }> {
   const { team } = await openTeam(app, caller, id, 'visible')
   const reader = repositoryReader(app, caller)
-  const found = await rows.listTeamRepositories(app.db, team, reader, offset, limit)
+  const found = await rows.listTeamRepositories(app.db, team, reader, page.offset, page.limit)
   const repositories = await viewRepositories(
     app,
     caller,
@@ -112,11 +111,10 @@ export async function listRepositoryTeams(
   app: ReposApp,
   caller: SignedIn,
   name: RepositoryName,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<TeamPage> {
   const { organization, filter } = await openForTeams(app, caller, name, 'none')
-  const found = await rows.listTeams(app.db, filter, offset, limit)
+  const found = await rows.listTeams(app.db, filter, page.offset, page.limit)
   return {
     teams: found.map((team) => ({ team, organization })),
     total: await rows.countTeams(app.db, filter),

@@ -9,8 +9,6 @@ import { openOrganization } from '../../organizations/access.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
 
-export type { Label }
-
 /** Far more than anybody can tell apart. It keeps the count of a list cheap. */
 const MAX_LABELS = 5_000
 

@@ -10,8 +10,6 @@ import type { Page, RepositoryName } from '../../core/names.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
 
-export type { Milestone }
-
 /** Far more than anybody can work through. It keeps the count of a list cheap. */
 const MAX_MILESTONES = 5_000
 

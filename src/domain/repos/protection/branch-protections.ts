@@ -9,14 +9,14 @@ import {
   type ListedAccounts,
   PROTECTION_LISTS,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import {
   accessOfUser,
   checkNotArchived,
@@ -40,8 +40,6 @@ import {
   newSettings,
   type ProtectionEdit,
 } from './protection-settings.ts'
-
-export type { ProtectionEdit } from './protection-settings.ts'
 
 /** Rules of one repository. Each is tried for every branch of a push and of a list. */
 const MAX_RULES = 100
@@ -125,7 +123,8 @@ export async function createBranchProtection(
     const placed = { ...settings, priority }
     const id = await rows.insertBranchProtection(tx, repositoryId, placed, nowSeconds(app.clock))
     await storeLists(tx, id, lists)
-    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_CREATED', {
+    await recordProtectionChange(app, tx, caller, 'BRANCH_PROTECTION_CREATED', {
+      repositoryId,
       id,
       name: ruleName,
     })
@@ -161,8 +160,8 @@ export async function editBranchProtection(
     await rows.updateBranchProtection(tx, rule.id, settings, nowSeconds(app.clock))
     const emptied = settings.enable_bypass_allowlist ? [] : EMPTY_BYPASS_LISTS
     await storeLists(tx, rule.id, [...lists, ...emptied])
-    const named = { id: rule.id, name: ruleName }
-    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_EDITED', named)
+    const named = { repositoryId, id: rule.id, name: ruleName }
+    await recordProtectionChange(app, tx, caller, 'BRANCH_PROTECTION_EDITED', named)
   })
   return viewRule(app, open, ruleName)
 }
@@ -185,7 +184,8 @@ export async function deleteBranchProtection(
   await changeRules(app, repository.id, async (tx) => {
     if (!(await rows.deleteBranchProtection(tx, id)))
       throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, repository.id, 'BRANCH_PROTECTION_DELETED', {
+    await recordProtectionChange(app, tx, caller, 'BRANCH_PROTECTION_DELETED', {
+      repositoryId: repository.id,
       id,
       name: ruleName,
     })
@@ -301,12 +301,12 @@ async function usersWith(
   isEnough: (units: UnitAccess) => boolean,
 ): Promise<ReadonlySet<number>> {
   const found = new Set<number>()
-  const turns = takeTurns()
+  const yielder = createYielder()
   for (let start = 0; start < ids.length; start += BATCH) {
     const users = await findUsersByIds(app.db, ids.slice(start, start + BATCH))
     for (const [id, user] of users) {
       if (isEnough(await accessOfUser(app, user, repository, owner))) found.add(id)
-      const pause = turns.yield()
+      const pause = yielder.yield()
       if (pause) await pause
     }
   }

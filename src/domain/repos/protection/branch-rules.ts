@@ -3,7 +3,7 @@ import {
   type Listing,
   listBranchProtections,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import { suffices, type UnitAccess } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {
@@ -69,7 +69,7 @@ function listsByRule(
 }
 
 /** What is in force for a branch, as its readers see it. */
-export interface BranchProtectionView {
+export interface EffectiveProtection {
   /** Undefined without one. */
   readonly rule: BranchRule | undefined
   readonly userCanPush: boolean
@@ -81,7 +81,7 @@ export function viewProtection(
   rules: BranchRules,
   branch: string,
   mayWrite: boolean,
-): BranchProtectionView {
+): EffectiveProtection {
   const inForce = rules.inForceFor(branch)
   if (!inForce) return { rule: undefined, userCanPush: mayWrite, userCanMerge: mayWrite }
   const { rule, pusher } = inForce

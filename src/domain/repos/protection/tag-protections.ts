@@ -6,14 +6,12 @@ import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { changeWatched, recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
-
-export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 
 /** Rules of one repository. Each is matched against every tag of a push. */
 const MAX_RULES = 50
@@ -49,7 +47,7 @@ export async function findProtectedTags(
     tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
   if (patterns.size === 0) return found
   const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
-  const turns = takeTurns()
+  const yielder = createYielder()
   const rules: { isExempt: boolean; matches: TagMatcher }[] = []
   for (const [id, pattern] of patterns) {
     // Checked when it was stored; should that check have become stricter since, the rule is about
@@ -58,16 +56,16 @@ export async function findProtectedTags(
       isExempt: exemptions.has(id),
       matches: compileTagPattern(pattern) ?? (() => true),
     })
-    await turns.yield()
+    await yielder.yield()
   }
   // One that exempts settles it.
   rules.sort((a, b) => Number(b.isExempt) - Number(a.isExempt))
   for (const tag of tags) {
     for (const { isExempt, matches } of rules) {
       const isAbout = matches(tag)
-      const pause = turns.yield()
+      const pause = yielder.yield()
       if (pause) await pause
-      if (turns.spentMs() > MAX_MATCHING_MS) return undefined
+      if (yielder.spentMs() > MAX_MATCHING_MS) return undefined
       if (!isAbout) continue
       if (!isExempt) found.add(tag)
       break
@@ -156,8 +154,8 @@ export async function createTagProtection(
     }
     await rows.setTagProtectionUsers(tx, inserted, userIds)
     await rows.setTagProtectionTeams(tx, inserted, teamIds)
-    const made = { id: inserted, name: pattern }
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_CREATED', made)
+    const created = { repositoryId: repository.id, id: inserted, name: pattern }
+    await recordProtectionChange(app, tx, caller, 'TAG_PROTECTION_CREATED', created)
     return inserted
   })
   return findRule(app, repository.id, id)
@@ -188,7 +186,8 @@ export async function editTagProtection(
     await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
     if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
     if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_EDITED', {
+    await recordProtectionChange(app, tx, caller, 'TAG_PROTECTION_EDITED', {
+      repositoryId: repository.id,
       id,
       name: pattern,
     })
@@ -213,7 +212,8 @@ export async function deleteTagProtection(
   const { name_pattern } = await findRule(app, repository.id, id)
   await changeWatched(app, async (tx) => {
     if (!(await rows.deleteTagProtection(tx, id))) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_DELETED', {
+    await recordProtectionChange(app, tx, caller, 'TAG_PROTECTION_DELETED', {
+      repositoryId: repository.id,
       id,
       name: name_pattern,
     })

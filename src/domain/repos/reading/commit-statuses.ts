@@ -9,6 +9,7 @@ import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
@@ -129,8 +130,7 @@ export async function listCommitStatuses(
   repository: Repository,
   ref: string,
   { sort, state }: StatusQuery,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<{ statuses: readonly CommitStatusView[]; total: number }> {
   const commit = await commitOf(app, repository, ref)
   const wanted = STATES.find((known) => known === state)
@@ -139,8 +139,8 @@ export async function listCommitStatuses(
     app.db,
     commit,
     { state: wanted, order },
-    offset,
-    limit,
+    page.offset,
+    page.limit,
   )
   return {
     statuses: await withCreators(app, statuses),
@@ -157,12 +157,11 @@ export async function getCombinedStatus(
   app: ReposApp,
   repository: Repository,
   ref: string,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<CombinedStatus> {
   const commit = await commitOf(app, repository, ref)
   const counts = await rows.countLatestStates(app.db, commit)
-  const latest = await rows.listLatestCommitStatuses(app.db, commit, offset, limit)
+  const latest = await rows.listLatestCommitStatuses(app.db, commit, page.offset, page.limit)
   return {
     commitId: commit.commit_id,
     state: combineStatuses(new Set(counts.keys())),

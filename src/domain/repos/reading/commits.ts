@@ -40,6 +40,11 @@ export interface CommitView {
   readonly verification: Verification | undefined
 }
 
+/** The page of a list of commits that a caller asks for, and the parts of each commit. */
+export interface CommitPageRequest extends Page {
+  readonly parts: CommitParts
+}
+
 /** A part of a list. */
 export interface CommitPage {
   readonly commits: readonly CommitView[]
@@ -77,8 +82,7 @@ export async function listCommits(
   caller: Caller,
   name: RepositoryName,
   query: CommitQuery,
-  parts: CommitParts,
-  page: Page,
+  request: CommitPageRequest,
 ): Promise<CommitPage> {
   const open = await openRepository(app, caller, name, 'read')
   const path = treePath(query.path)
@@ -86,7 +90,7 @@ export async function listCommits(
   const { since, until } = query
   const without = query.not === '' ? undefined : await commitIdOf(app, open.repository, query.not)
   const from = await startOf(app, open, query.ref)
-  return readPage(app, caller, open, { from, without, path, since, until }, parts, page)
+  return readPage(app, caller, open, { from, without, path, since, until }, request)
 }
 
 /** Some commits of a history of a repository, and how many it has. */
@@ -95,12 +99,11 @@ export async function readPage(
   caller: Caller,
   open: OpenRepository,
   history: History,
-  parts: CommitParts,
-  page: Page,
+  { parts, offset, limit }: CommitPageRequest,
 ): Promise<CommitPage> {
   const { id } = open.repository
   const [ids, total] = await Promise.all([
-    reading(listHistory(app.git, id, history, page.offset, page.limit)),
+    reading(listHistory(app.git, id, history, offset, limit)),
     reading(countHistory(app.git, id, history)),
   ])
   return { commits: await viewCommits(app, caller, open, ids, parts), total }

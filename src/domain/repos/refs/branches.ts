@@ -6,7 +6,7 @@ import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {
-  type BranchProtectionView,
+  type EffectiveProtection,
   readBranchRules,
   viewProtection,
 } from '../protection/branch-rules.ts'
@@ -18,7 +18,7 @@ import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
 export interface BranchView {
   readonly name: string
   readonly head: CommitView
-  readonly protection: BranchProtectionView
+  readonly protection: EffectiveProtection
 }
 
 /** A part of a list. */

@@ -1,7 +1,7 @@
 import type { RefUpdate } from '../../../git/refs/refs.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
-import type { PendingRefUpdate } from '../../../storage/schema/repos.ts'
+import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { ReposApp } from '../ports.ts'

@@ -1,6 +1,4 @@
-import type { RepositoryName } from '../../core/names.ts'
-
-export type { ReleaseAsset } from '../../../storage/schema/repos.ts'
+export type { ReleaseAsset } from '../../../storage/schema/releases.ts'
 
 import {
   AttachmentGoneError,
@@ -12,11 +10,12 @@ import {
 import * as rows from '../../../storage/repos/release-assets.ts'
 import { deleteRelease, findRelease, updateRelease } from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
-import type { Release, ReleaseAsset } from '../../../storage/schema/repos.ts'
+import type { Release, ReleaseAsset } from '../../../storage/schema/releases.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'

@@ -49,7 +49,7 @@ export interface Endpoint {
   readonly deriveMask: MaskDeriver | undefined
   /** Answers a unary call. */
   readonly reply: ReplyWriter
-  /** Turns one message of a stream into content. */
+  /** Yielder one message of a stream into content. */
   readonly contentOf: (response: Message) => Content
   /** Whether the response is raw content. */
   readonly isRaw: boolean
