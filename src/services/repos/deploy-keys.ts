@@ -8,6 +8,7 @@ import type { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
+import type { DeployKey } from '../../domain/repos/access/deploy-keys.ts'
 import {
   addDeployKey,
   deleteDeployKey,
@@ -16,7 +17,6 @@ import {
 } from '../../domain/repos/access/deploy-keys.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
-import type { DeployKey } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'

@@ -4,6 +4,7 @@ import { type Label as LabelMessage, LabelSchema } from '#gen/branchline/v1/labe
 import type { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
+import type { Label } from '../../domain/repos/planning/labels.ts'
 import {
   createLabel,
   deleteLabel,
@@ -14,7 +15,6 @@ import {
   openOrganizationLabels,
   openRepositoryLabels,
 } from '../../domain/repos/planning/labels.ts'
-import type { Label } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 

@@ -7,6 +7,7 @@ import {
 } from '#gen/branchline/v1/milestone_pb.ts'
 import type { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import type { Milestone } from '../../domain/repos/planning/milestones.ts'
 import {
   createMilestone,
   deleteMilestone,
@@ -16,7 +17,6 @@ import {
   NO_DATE_FROM_SECONDS,
   openMilestones,
 } from '../../domain/repos/planning/milestones.ts'
-import type { Milestone } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'

@@ -6,6 +6,7 @@ import {
 } from '#gen/branchline/v1/tag_protection_pb.ts'
 import type { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import type { TagProtection } from '../../domain/repos/protection/tag-protections.ts'
 import {
   createTagProtection,
   deleteTagProtection,
@@ -13,7 +14,6 @@ import {
   getTagProtection,
   listTagProtections,
 } from '../../domain/repos/protection/tag-protections.ts'
-import type { TagProtection } from '../../storage/repos/tag-protections.ts'
 import { callerOf } from '../wire/call.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'

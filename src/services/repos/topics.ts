@@ -4,6 +4,7 @@ import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topi
 import type { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
+import type { Topic } from '../../domain/repos/listing/topics.ts'
 import {
   addRepositoryTopic,
   listRepositoryTopics,
@@ -11,7 +12,6 @@ import {
   replaceRepositoryTopics,
   searchTopics,
 } from '../../domain/repos/listing/topics.ts'
-import type { Topic } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'

@@ -1,5 +1,4 @@
 import type { Insertable } from 'kysely'
-import type { KeyPage } from '../accounts/public-keys.ts'
 import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -18,7 +17,7 @@ export async function listDeployKeys(
   { keyId, fingerprint }: DeployKeyFilter,
   offset: number,
   limit: number,
-): Promise<KeyPage<DeployKey>> {
+): Promise<{ keys: DeployKey[]; total: number }> {
   const selected = selectDeployKeys(db, repositoryId)
     .$if(keyId !== 0, (query) => query.where('deploy_keys.key_id', '=', keyId))
     .$if(fingerprint !== '', (query) => query.where('public_keys.fingerprint', '=', fingerprint))

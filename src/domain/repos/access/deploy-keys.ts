@@ -1,8 +1,6 @@
-import {
-  findKeyByFingerprint,
-  insertPublicKey,
-  type KeyPage,
-} from '../../../storage/accounts/public-keys.ts'
+export type { DeployKey } from '../../../storage/schema/repos.ts'
+
+import { findKeyByFingerprint, insertPublicKey } from '../../../storage/accounts/public-keys.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
@@ -24,8 +22,12 @@ export interface DeployKeyView extends OpenRepository {
   readonly key: DeployKey
 }
 
-/** A part of a repository's keys, with the repository. */
-export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
+/** A page of the deploy keys of a repository, with the repository. */
+export interface DeployKeyPage extends OpenRepository {
+  readonly keys: readonly DeployKey[]
+  /** The number of keys on all pages. */
+  readonly total: number
+}
 
 /**
  * A part of the keys of a repository, in the order in which they were added.

@@ -1,3 +1,5 @@
+export type { Topic } from '../../../storage/schema/repos.ts'
+
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/topics.ts'
 import type { Topic } from '../../../storage/schema/repos.ts'

@@ -1,3 +1,5 @@
+export type { Label } from '../../../storage/schema/repos.ts'
+
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/labels.ts'
 import type { Label } from '../../../storage/schema/repos.ts'

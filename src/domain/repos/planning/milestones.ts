@@ -1,3 +1,5 @@
+export type { Milestone } from '../../../storage/schema/repos.ts'
+
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/milestones.ts'
 import type { Milestone, Repository } from '../../../storage/schema/repos.ts'

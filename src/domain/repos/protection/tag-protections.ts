@@ -1,3 +1,5 @@
+export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
+
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 import * as rows from '../../../storage/repos/tag-protections.ts'
