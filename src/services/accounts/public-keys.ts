@@ -5,7 +5,7 @@ import {
   type PublicKey as PublicKeyMessage,
   PublicKeySchema,
 } from '#gen/branchline/v1/public_key_pb.ts'
-import type { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import {
   addPublicKey,
   deletePublicKey,
@@ -22,6 +22,7 @@ import {
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { accountMessage, NEVER } from './accounts.ts'
@@ -85,3 +86,5 @@ function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): 
     ...(user && { user, readOnly: key.read_only === 1, keyType: 'user' }),
   })
 }
+
+export const publicKeys = defineService(PublicKeyService, publicKeyService)

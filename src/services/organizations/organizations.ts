@@ -4,7 +4,7 @@ import {
   type Organization as OrganizationMessage,
   OrganizationSchema,
 } from '#gen/branchline/v1/organization_pb.ts'
-import type { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
@@ -27,6 +27,7 @@ import {
 } from '../../domain/organizations/organizations.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
@@ -156,3 +157,5 @@ export function organizationMessage(
     username: organization.name,
   })
 }
+
+export const organizations = defineService(OrganizationService, organizationService)

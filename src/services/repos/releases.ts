@@ -6,9 +6,9 @@ import {
   type Release as ReleaseMessage,
   ReleaseSchema,
 } from '#gen/branchline/v1/release_pb.ts'
-import type {
-  CreateReleaseRequest,
-  EditReleaseRequest,
+import {
+  type CreateReleaseRequest,
+  type EditReleaseRequest,
   ReleaseService,
 } from '#gen/branchline/v1/release_service_pb.ts'
 import type { App } from '../../domain/app.ts'
@@ -39,6 +39,7 @@ import {
 import { accountMessage } from '../accounts/accounts.ts'
 import { readUpload } from '../wire/asset-uploads.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { rangeTextOf, setDownloadHeaders } from '../wire/downloads.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { httpBodies } from '../wire/http-bodies.ts'
@@ -263,3 +264,5 @@ function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
     browserDownloadUrl: `${app.publicUrl()}/attachments/${asset.uuid}`,
   })
 }
+
+export const releases = defineService(ReleaseService, releaseService)
