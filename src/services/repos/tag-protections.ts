@@ -12,8 +12,8 @@ import {
   editTagProtection,
   getTagProtection,
   listTagProtections,
-  type TagProtection,
 } from '../../domain/repos/protection/tag-protections.ts'
+import type { TagProtection } from '../../storage/repos/tag-protections.ts'
 import { callerOf } from '../wire/call.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'

@@ -14,7 +14,6 @@ import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { nameKey } from './user-fields.ts'
 
-export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
 export type { Owner }
 
 const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']

@@ -1,7 +1,7 @@
 import { storeCounts } from '../../../storage/pulls/pull-requests.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { countChanges, rangeOf } from './pull-ranges.ts'
 
 /** What a pull request changes. */

@@ -7,8 +7,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
 import type { PullCounts } from './pull-counts.ts'
 
 /**

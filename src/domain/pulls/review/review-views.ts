@@ -3,7 +3,7 @@ import { findOrganizationById } from '../../../storage/organizations/organizatio
 import { findVisibleTeams } from '../../../storage/organizations/teams.ts'
 import { listReviewRequests, type ReviewViewer } from '../../../storage/pulls/reviews.ts'
 import type { Organization } from '../../../storage/schema/organizations.ts'
-import type { Review } from '../../../storage/schema/pulls.ts'
+import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { standingIn } from '../../organizations/access.ts'
@@ -11,7 +11,7 @@ import type { TeamView } from '../../organizations/teams.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import { teamViewerAt } from '../../repos/listing/team-repositories.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import type { OpenPull, PullRequest } from '../lifecycle/pull-requests.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { isFresh } from './review-rules.ts'
 
 /** A review as a caller who may see it sees it. */

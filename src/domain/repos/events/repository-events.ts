@@ -1,5 +1,3 @@
-export type { RepositoryEvent } from '../../../storage/schema/repos.ts'
-
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
 import { isForeignKeyViolation, transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
@@ -37,7 +35,7 @@ export type RepositoryEventType = RepositoryEvent['type']
 export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
 
 /** Events kept for a repository, save for those that a forgetting still to come will take. */
-export const MAX_EVENTS = 5_000
+export const MAX_REPOSITORY_EVENTS = 5_000
 
 /**
  * What the refs listed in one event take. All events of a repository together take 40 MiB then, if
@@ -46,7 +44,7 @@ export const MAX_EVENTS = 5_000
 const MAX_REFS_BYTES = 8 * 1024
 
 const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>> = {
-  maxEvents: MAX_EVENTS,
+  maxEvents: MAX_REPOSITORY_EVENTS,
   count: async (db, repositoryId) => (await rows.findRepositoryEventLog(db, repositoryId)).count,
   listOldest: rows.listOldestRepositoryEvents,
   delete: rows.deleteRepositoryEvents,

@@ -13,8 +13,6 @@ import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
 
-export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
-
 /** Rules of one repository. Each is matched against every tag of a push. */
 const MAX_RULES = 50
 

@@ -4,7 +4,7 @@ import {
   type PushQuestion,
   refusal,
 } from '../../../git/hooks/push-review.ts'
-import { findLargeText, MAX_TEXT_BYTES } from '../../../git/objects/large-texts.ts'
+import { findLargeText, MAX_COMMIT_BYTES } from '../../../git/objects/large-texts.ts'
 import type { GitProcess } from '../../../git/processes/child-process.ts'
 import type { RefUpdate } from '../../../git/refs/refs.ts'
 import { repositoryPath } from '../../../git/repositories/repositories.ts'
@@ -26,8 +26,6 @@ import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { noteUpdates } from './pending-ref-updates.ts'
 import { reviewUpdates } from './ref-review.ts'
 import { recordUpdates } from './ref-updates.ts'
-
-export { Pace } from '../../../git/processes/pace.ts'
 
 /** To fetch, or to push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
@@ -240,7 +238,7 @@ async function reviewPush(
     const large =
       push.quarantine &&
       (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
-    if (large) return [`${large} is a commit or tag of more than ${MAX_TEXT_BYTES} bytes`]
+    if (large) return [`${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]
     const more = texts.length - MAX_SHOWN_REFUSALS

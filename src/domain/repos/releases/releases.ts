@@ -1,7 +1,3 @@
-import type { Page, RepositoryName } from '../../core/names.ts'
-
-export type { Release } from '../../../storage/schema/repos.ts'
-
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
 import { listReleaseAssets } from '../../../storage/repos/release-assets.ts'
 import * as rows from '../../../storage/repos/releases.ts'
@@ -12,6 +8,7 @@ import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
