@@ -68,6 +68,7 @@ import { forgetOldEvents } from './domain/memos/user-events.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
+import { pullRefObserver } from './domain/pulls/branch-sync/ref-observer.ts'
 import { startPullHeads } from './domain/pulls/heads/pull-heads.ts'
 import { startAutoMerges } from './domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from './domain/pulls/merging/merge-follow-ups.ts'
@@ -215,6 +216,7 @@ export async function createApp(
     log,
     keys,
     commitSigning: createCommitSigning(keys),
+    refObservers: [pullRefObserver],
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),

@@ -1,7 +1,12 @@
+import type { RefUpdate } from '../../git/refs/refs.ts'
 import type { Recent } from '../../git/repositories/recent.ts'
 import type { Repositories } from '../../git/repositories/repositories.ts'
+import type { Owner } from '../../storage/accounts/owners.ts'
 import type { AttachmentFiles } from '../../storage/repos/attachment-files.ts'
+import type { Repository } from '../../storage/schema/repos.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
+import type { SignedIn } from '../core/access.ts'
 
 /** What repositories and pull requests work with. */
 export interface ReposApp extends AccountsApp {
@@ -10,6 +15,71 @@ export interface ReposApp extends AccountsApp {
   readonly copies: CopyPlaces
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
+  readonly refObservers: readonly RefObserver[]
+}
+
+/**
+ * Code that reacts to changes of the refs of repositories. The ref-update pipeline knows its
+ * observers by this interface only.
+ */
+export interface RefObserver {
+  /**
+   * Returns the branches that a caller may push to without write access to the repository, such as
+   * heads of pull requests that allow edits by maintainers.
+   *
+   * @param branches the branches to consider. All of them when left out.
+   */
+  pushableBranches(
+    app: ReposApp,
+    caller: SignedIn,
+    target: { readonly repository: Repository; readonly owner: Owner },
+    branches?: readonly string[],
+  ): Promise<ReadonlySet<string>>
+  /**
+   * Called before moved refs of a repository are recorded.
+   *
+   * @param ended pending updates whose work has ended.
+   */
+  beginRecord(app: ReposApp, repository: Repository, ended: readonly number[]): Promise<RefRecorder>
+  /** Called in the transaction that records the rename of a branch. */
+  branchRenamed(
+    app: ReposApp,
+    tx: Tx,
+    repositoryId: number,
+    from: string,
+    to: string,
+  ): Promise<void>
+  /** Called before Git serves a fetch. */
+  beforeFetch(app: ReposApp, repositoryId: number): Promise<void>
+  /** Called before a repository is deleted, without its lock. */
+  beforeDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /** Called before the rows of a repository are deleted, with its lock. */
+  duringDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /** Returns lines for `git push` to print about refs that it has moved. */
+  pushMessages(
+    app: ReposApp,
+    caller: SignedIn,
+    repositoryId: number,
+    moved: readonly RefUpdate[],
+  ): Promise<string[]>
+}
+
+/** The part of an observer in the record of one set of moved refs, which is written in batches. */
+export interface RefRecorder {
+  /** Called before each batch. `record` runs in its transaction, `afterCommit` after it. */
+  prepare(batch: RefBatch): Promise<{ record(tx: Tx): Promise<void>; afterCommit(): void }>
+  /** Called after the last batch was committed. */
+  finish(moved: readonly MovedRef[]): void
+}
+
+/** Refs that are recorded in one transaction. */
+export interface RefBatch {
+  readonly moved: readonly MovedRef[]
+  /** Of the repository, from now on. */
+  readonly defaultBranch: string
+  readonly isLast: boolean
+  /** Ended pending updates that Git will not continue. */
+  readonly settled: readonly number[]
 }
 
 /** Copies of repositories elsewhere that are being made because somebody waits for them. */
@@ -38,3 +108,15 @@ export interface CommitSigning {
  * ever changes.
  */
 export type SignatureChecks = Recent<boolean>
+
+/** A ref that was made, moved or deleted. */
+export interface MovedRef {
+  /** In full. */
+  readonly ref: string
+  /** What it held; undefined when it was made. */
+  readonly oldId: string | undefined
+  /** What it holds; undefined when it was deleted. */
+  readonly newId: string | undefined
+  /** Undefined when it is not known. */
+  readonly pusherId: number | undefined
+}

@@ -7,8 +7,7 @@ import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { MovedRef } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
+import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 import { type MergeResult, NO_DELETION, recordMerge } from '../merging/merge-attempts.ts'
 
 /**

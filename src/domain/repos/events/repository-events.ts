@@ -21,7 +21,7 @@ import {
 } from '../../pulls/heads/pull-deliveries.ts'
 import { type OpenRepository, suffices } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
-import type { ReposApp } from '../ports.ts'
+import type { MovedRef, ReposApp } from '../ports.ts'
 
 /**
  * Events of repositories, for those who watch: rows that are written in the transaction of the
@@ -53,18 +53,6 @@ const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>>
 /** An event, with who did it as far as there is somebody. */
 export interface WatchedEvent extends RepositoryEvent {
   readonly actor: Owner | undefined
-}
-
-/** A ref that was made, moved or deleted. */
-export interface MovedRef {
-  /** In full. */
-  readonly ref: string
-  /** What it held; undefined when it was made. */
-  readonly oldId: string | undefined
-  /** What it holds; undefined when it was deleted. */
-  readonly newId: string | undefined
-  /** Undefined when it is not known. */
-  readonly pusherId: number | undefined
 }
 
 /** The refs that an event is about, as far as it lists them. */

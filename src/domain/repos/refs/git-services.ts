@@ -17,10 +17,8 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { pullNotices } from '../../pulls/branch-sync/push-messages.ts'
-import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
-import { prepareHeadsOf } from '../../pulls/heads/pull-heads.ts'
 import { checkWritable, openRepository } from '../access/permissions.ts'
+import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { noteUpdates } from './pending-ref-updates.ts'
@@ -60,7 +58,7 @@ export async function openGitService(
         throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
       },
     )
-    await prepareHeadsOf(app, repository.id)
+    for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
     return (request) => startUploadPack(app.git, repository.id, request)
   }
   const { repository } = await openForPush(app, caller, name)
@@ -210,20 +208,20 @@ function answerOf(
   }
 }
 
-/** A push is not worth less for what cannot be told of it. */
-function noticesOf(
+/** Returns lines for the pusher about moved refs. A failure to find them does not fail the push. */
+async function noticesOf(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   { updates }: PushQuestion,
 ): Promise<string[]> {
-  return pullNotices(app, caller, repositoryId, updates).catch((err: unknown) => {
-    app.log.error(
-      { err, repository: repositoryId },
-      'who pushed could not be told of pull requests',
-    )
+  try {
+    const lines = app.refObservers.map((o) => o.pushMessages(app, caller, repositoryId, updates))
+    return (await Promise.all(lines)).flat()
+  } catch (err) {
+    app.log.error({ err, repository: repositoryId }, 'messages about a push could not be found')
     return []
-  })
+  }
 }
 
 /** The texts of what refuses a push, each once; none accepts it. */
