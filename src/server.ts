@@ -72,6 +72,7 @@ import { pullRefObserver } from './domain/pulls/branch-sync/ref-observer.ts'
 import { startPullHeads } from './domain/pulls/heads/pull-heads.ts'
 import { startAutoMerges } from './domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from './domain/pulls/merging/merge-follow-ups.ts'
+import { createMergeChecks } from './domain/pulls/merging/mergeability.ts'
 import { forgetUnpublishedCopies } from './domain/repos/lifecycle/copies.ts'
 import { createCopyPlaces } from './domain/repos/lifecycle/copy-places.ts'
 import { startMirrors } from './domain/repos/lifecycle/mirrors.ts'
@@ -217,6 +218,9 @@ export async function createApp(
     keys,
     commitSigning: createCommitSigning(keys),
     refObservers: [pullRefObserver],
+    mergeChecks: createMergeChecks(),
+    runningUpdates: new Map(),
+    sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),

@@ -20,7 +20,7 @@ import {
   startOfEvents,
 } from '../core/event-logs.ts'
 import { isReadable } from './memo-access.ts'
-import type { MemoEvent } from './memo-events.ts'
+import type { MemoEvent } from './memo-view.ts'
 
 /** Kinds of events that an account can watch. */
 export type UserEventType = UserEvent['type']

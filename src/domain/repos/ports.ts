@@ -1,3 +1,4 @@
+import type { Limited } from '../../concurrency/limited.ts'
 import type { RefUpdate } from '../../git/refs/refs.ts'
 import type { Recent } from '../../git/repositories/recent.ts'
 import type { Repositories } from '../../git/repositories/repositories.ts'
@@ -16,6 +17,42 @@ export interface ReposApp extends AccountsApp {
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
+  readonly mergeChecks: MergeChecks
+  /** The pending ref updates on which this process works, by their numbers. */
+  readonly runningUpdates: Map<number, RunningUpdate>
+  /** The repositories whose size this process measures, or has just measured, by their numbers. */
+  readonly sizeMeasurements: Map<number, SizeMeasurement>
+}
+
+/** Limits and failures of mergeability checks. */
+export interface MergeChecks {
+  readonly limited: Limited
+  /** Unix milliseconds until which a failed check is not repeated, by its subject. */
+  readonly failures: {
+    get(subject: string): number | undefined
+    set(subject: string, untilMs: number): unknown
+  }
+}
+
+/** A pending ref update on which this process works. */
+export interface RunningUpdate {
+  readonly repositoryId: number
+  /** Undefined for an update by the server itself. */
+  readonly push: PendingPush | undefined
+}
+
+/** The refs that an account is about to move. */
+export interface PendingPush {
+  readonly pusherId: number
+  readonly updates: readonly RefUpdate[]
+}
+
+/** The measurement of a repository. */
+export interface SizeMeasurement {
+  /** Whether the repository has changed since the measurement began. */
+  isStale: boolean
+  /** Ends the pause after a measurement. Undefined while the measurement runs. */
+  rest: NodeJS.Timeout | undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
-import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
+import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
   forgetOldEvents,
   MAX_USER_EVENTS,

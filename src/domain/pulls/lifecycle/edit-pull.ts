@@ -26,17 +26,14 @@ import {
   openRepositoryById,
   suffices,
 } from '../../repos/access/permissions.ts'
-import {
-  changeWatched,
-  type PullEventType,
-  recordPullChange,
-} from '../../repos/events/repository-events.ts'
+import { changeWatched, type PullEventType } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'

@@ -14,7 +14,8 @@ import { type OpenRepository, openRepositories, suffices } from '../../repos/acc
 import { type RepositoryView, viewRepositories } from '../../repos/listing/repository-views.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isWorkInProgress } from '../access/work-in-progress.ts'
-import { countPull, type PullCounts } from '../changes/pull-counts.ts'
+import { countPull } from '../changes/pull-counts.ts'
+import type { PullCounts } from '../changes/pull-ranges.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 
