@@ -13,7 +13,7 @@ import {
   getTagProtection,
   listTagProtections,
 } from '../../domain/repos/protection/tag-protections.ts'
-import type { TagProtection } from '../../storage/repos/tag-protections.ts'
+import type { TagProtection } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'

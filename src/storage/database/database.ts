@@ -6,8 +6,8 @@ import {
   SqliteDialect,
   sql,
 } from 'kysely'
+import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
-import { type CallDeadline, currentDeadline } from './call-deadlines.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
 

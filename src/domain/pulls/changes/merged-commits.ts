@@ -18,7 +18,7 @@ export const MAX_LISTED_COMMITS = 10_000
  */
 const MAX_LISTED_ON_DEMAND = 20
 
-export async function listCommits(
+export async function listBroughtCommits(
   app: ReposApp,
   followUp: MergeFollowUp,
   pull: PullRequest,
@@ -62,6 +62,6 @@ async function listNow(app: ReposApp, pullId: number): Promise<void> {
   await withPullLock(app, pullId, async () => {
     const followUp = await rows.findFollowUp(app.db, pullId)
     const pull = followUp && (await findPullRequestById(app.db, pullId))
-    if (pull) await listCommits(app, followUp, pull)
+    if (pull) await listBroughtCommits(app, followUp, pull)
   })
 }

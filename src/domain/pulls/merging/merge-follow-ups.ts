@@ -5,7 +5,7 @@ import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { listCommits } from '../changes/merged-commits.ts'
+import { listBroughtCommits } from '../changes/merged-commits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { deleteMergedHead } from './head-deletion.ts'
 import type { MergeResult } from './merge-order.ts'
@@ -90,7 +90,7 @@ async function seeTo(app: ReposApp, pullId: number): Promise<void> {
     if (!pull) return
     try {
       await deleteMergedHead(app, followUp, pull)
-      await listCommits(app, followUp, pull)
+      await listBroughtCommits(app, followUp, pull)
     } catch (err) {
       app.log.warn({ err, pullRequest: pullId, tries: followUp.tries + 1 }, FAILURE)
       const dueTime = app.clock.now() + RETRY_MS * 2 ** followUp.tries

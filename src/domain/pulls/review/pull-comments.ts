@@ -1,5 +1,6 @@
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/pulls/pull-comments.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { PullComment } from '../../../storage/schema/pulls.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'

@@ -1,6 +1,7 @@
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/pulls/review-comments.ts'
 import { findReview } from '../../../storage/pulls/reviews.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { PullRequest, ReviewComment } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { GHOST } from '../../accounts/users/owners.ts'

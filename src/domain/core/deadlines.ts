@@ -1,1 +1,0 @@
-/** How long the client of a call waits, and what the call has changed by then. */
