@@ -29,9 +29,11 @@ import { forgetOldEvents } from './domain/memos/user-events.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
+import { pullRefObserver } from './domain/pulls/branch-sync/ref-observer.ts'
 import { startPullHeads } from './domain/pulls/heads/pull-heads.ts'
 import { startAutoMerges } from './domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from './domain/pulls/merging/merge-follow-ups.ts'
+import { createMergeChecks } from './domain/pulls/merging/mergeability.ts'
 import { forgetUnpublishedCopies } from './domain/repos/lifecycle/copies.ts'
 import { createCopyPlaces } from './domain/repos/lifecycle/copy-places.ts'
 import { startMirrors } from './domain/repos/lifecycle/mirrors.ts'
@@ -136,6 +138,10 @@ export async function createApp(
     log,
     keys,
     commitSigning: createCommitSigning(keys),
+    refObservers: [pullRefObserver],
+    mergeChecks: createMergeChecks(),
+    runningUpdates: new Map(),
+    sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { withoutDeadline } from '../../storage/database/call-deadlines.ts'
+import { withoutDeadline } from '../../concurrency/call-deadlines.ts'
 import { deletionBehind } from './errors.ts'
 
 /** Work that no answer waits for. */

@@ -18,10 +18,12 @@ import {
   editBranchProtection,
   getBranchProtection,
   listBranchProtections,
-  type ProtectionEdit,
   reorderBranchProtections,
 } from '../../domain/repos/protection/branch-protections.ts'
-import type { NamedList } from '../../domain/repos/protection/protection-settings.ts'
+import type {
+  NamedList,
+  ProtectionEdit,
+} from '../../domain/repos/protection/protection-settings.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { textsOf } from '../wire/list-values.ts'

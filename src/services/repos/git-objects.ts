@@ -16,13 +16,13 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import {
+  type AnnotatedTagView,
   type BlobView,
   getAnnotatedTag,
   getGitBlob,
   getGitTree,
   listGitRefs,
   type RefView,
-  type TagView,
   type TreeView,
 } from '../../domain/repos/reading/git-objects.ts'
 import { callerOf } from '../wire/call.ts'
@@ -115,7 +115,7 @@ function blobMessage(app: App, { open, id, bytes, content }: BlobView): GitBlob 
   })
 }
 
-function tagMessage(app: App, { open, tag, verification }: TagView): AnnotatedTag {
+function tagMessage(app: App, { open, tag, verification }: AnnotatedTagView): AnnotatedTag {
   return create(AnnotatedTagSchema, {
     tag: tag.name,
     sha: tag.id,

@@ -20,7 +20,6 @@ import {
   getAsset,
   listAssets,
   openAssets,
-  type ReleaseAsset,
   renameAsset,
 } from '../../domain/repos/releases/release-assets.ts'
 import {
@@ -36,6 +35,7 @@ import {
   type ReleaseEdit,
   type ReleaseView,
 } from '../../domain/repos/releases/releases.ts'
+import type { ReleaseAsset } from '../../storage/schema/repos.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { readUpload } from '../wire/asset-uploads.ts'
 import { callerOf } from '../wire/call.ts'

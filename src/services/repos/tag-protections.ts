@@ -12,8 +12,8 @@ import {
   editTagProtection,
   getTagProtection,
   listTagProtections,
-  type TagProtection,
 } from '../../domain/repos/protection/tag-protections.ts'
+import type { TagProtection } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { textsOf } from '../wire/list-values.ts'

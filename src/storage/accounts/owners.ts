@@ -1,36 +1,8 @@
 import { sql } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { AccountsTable, User, UsersTable } from '../schema/accounts.ts'
-import type { Organization, Visibility } from '../schema/organizations.ts'
+import type { Owner, User } from '../schema/accounts.ts'
+import type { Organization } from '../schema/organizations.ts'
 import type { Db } from '../schema/schema.ts'
-
-/** A user or an organisation, as the forge knows both. */
-export interface Owner {
-  /** Number in the one space of accounts. */
-  readonly id: number
-  readonly kind: AccountsTable['kind']
-  /** Username of a user, name of an organisation. */
-  readonly name: string
-  readonly full_name: string
-  /** Empty without one. */
-  readonly email: string
-  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
-  readonly avatar_url: string
-  /** The id that the creator of a user chose, which names the user in resource names. */
-  readonly user_id: string | null
-  readonly description: string
-  readonly website: string
-  readonly location: string
-  readonly visibility: Visibility
-  /** 0 or 1. */
-  readonly restricted: number
-  /** Null for an organisation. */
-  readonly role: UsersTable['role'] | null
-  /** Null for an organisation. */
-  readonly state: UsersTable['state'] | null
-  /** Unix seconds. */
-  readonly create_time: number
-}
 
 const ownerByNameKey = prepareFirst((db, key: string) =>
   selectOwners(db)

@@ -313,3 +313,31 @@ export type NewUser = Omit<Insertable<UsersTable>, 'id'>
 export type UserChanges = Updateable<UsersTable>
 
 export type CreateRequest = Selectable<CreateRequestsTable>
+
+/** A user or an organisation, as the forge knows both. */
+export interface Owner {
+  /** Number in the one space of accounts. */
+  readonly id: number
+  readonly kind: AccountsTable['kind']
+  /** Username of a user, name of an organisation. */
+  readonly name: string
+  readonly full_name: string
+  /** Empty without one. */
+  readonly email: string
+  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
+  readonly avatar_url: string
+  /** The id that the creator of a user chose, which names the user in resource names. */
+  readonly user_id: string | null
+  readonly description: string
+  readonly website: string
+  readonly location: string
+  readonly visibility: Visibility
+  /** 0 or 1. */
+  readonly restricted: number
+  /** Null for an organisation. */
+  readonly role: UsersTable['role'] | null
+  /** Null for an organisation. */
+  readonly state: UsersTable['state'] | null
+  /** Unix seconds. */
+  readonly create_time: number
+}

@@ -1,10 +1,11 @@
+import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
-import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
+import { findUserByUsername, maySeeOwner } from '../users/owners.ts'
 import { requirePresent, type User } from '../users/users.ts'
 import {
   checkTokenDescription,

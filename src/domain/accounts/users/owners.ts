@@ -1,8 +1,8 @@
-import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
 import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import {
   actsAsAdministrator,
@@ -14,7 +14,6 @@ import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { nameKey } from './user-fields.ts'
 
-export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
 export type { Owner }
 
 const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']

@@ -1,3 +1,4 @@
+import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import {
   countPulls,
   isOnlyByState,
@@ -6,12 +7,12 @@ import {
   pageOfPulls,
 } from '../../../storage/pulls/pull-lists.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
+import { findUserByUsername, maySeeOwner } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { openPulls } from '../lifecycle/pull-requests.ts'
+import { openPulls } from '../access/open-pulls.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
 
 /** Far more than anybody looks for at a time. */

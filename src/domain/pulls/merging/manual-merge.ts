@@ -9,10 +9,11 @@ import { DomainError } from '../../core/errors.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
-import { checkSame, type HeadDeletion, recordMerge } from './merge-attempts.ts'
+import { checkSame, recordMerge } from './merge-attempts.ts'
 import { checkManualMerges } from './merge-checks.ts'
+import type { HeadDeletion } from './merge-order.ts'
 
 /**
  * Marks a pull request as merged, as somebody says it is, by a commit that its base branch leads

@@ -6,7 +6,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
 import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { giveCredit, mergeMessage, type WantedMessage } from './merge-messages.ts'
 import type { MergeTips } from './readiness.ts'
 

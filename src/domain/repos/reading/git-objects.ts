@@ -50,7 +50,7 @@ export interface BlobView {
   readonly content: Buffer | undefined
 }
 
-export interface TagView {
+export interface AnnotatedTagView {
   readonly open: OpenRepository
   readonly tag: RawTag
   readonly verification: Verification
@@ -165,7 +165,7 @@ export async function getAnnotatedTag(
   caller: Caller,
   name: RepositoryName,
   sha: string,
-): Promise<TagView> {
+): Promise<AnnotatedTagView> {
   const open = await openRepository(app, caller, name, 'read')
   const object = await reading(
     readObject(app.git, open.repository.id, checkObjectId(sha), MAX_TAG_BYTES),

@@ -4,7 +4,6 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
 import { takeTurns } from '../../core/yielding.ts'
-import { maintainedBranches } from '../../pulls/heads/maintainer-edits.ts'
 import {
   checkWritable,
   type OpenRepository,
@@ -12,6 +11,7 @@ import {
   suffices,
   type Unit,
 } from '../access/permissions.ts'
+import { pushableBranches } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
@@ -157,7 +157,7 @@ async function areMaintained(
       : [],
   )
   if (branches.length !== updates.length || branches.length > MAX_MAINTAINED) return false
-  const maintained = await maintainedBranches(app, caller, open, branches)
+  const maintained = await pushableBranches(app, caller, open, branches)
   return branches.every((branch) => maintained.has(branch))
 }
 

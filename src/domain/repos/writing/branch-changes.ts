@@ -6,13 +6,13 @@ import type { Branch, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepository,
   suffices,
 } from '../access/permissions.ts'
+import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayPush } from '../protection/protection-rules.ts'
