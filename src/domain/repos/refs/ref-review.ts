@@ -1,4 +1,5 @@
-import { HEADS, isRefName, type RefUpdate, TAGS } from '../../../git/refs/refs.ts'
+import { HEADS, type RefUpdate, TAGS } from '../../../git/core/ref-names.ts'
+import { isRefName } from '../../../git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'

@@ -1,5 +1,6 @@
+import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import { losesCommits } from '../../../git/history/new-commits.ts'
-import { isRefName, type RefUpdate, readRef } from '../../../git/refs/refs.ts'
+import { isRefName, readRef } from '../../../git/refs/refs.ts'
 import { isBaseOfOpenPull } from '../../../storage/pulls/pull-heads.ts'
 import { countBranches } from '../../../storage/repos/branches.ts'
 import type { Branch, Repository } from '../../../storage/schema/repos.ts'
