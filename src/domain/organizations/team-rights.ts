@@ -1,6 +1,6 @@
 import type { Team } from '../../storage/schema/organizations.ts'
 import { DomainError } from '../core/errors.ts'
-import { LEVELS, type RepositoryAccess as Level } from '../repos/access/permissions.ts'
+import { LEVELS, type RepositoryAccess as Level } from '../core/levels.ts'
 
 /** What teams open parts of repositories for. */
 const UNITS = [

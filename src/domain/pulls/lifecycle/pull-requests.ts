@@ -1,3 +1,4 @@
+import { suffices } from '../../core/levels.ts'
 import type { PullName, RepositoryName } from '../../core/names.ts'
 
 export type { PullRequest } from '../../../storage/schema/pulls.ts'
@@ -17,7 +18,6 @@ import {
   type OpenRepository,
   openRepositories,
   openRepository,
-  suffices,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { healRefs } from '../../repos/refs/ref-index.ts'

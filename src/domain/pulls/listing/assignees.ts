@@ -3,7 +3,8 @@ import { findUserByUsername } from '../../accounts/users/owners.ts'
 import { nameKey } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
-import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 
 /** More people do not see to one thing. */

@@ -1,4 +1,5 @@
 import type { PullComment } from '../../../storage/schema/pulls.ts'
+import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 
 export type { PullComment } from '../../../storage/schema/pulls.ts'
@@ -8,7 +9,6 @@ import * as rows from '../../../storage/pulls/pull-comments.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../lifecycle/pull-requests.ts'
 import { checkText } from './comment-lines.ts'

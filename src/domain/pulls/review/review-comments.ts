@@ -1,3 +1,4 @@
+import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 
 export type { ReviewComment } from '../../../storage/schema/pulls.ts'
@@ -10,7 +11,6 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { suffices } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import {
   isPoster,

@@ -1,3 +1,5 @@
+import { suffices } from '../../core/levels.ts'
+
 export type { RepositoryEvent } from '../../../storage/schema/repos.ts'
 
 import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
@@ -21,7 +23,7 @@ import {
   queuePullDeliveries,
   type ToldPull,
 } from '../../pulls/heads/pull-deliveries.ts'
-import { type OpenRepository, suffices } from '../access/permissions.ts'
+import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
 import type { ReposApp } from '../ports.ts'
 

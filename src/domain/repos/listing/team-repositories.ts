@@ -4,6 +4,7 @@ import * as rows from '../../../storage/organizations/teams.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import {
   checkOrganizationNeed,
@@ -24,7 +25,6 @@ import {
   openRepositories,
   openRepository,
   repositoryReader,
-  suffices,
 } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type RepositoryView, viewRepositories, viewRepository } from './repository-views.ts'

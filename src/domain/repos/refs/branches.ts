@@ -2,8 +2,9 @@ import { readRefCommits } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
-import { type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {
   type BranchProtectionView,

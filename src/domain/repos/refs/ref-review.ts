@@ -3,13 +3,13 @@ import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/r
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import { takeTurns } from '../../core/yielding.ts'
 import { maintainedBranches } from '../../pulls/heads/maintainer-edits.ts'
 import {
   checkWritable,
   type OpenRepository,
   openRepositoryById,
-  suffices,
   type Unit,
 } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
