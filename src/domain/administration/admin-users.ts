@@ -1,6 +1,7 @@
+import type { User } from '../../storage/schema/accounts.ts'
 import { createUser } from '../accounts/registration/create-user.ts'
 import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
-import { type User, type UserField, type UserValues, updateUser } from '../accounts/users/users.ts'
+import { type UserField, type UserValues, updateUser } from '../accounts/users/users.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
 import type { ReposApp } from '../repos/ports.ts'

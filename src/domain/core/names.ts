@@ -16,3 +16,8 @@ export interface Page {
   /** Most entries of the page. */
   readonly limit: number
 }
+
+/** Returns the form in which usernames are compared. They are ASCII, so lower case suffices. */
+export function nameKey(name: string): string {
+  return name.toLowerCase()
+}

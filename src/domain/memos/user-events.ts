@@ -6,10 +6,10 @@ import {
   listUserEvents,
   type UserEventPage,
 } from '../../storage/memos/user-events.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type { UserEvent } from '../../storage/schema/memos.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import type { User } from '../accounts/users/users.ts'
 import {
   type EventLogRows,
   type EventPage,

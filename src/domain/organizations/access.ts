@@ -9,9 +9,9 @@ import {
 } from '../../storage/organizations/teams.ts'
 import type { Organization } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nameKey } from '../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
+import { nameKey } from '../core/names.ts'
 
 /**
  * What a call takes of its caller: to know of an organisation, to be in it, a team's leave to make

@@ -10,16 +10,11 @@ import type {
 } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
-import {
-  checkLength,
-  checkSeen,
-  isEmail,
-  isUsername,
-  nameKey,
-} from '../accounts/users/user-fields.ts'
+import { checkLength, checkSeen, isEmail, isUsername } from '../accounts/users/user-fields.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
+import { nameKey } from '../core/names.ts'
 import { openOrganization, organizationViewer } from './access.ts'
 import { OWNERS_TEAM } from './teams.ts'
 

@@ -1,7 +1,6 @@
 import type { Insertable } from 'kysely'
-import type { GpgKey, GpgKeysTable } from '../schema/accounts.ts'
+import type { GpgKey, GpgKeysTable, KeyPage } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
-import type { KeyPage } from './public-keys.ts'
 
 /** A key with its subkeys. */
 export interface GpgKeyWithSubkeys {

@@ -1,15 +1,9 @@
 import type { Insertable } from 'kysely'
-import type { PublicKeysTable, StoredPublicKey } from '../schema/accounts.ts'
+import type { KeyPage, PublicKeysTable, StoredPublicKey } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** A key of an account. */
 export type PublicKey = StoredPublicKey & { readonly user_id: number }
-
-/** A part of a list of keys, of whatever kind, and how long the whole list is. */
-export interface KeyPage<Key> {
-  readonly keys: readonly Key[]
-  readonly total: number
-}
 
 /**
  * Keys of an account, in the order in which they were added.

@@ -313,3 +313,9 @@ export type NewUser = Omit<Insertable<UsersTable>, 'id'>
 export type UserChanges = Updateable<UsersTable>
 
 export type CreateRequest = Selectable<CreateRequestsTable>
+
+/** A part of a list of keys, of whatever kind, and how long the whole list is. */
+export interface KeyPage<Key> {
+  readonly keys: readonly Key[]
+  readonly total: number
+}

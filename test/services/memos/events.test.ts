@@ -7,7 +7,6 @@ import {
   WatchEventsRequestSchema,
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { Credential } from '../../../src/domain/core/access.ts'
 import { Scopes } from '../../../src/domain/core/scopes.ts'
 import { HEARTBEAT_MS } from '../../../src/domain/memos/user-event-watches.ts'
@@ -15,6 +14,7 @@ import { forgetOldEvents, RETENTION_MS } from '../../../src/domain/memos/user-ev
 import { eventService } from '../../../src/services/memos/events.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { manualTimers, type Timers } from '../../support/timers.ts'

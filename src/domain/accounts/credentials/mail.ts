@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { AccountsApp, Mail } from '../ports.ts'
-import type { User } from '../users/users.ts'
 
 /**
  * The message that brings a reset token to its owner. Nothing in it was chosen by whoever asked for

@@ -1,11 +1,12 @@
 import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import {
   checkTokenDescription,
   deletePersonalAccessToken,

@@ -11,13 +11,13 @@ import {
 } from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
-import type { PersonalAccessToken } from '../../../storage/schema/accounts.ts'
+import type { PersonalAccessToken, User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 
 export type { PersonalAccessToken }
 

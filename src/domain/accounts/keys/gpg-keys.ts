@@ -1,15 +1,14 @@
 import { createHmac } from 'node:crypto'
 import * as rows from '../../../storage/accounts/gpg-keys.ts'
-import type { KeyPage } from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { GpgKey as GpgKeyRow } from '../../../storage/schema/accounts.ts'
+import type { GpgKey as GpgKeyRow, KeyPage, User } from '../../../storage/schema/accounts.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { getOwner, seesPrivateFieldsOf } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp-keys.ts'
 
 export type GpgKey = GpgKeyRow

@@ -1,11 +1,12 @@
 import * as rows from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { KeyPage, User } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import { readSshKey } from './ssh-keys.ts'
 
 export type PublicKey = rows.PublicKey
@@ -74,7 +75,7 @@ export function listPublicKeys(
   fingerprint: string,
   offset: number,
   limit: number,
-): Promise<rows.KeyPage<rows.PublicKey>> {
+): Promise<KeyPage<rows.PublicKey>> {
   return rows.listPublicKeys(app.db, owner.id, fingerprint, offset, limit)
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as rows from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { CreateRequest } from '../../../storage/schema/accounts.ts'
+import type { CreateRequest, User } from '../../../storage/schema/accounts.ts'
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -10,7 +10,7 @@ import { checkNewPassword } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type Avatar, parseAvatar, UPLOADED } from '../users/avatars.ts'
 import { checkProfile, checkUserId, checkUsername } from '../users/user-fields.ts'
-import { avatarRow, checkNamesFree, namesOf, type User, type UserValues } from '../users/users.ts'
+import { avatarRow, checkNamesFree, namesOf, type UserValues } from '../users/users.ts'
 
 /** An account to be made. */
 export interface UserDraft extends UserValues {

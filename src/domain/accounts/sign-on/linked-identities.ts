@@ -1,9 +1,10 @@
 import * as rows from '../../../storage/accounts/linked-identities.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import { type AuthorizationGrant, identify } from './external-identities.ts'
 import { requirePresentProvider } from './identity-providers.ts'
 

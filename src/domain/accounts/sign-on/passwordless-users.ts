@@ -1,10 +1,11 @@
 import * as rows from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
 import { emailKey, isEmail, MAX_DISPLAY_NAME_CHARACTERS } from '../users/user-fields.ts'
-import { namesOf, type User } from '../users/users.ts'
+import { namesOf } from '../users/users.ts'
 
 /** An account for somebody whom another service vouches for. */
 export interface PasswordlessUser extends Pick<User, 'username' | 'role'> {

@@ -7,8 +7,9 @@ import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { isUsername, nameKey } from '../users/user-fields.ts'
+import { isUsername } from '../users/user-fields.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
 
 /** Who a trusted reverse proxy says the caller is. */

@@ -11,8 +11,8 @@ import {
   seesPublicDataOnly,
 } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { nameKey } from './user-fields.ts'
 
 export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
 export type { Owner }

@@ -1,6 +1,7 @@
 import type { NewUser } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { nameKey } from '../../core/names.ts'
 
 /**
  * Letters, digits and hyphens with alphanumeric ends: what fits a URL segment, a Git remote and a
@@ -38,14 +39,6 @@ const MAX_EMAIL_CHARACTERS = 254
 
 export const MAX_DISPLAY_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 1024
-
-/**
- * The form in which names are compared: usernames are ASCII, so this is all the folding that they
- * need.
- */
-export function nameKey(name: string): string {
-  return name.toLowerCase()
-}
 
 /** The form in which e-mail addresses are compared. */
 export function emailKey(email: string): string {

@@ -1,11 +1,11 @@
 import { findUserSettings, putUserSettings } from '../../../storage/accounts/user-settings.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { UserSettings } from '../../../storage/schema/accounts.ts'
+import type { User, UserSettings } from '../../../storage/schema/accounts.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from './users.ts'
+import { requirePresent } from './users.ts'
 
 /** Preferences of an account. */
 export interface Preferences extends UserSettings {

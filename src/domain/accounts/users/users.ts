@@ -1,19 +1,19 @@
 import * as rows from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
-import type { UserChanges, User as UserRow } from '../../../storage/schema/accounts.ts'
+import type { User, UserChanges } from '../../../storage/schema/accounts.ts'
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import { checkNewPassword } from '../credentials/passwords.ts'
 import { endOtherSessions } from '../credentials/sessions.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type Avatar, parseAvatar, UPLOADED } from './avatars.ts'
-import { checkProfile, checkUsername, emailKey, nameKey } from './user-fields.ts'
+import { checkProfile, checkUsername, emailKey } from './user-fields.ts'
 
-/** An account as stored. */
-export type User = UserRow
+export type { User }
 
 /** What UpdateUser may change. */
 export type UserField =

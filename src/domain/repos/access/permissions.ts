@@ -20,11 +20,10 @@ import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/reposi
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { LEVELS, type RepositoryAccess, suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
+import { nameKey, type RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'
 
