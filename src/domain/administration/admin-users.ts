@@ -1,7 +1,7 @@
 import type { User } from '../../storage/schema/accounts.ts'
 import { createUser } from '../accounts/registration/create-user.ts'
+import { type UserField, type UserValues, updateUser } from '../accounts/registration/edit-user.ts'
 import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
-import { type UserField, type UserValues, updateUser } from '../accounts/users/users.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
 import type { ReposApp } from '../repos/ports.ts'
@@ -100,7 +100,7 @@ export async function editUserAsAdmin(
     ...(edit.restricted !== undefined && { restricted: edit.restricted }),
   }
   const named = new Set(Object.keys(changes) as UserField[])
-  return updateUser(app, caller, user, { ...NOTHING, ...changes }, named, false)
+  return updateUser(app, caller, user, { values: { ...NOTHING, ...changes }, named, all: false })
 }
 
 /**

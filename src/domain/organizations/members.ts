@@ -6,6 +6,7 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
 
 /**
@@ -19,8 +20,7 @@ export async function listMembers(
   caller: Caller,
   name: string,
   publicOnly: boolean,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   const open = await openOrganization(app, caller, name, 'visible')
   const shown = publicOnly || !seesAllMembers(caller, open)

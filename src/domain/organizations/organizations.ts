@@ -4,21 +4,18 @@ import * as rows from '../../storage/organizations/organizations.ts'
 import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
-import type {
-  OrganizationChanges,
-  Organization as OrganizationRow,
-} from '../../storage/schema/organizations.ts'
+import type { Organization, OrganizationChanges } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
 import { checkLength, checkSeen, isEmail, isUsername } from '../accounts/users/user-fields.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
-import { nameKey } from '../core/names.ts'
+import { nameKey, type Page } from '../core/names.ts'
 import { openOrganization, organizationViewer } from './access.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
-export type Organization = OrganizationRow
+export type { Organization }
 
 /** Limits of compatible systems. */
 const MAX_CHARACTERS = { full_name: 100, description: 255, website: 255, location: 50 }
@@ -145,25 +142,18 @@ export async function deleteOrganization(
 export function listOrganizations(
   app: AccountsApp,
   caller: Caller,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<OrganizationPage> {
-  return pageOf(app, { viewer: organizationViewer(caller) }, offset, limit)
+  return pageOf(app, { viewer: organizationViewer(caller) }, page)
 }
 
 /** The organisations that the caller is a member of, by name. */
 export function listOwnOrganizations(
   app: AccountsApp,
   caller: SignedIn,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<OrganizationPage> {
-  return pageOf(
-    app,
-    { viewer: organizationViewer(caller), memberId: caller.user.id },
-    offset,
-    limit,
-  )
+  return pageOf(app, { viewer: organizationViewer(caller), memberId: caller.user.id }, page)
 }
 
 /**
@@ -175,19 +165,13 @@ export async function listOrganizationsOf(
   app: AccountsApp,
   caller: Caller,
   username: string,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<OrganizationPage> {
   const user = await getOwner(app, caller, username)
-  return pageOf(app, { viewer: organizationViewer(caller), memberId: user.id }, offset, limit)
+  return pageOf(app, { viewer: organizationViewer(caller), memberId: user.id }, page)
 }
 
-async function pageOf(
-  app: AccountsApp,
-  filter: rows.OrganizationFilter,
-  offset: number,
-  limit: number,
-) {
+async function pageOf(app: AccountsApp, filter: rows.OrganizationFilter, { offset, limit }: Page) {
   const organizations = await rows.listOrganizations(app.db, filter, offset, limit)
   return { organizations, total: await rows.countOrganizations(app.db, filter) }
 }

@@ -11,6 +11,7 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
 import { checkOrganizationNeed, seesAllMembers } from './access.ts'
 import { checkOwnerRemains } from './members.ts'
 import { openTeam } from './teams.ts'
@@ -24,8 +25,7 @@ export async function listTeamMembers(
   app: AccountsApp,
   caller: SignedIn,
   id: number,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   const open = await openTeam(app, caller, id, 'visible')
   const publicOnly = !seesAllMembers(caller, open)

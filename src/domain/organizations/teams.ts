@@ -9,8 +9,8 @@ import * as rows from '../../storage/organizations/teams.ts'
 import type {
   NewTeam,
   Organization,
+  Team,
   TeamChanges,
-  Team as TeamRow,
 } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { readVisibility } from '../accounts/users/owners.ts'
@@ -18,6 +18,7 @@ import { checkLength } from '../accounts/users/user-fields.ts'
 import type { Caller, SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,
@@ -27,7 +28,7 @@ import {
 } from './access.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
 
-export type Team = TeamRow
+export type { Team }
 
 /** Limits of compatible systems. */
 const NAME = /^[A-Za-z0-9._-]{1,255}$/
@@ -131,8 +132,7 @@ export async function listTeams(
   caller: SignedIn,
   name: string,
   search: { readonly text: string; readonly inDescription: boolean } | undefined,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<TeamPage> {
   const open = await openOrganization(app, caller, name, 'visible')
   const { organization } = open
@@ -151,8 +151,7 @@ export async function listTeams(
 export async function listOwnTeams(
   app: AccountsApp,
   caller: SignedIn,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<TeamPage> {
   const found = await rows.listTeamsOfUser(app.db, caller.user.id, offset, limit)
   const organizations = await findOrganizationsByIds(app.db, [

@@ -26,9 +26,13 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   return {
     async listAccessTokens(request, context) {
       const owner = await ownerOf(request, context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      const { tokens, total } = await listNamedTokens(app, owner, offset, limit)
-      return { tokens: tokens.map((token) => tokenMessage(token)), total: BigInt(total), limit }
+      const page = readNumberedPage(app.settings, request)
+      const { tokens, total } = await listNamedTokens(app, owner, page)
+      return {
+        tokens: tokens.map((token) => tokenMessage(token)),
+        total: BigInt(total),
+        limit: page.limit,
+      }
     },
 
     async createAccessToken(request, context) {

@@ -38,11 +38,11 @@ export function accountMethods(app: App): AccountMethods {
 
     async searchAccounts({ q, uid, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(app.settings, page)
+      const part = readNumberedPage(app.settings, page)
       const id = uid === 0n ? undefined : Number(uid)
-      const { users, total } = await searchUsers(app, caller, q, id, offset, limit)
+      const { users, total } = await searchUsers(app, caller, { text: q, id }, part)
       const data = users.map((user) => userAccountMessage(app, caller, user))
-      return { results: { ok: true, data }, total: BigInt(total), limit }
+      return { results: { ok: true, data }, total: BigInt(total), limit: part.limit }
     },
   }
 }

@@ -5,6 +5,11 @@ import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { createUser } from '../../domain/accounts/registration/create-user.ts'
+import {
+  type UserField,
+  type UserValues,
+  updateUser,
+} from '../../domain/accounts/registration/edit-user.ts'
 import { UPLOADED } from '../../domain/accounts/users/avatars.ts'
 import { parseUserFilter } from '../../domain/accounts/users/user-filter.ts'
 import {
@@ -13,9 +18,6 @@ import {
   getUser,
   listUsers,
   type User,
-  type UserField,
-  type UserValues,
-  updateUser,
 } from '../../domain/accounts/users/users.ts'
 import { deleteUser } from '../../domain/administration/delete-user.ts'
 import type { App } from '../../domain/app.ts'
@@ -131,14 +133,11 @@ export function userMethods(app: App): UserMethods {
       parseUserName(user.name)
       const { fields, all } = readUpdateMask(request.updateMask, USER_FIELDS)
       const caller = callerOf(context)
-      const updated = await updateUser(
-        app,
-        signedIn(caller),
-        ownerOf(context),
-        valuesOf(user),
-        fields,
+      const updated = await updateUser(app, signedIn(caller), ownerOf(context), {
+        values: valuesOf(user),
+        named: fields,
         all,
-      )
+      })
       return userMessage(updated, caller)
     },
 

@@ -27,20 +27,24 @@ import {
 } from '../../domain/organizations/organizations.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
-import { readNumberedPage } from '../wire/pages.ts'
+import { type NumberedPage, readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
 export function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
   const listMessage = (
     caller: Caller,
     { organizations, total }: OrganizationPage,
-    limit: number,
+    { limit }: NumberedPage,
   ) => ({
     organizations: organizations.map((organization) => organizationMessage(caller, organization)),
     total: BigInt(total),
     limit,
   })
-  const membersMessage = (caller: Caller, { users, total }: NumberedUserPage, limit: number) => ({
+  const membersMessage = (
+    caller: Caller,
+    { users, total }: NumberedUserPage,
+    { limit }: NumberedPage,
+  ) => ({
     members: users.map((user) => userAccountMessage(app, caller, user)),
     total: BigInt(total),
     limit,
@@ -68,34 +72,30 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
 
     async listOrganizations(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOrganizations(app, caller, offset, limit), limit)
+      const page = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOrganizations(app, caller, page), page)
     },
 
     async listMyOrganizations(request, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOwnOrganizations(app, caller, offset, limit), limit)
+      const page = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOwnOrganizations(app, caller, page), page)
     },
 
     async listUserOrganizations(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       return listMessage(
         caller,
-        await listOrganizationsOf(app, caller, request.username, offset, limit),
-        limit,
+        await listOrganizationsOf(app, caller, request.username, page),
+        page,
       )
     },
 
     async listOrganizationMembers(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return membersMessage(
-        caller,
-        await listMembers(app, caller, request.org, false, offset, limit),
-        limit,
-      )
+      const page = readNumberedPage(app.settings, request)
+      return membersMessage(caller, await listMembers(app, caller, request.org, false, page), page)
     },
 
     async checkOrganizationMember({ org, username }, context) {
@@ -110,12 +110,8 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
 
     async listPublicMembers(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return membersMessage(
-        caller,
-        await listMembers(app, caller, request.org, true, offset, limit),
-        limit,
-      )
+      const page = readNumberedPage(app.settings, request)
+      return membersMessage(caller, await listMembers(app, caller, request.org, true, page), page)
     },
 
     async checkPublicMember({ org, username }, context) {

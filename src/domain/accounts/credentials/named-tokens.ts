@@ -3,6 +3,7 @@ import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
@@ -48,8 +49,7 @@ export async function openTokenOwner(
 export async function listNamedTokens(
   app: AccountsApp,
   owner: User,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NamedTokenPage> {
   return {
     tokens: await rows.listTokensFrom(app.db, owner.id, offset, limit),
@@ -76,7 +76,7 @@ export async function createNamedToken(
     await requirePresent(tx, owner)
     const [taken] = await rows.findTokensByDescription(tx, owner.id, name, 1)
     if (taken) throw new DomainError('TOKEN_NAME_TAKEN')
-    return storeToken(app, tx, owner, name, scopes, undefined)
+    return storeToken(app, tx, owner, { description: name, scopes, expiresInMs: undefined })
   })
 }
 

@@ -91,22 +91,24 @@ export async function createPersonalAccessToken(
   const expiresInMs = input.expiresInDays === 0 ? undefined : input.expiresInDays * DAY_MS
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, caller.user)
-    return storeToken(app, tx, caller.user, input.description, scopes, expiresInMs)
+    return storeToken(app, tx, caller.user, { description: input.description, scopes, expiresInMs })
   })
 }
 
-/**
- * Makes a token of an account whose description and scopes have been checked.
- *
- * @param expiresInMs undefined for never.
- */
+/** A token whose fields have been checked. */
+export interface CheckedToken {
+  readonly description: string
+  readonly scopes: Scopes
+  /** Undefined for a token that does not expire. */
+  readonly expiresInMs: number | undefined
+}
+
+/** Creates a token for an account. */
 export async function storeToken(
   app: AccountsApp,
   tx: Tx,
   owner: User,
-  description: string,
-  scopes: Scopes,
-  expiresInMs: number | undefined,
+  { description, scopes, expiresInMs }: CheckedToken,
 ): Promise<MadeToken> {
   const now = app.clock.now()
   const text = newTokenText()

@@ -43,8 +43,11 @@ export async function signAccessToken(
     username: user.username,
     ver: user.token_version,
     sid: sessionId,
+    sub: String(user.id),
+    iat: issueTime,
+    exp: expireTime,
   }
-  return { text: await sign(app, 'access', claims, user.id, issueTime, expireTime), expireTime }
+  return { text: await sign(app, 'access', claims), expireTime }
 }
 
 /**
@@ -52,8 +55,14 @@ export async function signAccessToken(
  *   signature adds no chance.
  */
 export function signRefreshToken(app: AccountsApp, session: Session): Promise<string> {
-  const claims = { type: 'refresh', tid: session.token_id, sid: session.id }
-  return sign(app, 'refresh', claims, session.user_id, session.token_issued_at, session.expire_time)
+  return sign(app, 'refresh', {
+    type: 'refresh',
+    tid: session.token_id,
+    sid: session.id,
+    sub: String(session.user_id),
+    iat: session.token_issued_at,
+    exp: session.expire_time,
+  })
 }
 
 /**
@@ -118,21 +127,11 @@ export async function readRefreshToken(
   return { subject: sub, sessionId: sid, tokenId: tid }
 }
 
-function sign(
-  app: AccountsApp,
-  kind: keyof typeof AUDIENCE,
-  claims: JWTPayload,
-  userId: number,
-  issueTime: number,
-  expireTime: number,
-): Promise<string> {
+function sign(app: AccountsApp, kind: keyof typeof AUDIENCE, claims: JWTPayload): Promise<string> {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: app.keys.id })
     .setIssuer(ISSUER)
     .setAudience([AUDIENCE[kind]])
-    .setSubject(String(userId))
-    .setIssuedAt(issueTime)
-    .setExpirationTime(expireTime)
     .sign(app.keys.tokenKey)
 }
 

@@ -2,16 +2,17 @@ import { createHmac } from 'node:crypto'
 import * as rows from '../../../storage/accounts/gpg-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { GpgKey as GpgKeyRow, KeyPage, User } from '../../../storage/schema/accounts.ts'
+import type { GpgKey, KeyPage, User } from '../../../storage/schema/accounts.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { getOwner, seesPrivateFieldsOf } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
 import { requirePresent } from '../users/users.ts'
 import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp-keys.ts'
 
-export type GpgKey = GpgKeyRow
+export type { GpgKey }
 
 /** A key as its owner sees it; without addresses for others. */
 export interface GpgKeyView extends rows.GpgKeyWithSubkeys {
@@ -87,8 +88,7 @@ function rowOf(user: User, part: OpenPgpKeyPart, emails: readonly string[], isPr
 export async function listMyGpgKeys(
   app: AccountsApp,
   { user }: SignedIn,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<GpgKeyPage> {
   const { keys, total } = await rows.listGpgKeys(app.db, user.id, offset, limit)
   return { keys: keys.map((key) => viewOf(key, user)), total }
@@ -103,8 +103,7 @@ export async function listUserGpgKeys(
   app: AccountsApp,
   caller: Caller,
   username: string,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<GpgKeyPage> {
   const owner = await getOwner(app, caller, username)
   const user = seesPrivateFieldsOf(caller, owner) ? await findUserById(app.db, owner.id) : undefined

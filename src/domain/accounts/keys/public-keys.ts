@@ -5,6 +5,7 @@ import type { KeyPage, User } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
 import { readSshKey } from './ssh-keys.ts'
@@ -73,8 +74,7 @@ export function listPublicKeys(
   app: AccountsApp,
   owner: Pick<User, 'id'>,
   fingerprint: string,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<KeyPage<rows.PublicKey>> {
   return rows.listPublicKeys(app.db, owner.id, fingerprint, offset, limit)
 }

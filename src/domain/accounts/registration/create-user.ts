@@ -10,7 +10,8 @@ import { checkNewPassword } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type Avatar, parseAvatar, UPLOADED } from '../users/avatars.ts'
 import { checkProfile, checkUserId, checkUsername } from '../users/user-fields.ts'
-import { avatarRow, checkNamesFree, namesOf, type UserValues } from '../users/users.ts'
+import { avatarRow, checkNamesFree, namesOf } from '../users/users.ts'
+import type { UserValues } from './edit-user.ts'
 
 /** An account to be made. */
 export interface UserDraft extends UserValues {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as rows from '../../../storage/accounts/identity-providers.ts'
 import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
-import type { IdentityProvider as IdentityProviderRow } from '../../../storage/schema/accounts.ts'
+import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
@@ -10,7 +10,7 @@ import type { AccountsApp } from '../ports.ts'
 import { checkIdentifierFilter } from './identifier-filter.ts'
 
 /** A provider as stored. */
-export type IdentityProvider = IdentityProviderRow
+export type { IdentityProvider }
 
 /** What an update may change. */
 export type IdentityProviderField = 'title' | 'identifier_filter' | 'config'

@@ -4,6 +4,7 @@ import { findMembership } from '../../../storage/organizations/organizations.ts'
 import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, getUserByUsername, type NumberedUserPage } from './owners.ts'
 import { checkLength } from './user-fields.ts'
@@ -30,8 +31,7 @@ export function isBlocked(
 export async function listBlockedUsers(
   app: AccountsApp,
   blockerId: number,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   return {
     users: await rows.listBlockedUsers(app.db, blockerId, offset, limit),

@@ -11,7 +11,7 @@ import {
   seesPublicDataOnly,
 } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { nameKey } from '../../core/names.ts'
+import { nameKey, type Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 
 export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
@@ -86,19 +86,20 @@ export interface NumberedUserPage {
   readonly total: number
 }
 
-/**
- * Active users that a caller may know of, by name.
- *
- * @param text part of the username or of the name for people.
- * @param id number of the only user to find; undefined for all.
- */
+/** What a search for users asks for. */
+export interface UserSearch {
+  /** Part of the username or of the display name. */
+  readonly text: string
+  /** The only user to find; undefined for all. */
+  readonly id: number | undefined
+}
+
+/** Returns the active users that a caller may know of, ordered by name. */
 export async function searchUsers(
   app: AccountsApp,
   caller: SignedIn,
-  text: string,
-  id: number | undefined,
-  offset: number,
-  limit: number,
+  { text, id }: UserSearch,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   const search = {
     text: text.slice(0, MAX_SEARCH_CHARACTERS),
