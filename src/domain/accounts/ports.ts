@@ -1,4 +1,5 @@
 import type { CryptoKey } from 'jose'
+import type { LRUCache } from 'lru-cache'
 import type { Core } from '../core/core.ts'
 
 /** What accounts work with. */
@@ -77,8 +78,28 @@ export interface InstanceKeys {
    * signature.
    */
   readonly tokenKey: CryptoKey
+  /**
+   * Verified access tokens, by their text. A client sends the same token with every call for 15
+   * minutes, and verifying a token takes longer than the rest of a small call.
+   */
+  readonly verifiedTokens: LRUCache<string, VerifiedToken>
   /** A key of 256 bits that is good for one purpose: knowing it tells nothing about the others. */
   derive(purpose: string): Buffer
+}
+
+/** The claims of an access token that the server reads. Role and state come from rows instead. */
+export interface AccessTokenClaims {
+  /** Internal id of the user, as text. */
+  readonly subject: string
+  readonly sessionId: string
+  readonly tokenVersion: number
+}
+
+/** An access token with a valid signature. */
+export interface VerifiedToken {
+  readonly claims: AccessTokenClaims
+  /** Unix seconds. */
+  readonly expireTime: number
 }
 
 /** A message to the owner of an account. */

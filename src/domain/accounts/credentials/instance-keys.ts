@@ -1,4 +1,5 @@
 import { hkdfSync, randomBytes, webcrypto } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { findOrInsertInstanceKey } from '../../../storage/accounts/instance-keys.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { type Clock, nowSeconds } from '../../core/core.ts'
@@ -12,6 +13,9 @@ const KEY_ID = 'v1'
 
 const SECRET_BYTES = 32
 const DERIVED_KEY_BYTES = 32
+
+/** Verified access tokens in memory: some 8 MB when full. */
+const MAX_VERIFIED_TOKENS = 10_000
 
 /** Loads the keys of the instance, making them on the first start. */
 export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKeys> {
@@ -31,5 +35,10 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     false,
     ['sign', 'verify'],
   )
-  return { id: KEY_ID, tokenKey, derive }
+  return {
+    id: KEY_ID,
+    tokenKey,
+    verifiedTokens: new LRUCache({ max: MAX_VERIFIED_TOKENS }),
+    derive,
+  }
 }

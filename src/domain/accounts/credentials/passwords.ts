@@ -1,4 +1,5 @@
 import { hash, type Options, verify } from '@node-rs/argon2'
+import { createLimited } from '../../../concurrency/limited.ts'
 import type { Settings } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PasswordHasher } from '../ports.ts'
@@ -38,15 +39,21 @@ export const NO_PASSWORD = ''
 
 /** @returns a hasher with a queue of its own. */
 export function createPasswordHasher(): PasswordHasher {
-  const inTurn = createTurnstile()
+  const limited = createLimited({
+    maxRunning: MAX_RUNNING,
+    maxWaitingPerKey: MAX_WAITING,
+    full: () =>
+      new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) }),
+  })
+  const run = <T>(work: () => Promise<T>) => limited('hash', work)
   const verifyNothing = async () => {
-    await inTurn(() => hash('', PARAMETERS))
+    await run(() => hash('', PARAMETERS))
   }
   return {
-    hash: (password) => inTurn(() => hash(normalize(password), PARAMETERS)),
+    hash: (password) => run(() => hash(normalize(password), PARAMETERS)),
     async verify(phc, password) {
       const isComparable = phc !== NO_PASSWORD && Buffer.byteLength(password) <= MAX_COMPARED_BYTES
-      if (isComparable) return inTurn(() => verify(phc, normalize(password)))
+      if (isComparable) return run(() => verify(phc, normalize(password)))
       await verifyNothing()
       return false
     },
@@ -89,23 +96,4 @@ function isTooShort(settings: Pick<Settings, 'minPasswordLength'>, password: str
  */
 function normalize(password: string): string {
   return password.normalize('NFC')
-}
-
-function createTurnstile() {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running < MAX_RUNNING) running++
-    else if (waiting.length < MAX_WAITING)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    else throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      // A turn is handed on as it is, so a newcomer cannot take it in between.
-      if (next) next()
-      else running--
-    }
-  }
 }

@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Session, User } from '../../../storage/schema/accounts.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { AccountsApp, InstanceKeys } from '../ports.ts'
+import type { AccessTokenClaims, AccountsApp } from '../ports.ts'
 
 const ISSUER = 'branchline'
 
@@ -9,17 +9,6 @@ const ISSUER = 'branchline'
 const AUDIENCE = { access: 'user.access-token', refresh: 'user.refresh-token' } as const
 
 const ACCESS_TOKEN_LIFETIME_SECONDS = 15 * 60
-
-/**
- * What an access token says. Role, state and name are in it too, for clients; the server asks its
- * rows instead.
- */
-export interface AccessTokenClaims {
-  /** Internal id of the user, as text. */
-  readonly subject: string
-  readonly sessionId: string
-  readonly tokenVersion: number
-}
 
 /** What a refresh token says. */
 export interface RefreshTokenClaims {
@@ -74,47 +63,14 @@ export async function readAccessToken(
   app: AccountsApp,
   text: string,
 ): Promise<AccessTokenClaims | undefined> {
-  const known = verifiedBy(app.keys).get(text)
+  const known = app.keys.verifiedTokens.get(text)
   if (known && known.expireTime > nowSeconds(app.clock)) return known.claims
   const { sub, sid, ver, exp } = (await read(app, 'access', text)) ?? {}
   if (sub === undefined || exp === undefined || typeof sid !== 'string' || typeof ver !== 'number')
     return undefined
   const claims = { subject: sub, sessionId: sid, tokenVersion: ver }
-  remember(verifiedBy(app.keys), text, { claims, expireTime: exp })
+  app.keys.verifiedTokens.set(text, { claims, expireTime: exp })
   return claims
-}
-
-/** An access token whose signature has been checked. */
-interface Verified {
-  readonly claims: AccessTokenClaims
-  /** Unix seconds. */
-  readonly expireTime: number
-}
-
-/** Tokens remembered for each key: some 8 MB when full. */
-const MAX_VERIFIED = 10_000
-
-/**
- * Verified tokens by the key that verified them. A client sends the same token with every call for
- * a quarter of an hour, and verifying it takes longer than everything else in a small call; what it
- * says cannot change in between.
- */
-const verified = new WeakMap<InstanceKeys, Map<string, Verified>>()
-
-function verifiedBy(keys: InstanceKeys): Map<string, Verified> {
-  let tokens = verified.get(keys)
-  if (!tokens) {
-    tokens = new Map()
-    verified.set(keys, tokens)
-  }
-  return tokens
-}
-
-/** A full memory forgets the token that it has known for longest. */
-function remember(tokens: Map<string, Verified>, text: string, token: Verified): void {
-  const [oldest] = tokens.size >= MAX_VERIFIED ? tokens.keys() : []
-  if (oldest !== undefined) tokens.delete(oldest)
-  tokens.set(text, token)
 }
 
 /** What a refresh token says; undefined when it is not ours, not a refresh token, or expired. */

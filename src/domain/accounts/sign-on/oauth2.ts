@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+import { createLimited } from '../../../concurrency/limited.ts'
 import { OutboundError } from '../../outbound/errors.ts'
 import type { Outbound, OutboundRequest, OutboundResponse } from '../../outbound/outbound.ts'
 import type { AuthorizationGrant, Claims, OAuth2Client, OAuth2Provider } from '../ports.ts'
@@ -79,10 +81,14 @@ export function createOAuth2Client({
   readonly userAgent: string
   readonly timeoutMs?: number
 }): OAuth2Client {
-  /** Token URLs that took the form where they had not taken Basic. */
-  const prefersForm = new Set<string>()
-  /** Exchanges under way by token URL. */
-  const exchanges = new Map<string, number>()
+  /** Token URLs of providers that accept the client secret in the form only. */
+  const prefersForm = new LRUCache<string, true>({ max: MAX_REMEMBERED })
+  /** Limits the exchanges by token URL. */
+  const limited = createLimited({
+    maxRunningPerKey: MAX_EXCHANGES_PER_PROVIDER,
+    maxWaitingPerKey: 0,
+    full: () => new OAuth2Error(false, 'too many exchanges at once'),
+  })
 
   async function send(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
     const headers = { accept: 'application/json', 'user-agent': userAgent, ...request.headers }
@@ -111,10 +117,8 @@ export function createOAuth2Client({
   }
 
   function remember(tokenUrl: string, way: ClientAuthentication): void {
-    prefersForm.delete(tokenUrl)
-    if (way !== 'form') return
-    if (prefersForm.size >= MAX_REMEMBERED) prefersForm.clear()
-    prefersForm.add(tokenUrl)
+    if (way === 'form') prefersForm.set(tokenUrl, true)
+    else prefersForm.delete(tokenUrl)
   }
 
   async function readUserInfo(
@@ -131,20 +135,10 @@ export function createOAuth2Client({
   }
 
   return {
-    async fetchClaims(provider, grant, signal) {
-      const { tokenUrl, userInfoUrl } = provider
-      const underWay = exchanges.get(tokenUrl) ?? 0
-      if (underWay >= MAX_EXCHANGES_PER_PROVIDER)
-        throw new OAuth2Error(false, 'too many exchanges at once')
-      exchanges.set(tokenUrl, underWay + 1)
-      try {
-        return await readUserInfo(userInfoUrl, await redeem(provider, grant, signal), signal)
-      } finally {
-        const left = (exchanges.get(tokenUrl) ?? 1) - 1
-        if (left > 0) exchanges.set(tokenUrl, left)
-        else exchanges.delete(tokenUrl)
-      }
-    },
+    fetchClaims: (provider, grant, signal) =>
+      limited(provider.tokenUrl, async () =>
+        readUserInfo(provider.userInfoUrl, await redeem(provider, grant, signal), signal),
+      ),
   }
 }
 
