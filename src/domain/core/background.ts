@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { withoutDeadline } from '../../storage/database/call-deadlines.ts'
-import { deletionBehind } from './errors.ts'
+import { deletionError } from './errors.ts'
 
 /** Work that no answer waits for. */
 export interface Background {
@@ -22,7 +22,7 @@ export function createBackground(log: Logger): Background {
       const running = withoutDeadline(() => Promise.resolve().then(work))
         .catch((err: unknown) => {
           // What it is about may be deleted before it is done, which is no fault.
-          log[deletionBehind(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')
+          log[deletionError(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')
         })
         .finally(() => underWay.delete(running))
       underWay.add(running)

@@ -331,7 +331,7 @@ const RETRY_AFTER_SECONDS = 5
  * The refusal behind a fault of Git that comes of limits: too much is going on, or it takes more
  * time or memory than it may.
  */
-export function refusalOfGit(error: unknown): DomainError | undefined {
+export function gitLimitError(error: unknown): DomainError | undefined {
   if (!(error instanceof GitError)) return undefined
   switch (error.kind) {
     case 'BUSY':
@@ -350,7 +350,7 @@ export function refusalOfGit(error: unknown): DomainError | undefined {
  * allowed to work on may go at any moment until it is done, and no look beforehand changes that.
  * Undefined for all other faults.
  */
-export function deletionBehind(error: unknown): DomainError | undefined {
+export function deletionError(error: unknown): DomainError | undefined {
   if (error instanceof GitError && error.kind === 'NO_REPOSITORY')
     return new DomainError('REPOSITORY_NOT_FOUND')
   return isForeignKeyViolation(error) ? new DomainError('DELETED_MEANWHILE') : undefined

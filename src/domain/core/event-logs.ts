@@ -91,20 +91,20 @@ function checkPosition(position: number, { floor, newest }: Extent): void {
  *
  * @param stored the id of the event, and how many its log has now.
  */
-export function forgetSometimes<Event extends { readonly id: number; readonly time: number }>(
+export function pruneSometimes<Event extends { readonly id: number; readonly time: number }>(
   app: Core,
   rows: EventLogRows<Event>,
   subjectId: number,
   { id, count }: { readonly id: number; readonly count: number },
 ): void {
-  if (id % FORGET_STEP === 0) app.background.run('forget old events', () => forgetOld(app, rows))
+  if (id % FORGET_STEP === 0) app.background.run('forget old events', () => pruneExpired(app, rows))
   if (count > rows.maxEvents && count % FORGET_STEP === 0) {
     app.background.run('forget surplus events', () => forgetSurplus(app, rows, subjectId))
   }
 }
 
 /** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
-export async function forgetOld<Event extends { readonly id: number; readonly time: number }>(
+export async function pruneExpired<Event extends { readonly id: number; readonly time: number }>(
   app: Core,
   rows: EventLogRows<Event>,
 ): Promise<void> {

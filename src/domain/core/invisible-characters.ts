@@ -10,6 +10,6 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
  * two that look alike are different, and a new line in one forges what it is printed into. URLs
  * have such characters in percent encoding.
  */
-export function hasUnseenCharacters(text: string): boolean {
+export function hasInvisibleCharacters(text: string): boolean {
   return UNSEEN.test(text)
 }

@@ -13,10 +13,10 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import {
   type EventLogRows,
   type EventPage,
-  forgetOld,
-  forgetSometimes,
   PAGE_SIZE,
   pageOfEvents,
+  pruneExpired,
+  pruneSometimes,
   startOfEvents,
 } from '../core/event-logs.ts'
 import { isReadable } from './memo-access.ts'
@@ -65,7 +65,7 @@ export async function recordUserEvent(
     resource,
     time: app.clock.now(),
   })
-  forgetSometimes(app, ROWS, userId, stored)
+  pruneSometimes(app, ROWS, userId, stored)
 }
 
 const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
@@ -124,5 +124,5 @@ export async function readUserEvents(
 
 /** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
 export function forgetOldEvents(app: AccountsApp): Promise<void> {
-  return forgetOld(app, ROWS)
+  return pruneExpired(app, ROWS)
 }

@@ -7,7 +7,7 @@ import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
 import type { Organization, OrganizationChanges } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
-import { checkLength, checkSeen, isEmail, isUsername } from '../accounts/users/user-fields.ts'
+import { checkLength, checkVisible, isEmail, isUsername } from '../accounts/users/user-fields.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
@@ -185,7 +185,7 @@ function readProfile(caller: Caller, profile: OrganizationProfile): Organization
   for (const [field, limit] of Object.entries(MAX_CHARACTERS)) {
     checkLength(field, texts[field as keyof typeof texts], limit)
   }
-  checkSeen('website', website)
+  checkVisible('website', website)
   if (email && !isEmail(email)) throw new DomainError('INVALID_EMAIL')
   const visibility = readVisibility(profile.visibility)
   if (visibility !== undefined && visibility !== 'public') checkSeesPrivate(caller)

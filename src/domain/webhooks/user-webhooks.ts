@@ -12,7 +12,7 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { requirePresent } from '../accounts/users/users.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
-import { hasUnseenCharacters } from '../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
 import { OutboundError } from '../outbound/errors.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
 
@@ -191,7 +191,7 @@ function isTarget(url: string): boolean {
     url.length <= MAX_URL_CHARACTERS &&
     WRITTEN_URL.test(url) &&
     URL.canParse(url) &&
-    !hasUnseenCharacters(url)
+    !hasInvisibleCharacters(url)
   )
 }
 

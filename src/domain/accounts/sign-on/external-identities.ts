@@ -1,7 +1,7 @@
 import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp, AuthorizationGrant, Claims } from '../ports.ts'
-import { checkLength, checkSeen } from '../users/user-fields.ts'
+import { checkLength, checkVisible } from '../users/user-fields.ts'
 import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
 import { OAuth2Error } from './oauth2.ts'
@@ -78,7 +78,7 @@ function checkGrant({ code, redirectUri, codeVerifier }: AuthorizationGrant): vo
   if (redirectUri === '') throw new DomainError('INVALID_FIELD', { field: 'redirect_uri' })
   checkLength('code', code, MAX_CODE_CHARACTERS)
   checkLength('redirect_uri', redirectUri, MAX_REDIRECT_URI_CHARACTERS)
-  checkSeen('redirect_uri', redirectUri)
+  checkVisible('redirect_uri', redirectUri)
   checkLength('code_verifier', codeVerifier, MAX_CODE_VERIFIER_CHARACTERS)
 }
 

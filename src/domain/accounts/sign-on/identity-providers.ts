@@ -4,7 +4,7 @@ import { isUniqueViolation, transaction } from '../../../storage/database/databa
 import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { open, seal } from '../credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../ports.ts'
 import { checkIdentifierFilter } from './identifier-filter.ts'
@@ -208,7 +208,7 @@ function checkUrl(field: string, text: string): string {
     text.length <= MAX_URL_CHARACTERS &&
     ENDPOINT.test(text) &&
     URL.canParse(text) &&
-    !hasUnseenCharacters(text)
+    !hasInvisibleCharacters(text)
   if (!isEndpoint) throw invalid(`config.oauth2_config.${field}`)
   return text
 }

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 
 /** A picture that was uploaded as a data URI. */
 export interface Avatar {
@@ -48,7 +48,7 @@ export function isAvatarUrl(text: string): boolean {
     text.startsWith('https://') &&
     text.length <= MAX_URL_CHARACTERS &&
     URL.canParse(text) &&
-    !hasUnseenCharacters(text)
+    !hasInvisibleCharacters(text)
   )
 }
 

@@ -1,6 +1,6 @@
 import type { NewUser } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { nameKey } from '../../core/names.ts'
 
 /**
@@ -52,7 +52,7 @@ export function isUsername(text: string): boolean {
 
 /** Whether this can be an e-mail address. */
 export function isEmail(text: string): boolean {
-  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && !hasUnseenCharacters(text)
+  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && !hasInvisibleCharacters(text)
 }
 
 /** @throws INVALID_USERNAME */
@@ -96,8 +96,8 @@ export interface Profile {
  * @throws INVALID_FIELD for an address, or another text to copy and follow, with characters that
  *   cannot be seen.
  */
-export function checkSeen(field: string, text: string | undefined): void {
-  if (text !== undefined && hasUnseenCharacters(text))
+export function checkVisible(field: string, text: string | undefined): void {
+  if (text !== undefined && hasInvisibleCharacters(text))
     throw new DomainError('INVALID_FIELD', { field })
 }
 

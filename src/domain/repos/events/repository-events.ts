@@ -13,9 +13,9 @@ import { DomainError } from '../../core/errors.ts'
 import {
   type EventLogRows,
   type EventPage,
-  forgetSometimes,
   PAGE_SIZE,
   pageOfEvents,
+  pruneSometimes,
   startOfEvents,
 } from '../../core/event-logs.ts'
 import {
@@ -111,7 +111,7 @@ async function record(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
   const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
   })
-  forgetSometimes(app, ROWS, event.repository_id, stored)
+  pruneSometimes(app, ROWS, event.repository_id, stored)
 }
 
 /**

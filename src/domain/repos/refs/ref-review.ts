@@ -4,7 +4,7 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import { maintainedBranches } from '../../pulls/heads/maintainer-edits.ts'
 import {
   checkWritable,
@@ -123,14 +123,14 @@ export async function reviewUpdates(
       ? async () => undefined
       : branchJudge(app, repository, rules, quarantine, merge)
   const refusals: Refusal[] = []
-  const turns = takeTurns()
+  const yielder = createYielder()
   for (const update of updates) {
     const refusal =
       judgeName(update) ??
       judgeTag(update, protectedTags) ??
       refusalOf(update, await judgeBranch(update))
     if (refusal) refusals.push(refusal)
-    const pause = turns.yield()
+    const pause = yielder.yield()
     if (pause) await pause
   }
   const [branches, tags] = SPACES
