@@ -1,2 +1,2 @@
-/** How long the client of a call waits, and what the call has changed by then. */
+/** The deadline of a call, and the changes that the call has committed by then. */
 export { CallDeadline, withDeadline } from '../../storage/database/call-deadlines.ts'

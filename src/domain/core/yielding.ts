@@ -5,9 +5,12 @@ const MAX_BLOCKING_MS = 10
 
 /** Lets a long computation yield to the event loop at regular intervals. */
 export interface Yielder {
-  /** Yields if the computation has blocked the event loop for long enough; otherwise undefined. */
+  /**
+   * Yields if the computation has blocked the event loop for long enough. Returns undefined
+   * otherwise.
+   */
   yield(): Promise<void> | undefined
-  /** Returns the time spent computing up to the latest yield, without the pauses, in ms. */
+  /** Returns the computing time in milliseconds up to the latest yield, without the pauses. */
   spentMs(): number
 }
 

@@ -47,7 +47,7 @@ const WAIT_MS = 100
 
 /** @returns a list with nobody on it. */
 export function createResetRequests(): ResetRequests {
-  return { waiting: new Map(), attended: false }
+  return { waiting: new Map(), isProcessing: false }
 }
 
 /**
@@ -72,8 +72,8 @@ export function requestPasswordReset(app: AccountsApp, subject: ResetSubject): v
     throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
   }
   resetRequests.waiting.set(`${by}:${name}`, subject)
-  if (resetRequests.attended) return
-  resetRequests.attended = true
+  if (resetRequests.isProcessing) return
+  resetRequests.isProcessing = true
   app.background.run('password reset mails', () => attend(app, mail, resetRequests))
 }
 
@@ -92,7 +92,7 @@ async function attend(
       )
     }
   }
-  requests.attended = false
+  requests.isProcessing = false
 }
 
 async function mailToken(

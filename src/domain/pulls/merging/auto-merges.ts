@@ -139,8 +139,8 @@ export function finishAutoMerges(app: ReposApp): Promise<void> {
 function autoMerges(app: ReposApp): DueWork {
   return {
     failure: 'a merge that was ordered failed',
-    maxUnderWay: MAX_UNDER_WAY,
-    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.autoMerges,
     ...rows.autoMergeQueue(app.db),
     run: (pullId) => tryMerge(app, pullId),
