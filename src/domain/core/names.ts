@@ -17,7 +17,7 @@ export interface Page {
   readonly limit: number
 }
 
-/** Returns the form in which usernames are compared. They are ASCII, so lower case suffices. */
+/** Returns the form in which names of accounts and teams are compared. All of them are ASCII. */
 export function nameKey(name: string): string {
   return name.toLowerCase()
 }

@@ -18,7 +18,7 @@ import { checkLength } from '../accounts/users/user-fields.ts'
 import type { Caller, SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
-import type { Page } from '../core/names.ts'
+import { nameKey, type Page } from '../core/names.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,
@@ -40,7 +40,7 @@ const MAX_SEARCH_CHARACTERS = 256
 /** The team that every organisation has, as it begins. */
 export const OWNERS_TEAM: Omit<NewTeam, 'organization_id' | 'create_time'> = {
   name: 'Owners',
-  name_key: teamNameKey('Owners'),
+  name_key: nameKey('Owners'),
   description: '',
   ...OWNER_RIGHTS,
   includes_all_repositories: 1,
@@ -71,14 +71,6 @@ export interface TeamRequest extends RightsRequest {
   readonly includesAllRepositories?: boolean | undefined
   readonly canCreateOrgRepo?: boolean | undefined
   readonly visibility?: string | undefined
-}
-
-/**
- * The form in which names of teams are compared: they are ASCII, so this is all the folding that
- * they need.
- */
-export function teamNameKey(name: string): string {
-  return name.toLowerCase()
 }
 
 /**
@@ -189,7 +181,7 @@ export async function createTeam(
         ...columns,
         organization_id: organization.id,
         name,
-        name_key: teamNameKey(name),
+        name_key: nameKey(name),
         create_time: nowSeconds(app.clock),
       }),
     ),
@@ -212,7 +204,7 @@ export async function editTeam(
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   const name = checkName(request.name || team.name)
   if (team.permission === 'owner') checkOwnersStay(team, name, request)
-  const changes = { ...readColumns(request), name, name_key: teamNameKey(name) }
+  const changes = { ...readColumns(request), name, name_key: nameKey(name) }
   const edited = await withUniqueName(name, () =>
     transaction(app.db, async (tx) => {
       // What the request leaves out goes by what is there now.

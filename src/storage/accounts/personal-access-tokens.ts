@@ -182,7 +182,7 @@ export async function deleteToken(db: Db, userId: number, uuid: string): Promise
  * Notes a use of a token, unless one after `staleUntil` is noted already. Both in Unix
  * milliseconds.
  */
-export async function noteTokenUse(
+export async function recordTokenUse(
   db: Db,
   id: number,
   usedAt: number,

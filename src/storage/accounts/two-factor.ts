@@ -65,7 +65,7 @@ export function confirmTwoFactor(
  * @returns whether it was good: no passcode of this step or of a later one was used, and the
  *   enrolment still stands.
  */
-export async function spendPasscode(
+export async function consumePasscode(
   db: Db,
   { user_id, secret }: TwoFactor,
   step: number,
@@ -136,7 +136,7 @@ export async function replaceRecoveryCodes(
  *
  * @returns whether it was still there.
  */
-export async function spendRecoveryCode(
+export async function consumeRecoveryCode(
   tx: Tx,
   { user_id, lookup, code_hash }: RecoveryCode,
   time: number,

@@ -6,18 +6,18 @@ import { type Clock, nowSeconds } from '../../core/core.ts'
 import type { InstanceKeys } from '../ports.ts'
 
 /**
- * The key that is used now. Another id would be another secret beside it, for tokens made before a
- * change of keys.
+ * The current key. After a key rotation, another id would identify the new secret, and tokens made
+ * earlier would keep using this one.
  */
 const KEY_ID = 'v1'
 
 const SECRET_BYTES = 32
 const DERIVED_KEY_BYTES = 32
 
-/** Verified access tokens in memory: some 8 MB when full. */
+/** Maximum size of the LRU cache of verified access tokens, some 8 MB when full. */
 const MAX_VERIFIED_TOKENS = 10_000
 
-/** Loads the keys of the instance, making them on the first start. */
+/** Loads the keys of the instance. Creates them at the first start. */
 export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKeys> {
   const secret = await findOrInsertInstanceKey(db, {
     id: KEY_ID,

@@ -9,26 +9,27 @@ import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
 import { requirePresent } from '../users/users.ts'
 import {
+  type CreatedToken,
   checkTokenDescription,
   deletePersonalAccessToken,
-  type MadeToken,
   type PersonalAccessToken,
   storeToken,
 } from './personal-access-tokens.ts'
 
-// Personal access tokens as clients of forges know them: by a name that is unique among those of an
-// account. It is the description of the token, which other clients need not make unique.
+// Personal access tokens as clients of forges see them, with a name that is unique within an
+// account. The name is the description of the token, which other clients need not make unique.
 
-/** A part of an account's tokens. */
+/** A page of an account's tokens. */
 export interface NamedTokenPage {
   readonly tokens: readonly PersonalAccessToken[]
   readonly total: number
 }
 
 /**
- * The account whose tokens a caller wants to manage: the caller's, or for administrators any.
+ * Returns the account whose tokens a caller wants to manage: the caller's own, or any account if
+ * the caller is an administrator.
  *
- * @param username in any case.
+ * @param username compared case-insensitively.
  * @throws USER_NOT_FOUND, PERMISSION_DENIED
  */
 export async function openTokenOwner(
@@ -45,7 +46,7 @@ export async function openTokenOwner(
   return user
 }
 
-/** A part of an account's tokens in the order in which they were made, expired ones included. */
+/** Lists an account's tokens in order of creation, including expired ones. */
 export async function listNamedTokens(
   app: AccountsApp,
   owner: User,
@@ -58,7 +59,7 @@ export async function listNamedTokens(
 }
 
 /**
- * Makes a token of an account that does not expire.
+ * Creates a token without expiry for an account.
  *
  * @throws INVALID_FIELD, INVALID_SCOPE, TOKEN_NAME_TAKEN, USER_NOT_FOUND
  */
@@ -67,7 +68,7 @@ export async function createNamedToken(
   owner: User,
   name: string,
   scopeNames: readonly string[],
-): Promise<MadeToken> {
+): Promise<CreatedToken> {
   if (name.trim() === '') throw new DomainError('INVALID_FIELD', { field: 'name' })
   checkTokenDescription('name', name)
   if (scopeNames.length === 0) throw new DomainError('INVALID_SCOPE', { scope: '' })
@@ -83,7 +84,7 @@ export async function createNamedToken(
 /**
  * Deletes a token of an account.
  *
- * @param idOrName digits are a number where a token has it, and a name else.
+ * @param idOrName a number is an id if a token has that id, and a name otherwise.
  * @throws TOKEN_NOT_FOUND, TOKEN_NAME_AMBIGUOUS
  */
 export async function deleteNamedToken(
@@ -111,9 +112,9 @@ async function findToken(
 }
 
 /**
- * The token that a caller's request carries.
+ * Returns the token that a request carries.
  *
- * @throws TOKEN_NOT_FOUND when it carries other credentials.
+ * @throws TOKEN_NOT_FOUND if the request carries other credentials.
  */
 export async function getTokenInUse(
   app: AccountsApp,
@@ -126,9 +127,9 @@ export async function getTokenInUse(
 }
 
 /**
- * Deletes the token that a caller's request carries.
+ * Deletes the token that a request carries.
  *
- * @throws TOKEN_NOT_FOUND when it carries other credentials.
+ * @throws TOKEN_NOT_FOUND if the request carries other credentials.
  */
 export async function deleteTokenInUse(app: AccountsApp, caller: SignedIn): Promise<void> {
   const { uuid } = await getTokenInUse(app, caller)

@@ -5,19 +5,23 @@ import type { AccessTokenClaims, AccountsApp } from '../ports.ts'
 
 const ISSUER = 'branchline'
 
-/** The two kinds of token, which share a key and must never pass for each other. */
+/** The two kinds of token. They share a key and must never be accepted for each other. */
 const AUDIENCE = { access: 'user.access-token', refresh: 'user.refresh-token' } as const
 
 const ACCESS_TOKEN_LIFETIME_SECONDS = 15 * 60
 
-/** What a refresh token says. */
+/** The claims of a refresh token. */
 export interface RefreshTokenClaims {
   readonly subject: string
   readonly sessionId: string
   readonly tokenId: string
 }
 
-/** @returns the text of a new access token, and its expiry in Unix seconds. */
+/**
+ * Creates an access token.
+ *
+ * @returns its text, and its expiry in Unix seconds.
+ */
 export async function signAccessToken(
   app: AccountsApp,
   user: User,
@@ -40,8 +44,8 @@ export async function signAccessToken(
 }
 
 /**
- * @returns the text of a session's current refresh token: the same one each time, since the
- *   signature adds no chance.
+ * Returns the current refresh token of a session. Repeated calls return the same text because the
+ * signature is deterministic.
  */
 export function signRefreshToken(app: AccountsApp, session: Session): Promise<string> {
   return sign(app, 'refresh', {
@@ -55,9 +59,10 @@ export function signRefreshToken(app: AccountsApp, session: Session): Promise<st
 }
 
 /**
- * What an access token says; undefined when it is not ours, not an access token, or expired.
+ * Returns the claims of an access token; undefined if the text is not a valid access token of this
+ * server.
  *
- * Whether the session behind it still stands is for the caller to ask, of rows, on every call.
+ * The caller must check on every call that the session still exists.
  */
 export async function readAccessToken(
   app: AccountsApp,
@@ -73,7 +78,10 @@ export async function readAccessToken(
   return claims
 }
 
-/** What a refresh token says; undefined when it is not ours, not a refresh token, or expired. */
+/**
+ * Returns the claims of a refresh token; undefined if the text is not a valid refresh token of this
+ * server.
+ */
 export async function readRefreshToken(
   app: AccountsApp,
   text: string,
@@ -98,7 +106,7 @@ async function read(
 ): Promise<JWTPayload | undefined> {
   try {
     const { payload, protectedHeader } = await jwtVerify(text, app.keys.tokenKey, {
-      // Named, so that a token cannot choose how it is verified (RFC 8725 section 3.1).
+      // Fixed, so that a token cannot choose how it is verified (RFC 8725 section 3.1).
       algorithms: ['HS256'],
       typ: 'JWT',
       issuer: ISSUER,

@@ -11,7 +11,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
-import { teamNameKey } from '../../organizations/teams.ts'
+import { nameKey } from '../../core/names.ts'
 import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
@@ -171,7 +171,7 @@ async function findNamed(
   const seen = names.teams.length === 0 ? undefined : await seenTeams(app, caller, open)
   for (const name of names.teams) {
     const [team] = seen
-      ? await listTeams(app.db, { ...seen.filter, nameKey: teamNameKey(name) }, 0, 1)
+      ? await listTeams(app.db, { ...seen.filter, nameKey: nameKey(name) }, 0, 1)
       : []
     if (!team) throw notFound('team', name)
     teams.set(team.id, team)

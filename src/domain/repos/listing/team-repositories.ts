@@ -13,11 +13,11 @@ import {
   teamViewer,
 } from '../../organizations/access.ts'
 import {
+  nameKey,
   openTeam,
   type Team,
   type TeamPage,
   type TeamView,
-  teamNameKey,
 } from '../../organizations/teams.ts'
 import {
   checkNotArchived,
@@ -247,14 +247,14 @@ async function openForTeamChange(
   const open = await openForTeams(app, caller, name, 'admin')
   checkNotArchived(open.repository)
   if (open.organization.repo_admin_change_team_access === 0) checkOrganizationNeed(open, 'owner')
-  const team = await rows.findTeamByName(app.db, open.organization.id, teamNameKey(teamName))
+  const team = await rows.findTeamByName(app.db, open.organization.id, nameKey(teamName))
   if (!team) throw new DomainError('TEAM_NOT_FOUND')
   return { repository: open.repository, team }
 }
 
 /** @throws TEAM_NOT_FOUND */
 async function findTeam(app: ReposApp, filter: rows.TeamFilter, name: string): Promise<Team> {
-  const [team] = await rows.listTeams(app.db, { ...filter, nameKey: teamNameKey(name) }, 0, 1)
+  const [team] = await rows.listTeams(app.db, { ...filter, nameKey: nameKey(name) }, 0, 1)
   if (!team) throw new DomainError('TEAM_NOT_FOUND')
   return team
 }
