@@ -17,30 +17,30 @@ import { OWNERS_TEAM } from './teams.ts'
 
 export type { Organization }
 
-/** Limits of compatible systems. */
+/** The limits of compatible systems. */
 const MAX_CHARACTERS = { full_name: 100, description: 255, website: 255, location: 50 }
 
-/** What people say of an organisation; undefined is left as it is. */
+/** The profile of an organisation. Undefined fields keep their value. */
 export interface OrganizationProfile {
   readonly fullName?: string | undefined
   readonly email?: string | undefined
   readonly description?: string | undefined
   readonly website?: string | undefined
   readonly location?: string | undefined
-  /** Empty leaves it as it is, too. */
+  /** Empty keeps the value as well. */
   readonly visibility?: string | undefined
   readonly repoAdminChangeTeamAccess?: boolean | undefined
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface OrganizationPage {
   readonly organizations: readonly Organization[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
 /**
- * Makes an organisation with the team Owners, whose first member is the caller.
+ * Creates an organisation with the team Owners, whose first member is the caller.
  *
  * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL,
  *   PUBLIC_ONLY_TOKEN
@@ -86,7 +86,7 @@ export async function createOrganization(
 }
 
 /**
- * The organisation with a name.
+ * Returns the organisation with a name.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
@@ -99,7 +99,7 @@ export async function getOrganization(
 }
 
 /**
- * Changes what people say of an organisation, and who may know of it.
+ * Changes the profile and visibility of an organisation.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_FIELD,
  *   INVALID_EMAIL
@@ -120,7 +120,7 @@ export async function editOrganization(
 }
 
 /**
- * Deletes an organisation that owns no repositories, with its teams.
+ * Deletes an organisation and its teams. It must not own repositories.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED,
  *   ORGANIZATION_HAS_REPOSITORIES
@@ -138,7 +138,7 @@ export async function deleteOrganization(
   })
 }
 
-/** The organisations that a caller may know of, by name. */
+/** Lists the organisations that a caller may see, by name. */
 export function listOrganizations(
   app: AccountsApp,
   caller: Caller,
@@ -147,7 +147,7 @@ export function listOrganizations(
   return pageOf(app, { viewer: organizationViewer(caller) }, page)
 }
 
-/** The organisations that the caller is a member of, by name. */
+/** Lists the organisations that the caller is a member of, by name. */
 export function listOwnOrganizations(
   app: AccountsApp,
   caller: SignedIn,
@@ -157,7 +157,7 @@ export function listOwnOrganizations(
 }
 
 /**
- * The organisations that a user is a member of, as far as the caller may know, by name.
+ * Lists the organisations of a user that the caller may see, by name.
  *
  * @throws USER_NOT_FOUND
  */
@@ -177,7 +177,8 @@ async function pageOf(app: AccountsApp, filter: rows.OrganizationFilter, { offse
 }
 
 /**
- * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN for what would hide it from the caller
+ * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN if the caller could no longer see the
+ *   organisation
  */
 function readProfile(caller: Caller, profile: OrganizationProfile): OrganizationChanges {
   const { fullName: full_name, email, description, website, location } = profile

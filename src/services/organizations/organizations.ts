@@ -11,8 +11,8 @@ import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   checkMember,
   listMembers,
+  publishMembership,
   removeMember,
-  showMembership,
 } from '../../domain/organizations/members.ts'
 import {
   createOrganization,
@@ -120,12 +120,12 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
     },
 
     async publicizeMember({ org, username }, context) {
-      await showMembership(app, signedIn(callerOf(context)), org, username, true)
+      await publishMembership(app, signedIn(callerOf(context)), org, username, true)
       return {}
     },
 
     async concealMember({ org, username }, context) {
-      await showMembership(app, signedIn(callerOf(context)), org, username, false)
+      await publishMembership(app, signedIn(callerOf(context)), org, username, false)
       return {}
     },
   }

@@ -12,13 +12,13 @@ import { readSshKey } from './ssh-keys.ts'
 
 export type PublicKey = rows.PublicKey
 
-/** More than anybody has machines, and few enough to go through them all. */
+/** More keys than one person has machines, and few enough to scan. */
 const MAX_KEYS = 100
 
-/** What compatible systems have room for. */
+/** The limit of compatible systems. */
 const MAX_TITLE_CHARACTERS = 255
 
-/** A key with the account whose it is. */
+/** A key and the account that it belongs to. */
 export interface OwnedPublicKey {
   readonly key: PublicKey
   readonly owner: User
@@ -27,13 +27,13 @@ export interface OwnedPublicKey {
 /** A key to add. */
 export interface PublicKeyDraft {
   readonly title: string
-  /** A line as OpenSSH writes it. */
+  /** A line in the format of OpenSSH. */
   readonly key: string
   readonly readOnly: boolean
 }
 
 /**
- * Adds an SSH key to the caller's.
+ * Adds an SSH key to the caller's account.
  *
  * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS,
  *   USER_NOT_FOUND
@@ -66,7 +66,7 @@ export async function addPublicKey(
 }
 
 /**
- * A part of an account's SSH keys, in the order in which they were added.
+ * Lists an account's SSH keys in the order in which they were added.
  *
  * @param fingerprint of the only key to list; empty for all.
  */
@@ -80,7 +80,7 @@ export function listPublicKeys(
 }
 
 /**
- * An SSH key of the caller; for administrators, of anybody.
+ * Returns an SSH key of the caller. Administrators may read the keys of all accounts.
  *
  * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
  */
@@ -93,7 +93,7 @@ export function getPublicKey(
 }
 
 /**
- * Deletes an SSH key of the caller; for administrators, of anybody.
+ * Deletes an SSH key of the caller. Administrators may delete the keys of all accounts.
  *
  * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
  */
@@ -121,9 +121,8 @@ async function openPublicKey(
 }
 
 /**
- * Checks the title of an SSH key.
+ * Checks and trims the title of an SSH key.
  *
- * @returns it without blanks around it.
  * @throws INVALID_FIELD
  */
 export function checkKeyTitle(text: string): string {

@@ -18,7 +18,7 @@ import {
   requirePresent,
 } from '../users/users.ts'
 
-/** What UpdateUser may change. */
+/** The fields that UpdateUser may change. */
 export type UserField =
   | 'username'
   | 'display_name'
@@ -31,7 +31,7 @@ export type UserField =
   | 'visibility'
   | 'restricted'
 
-/** Values for an update; those of fields that the update does not name are not looked at. */
+/** Values of an account. An update ignores the values of fields that it does not name. */
 export interface UserValues {
   readonly username: string
   readonly display_name: string
@@ -39,27 +39,27 @@ export interface UserValues {
   readonly avatar_url: string
   readonly description: string
   readonly password: string
-  /** Undefined when the request leaves it out. */
+  /** Undefined if missing in the request. */
   readonly role: User['role'] | undefined
-  /** Undefined when the request leaves it out, which means NORMAL. */
+  /** Undefined if missing in the request, which means NORMAL. */
   readonly state: User['state'] | undefined
-  /** Left out where nothing can be said about it, which means public. */
+  /** Undefined if the method has no such field, which means public. */
   readonly visibility?: User['visibility'] | undefined
-  /** Whether the account sees only what was opened to it by name. */
+  /** Whether the account sees only what it was given access to explicitly. */
   readonly restricted?: boolean | undefined
 }
 
-/** What only administrators change. */
+/** Fields that only administrators may change. */
 const ADMINISTRATORS_FIELDS: readonly UserField[] = ['role', 'state', 'restricted']
 
-/** An update of some fields of an account. */
+/** An update of an account. */
 export interface UserUpdate {
   readonly values: UserValues
   /** The fields to change. */
   readonly named: ReadonlySet<UserField>
   /**
-   * Whether the request is for every field instead of some. The update then skips the fields that
-   * the caller may not change, and an empty password.
+   * Whether the request names all fields instead of some. The update then skips fields that the
+   * caller may not change, and an empty password.
    */
   readonly all: boolean
 }
@@ -91,7 +91,7 @@ export async function updateUser(
     if (avatar !== undefined && avatar !== UPLOADED) {
       await rows.putAvatar(tx, user.id, typeof avatar === 'string' ? undefined : avatarRow(avatar))
     }
-    // A higher version voids every access token that was made under the old password.
+    // A higher version revokes all access tokens made under the old password.
     const token_version = present.token_version + (fields.has('password') ? 1 : 0)
     const updated = await rows.updateUser(tx, user.id, {
       ...changes,
@@ -105,7 +105,7 @@ export async function updateUser(
   return updated
 }
 
-/** Of the fields of a whole-resource update, those that it can mean for this caller. */
+/** Returns the fields of a whole-resource update that apply to this caller. */
 function applicable(
   caller: Caller,
   values: UserValues,
@@ -137,9 +137,7 @@ function checkMayChange(
   if (redisplays && !settings.displayNameChange) throw new DomainError('DISPLAY_NAME_CHANGE_CLOSED')
 }
 
-/**
- * An uploaded picture reads back as the path it is served at; that path on input means to keep it.
- */
+/** An uploaded picture is read as the path that serves it. Writing that path keeps the picture. */
 function readAvatar(user: User, text: string): string | Avatar {
   const keeps = user.avatar_url === UPLOADED && /^\/file\/users\/[^/]+\/avatar$/.test(text)
   return keeps ? UPLOADED : parseAvatar(text)
@@ -179,17 +177,14 @@ async function readChanges(
   }
 }
 
-/**
- * Whether the caller is a personal access token of the account, which may be in the hands of a
- * thief.
- */
+/** Returns whether the caller uses a personal access token of the account, which may be stolen. */
 function isOwnToken(caller: SignedIn, user: User): boolean {
   return caller.user.id === user.id && caller.credential.kind === 'token'
 }
 
 /**
- * 1 when it was a token of the account that wrote its address: a reset mail would hand the account
- * to the token.
+ * Returns 1 if a token of the account sets the address. A reset mail to that address would give the
+ * account to the token's holder.
  */
 function emailByToken(caller: SignedIn, present: User, { email }: UserChanges): number {
   if (email === undefined) return present.email_by_token
@@ -198,8 +193,8 @@ function emailByToken(caller: SignedIn, present: User, { email }: UserChanges): 
 }
 
 /**
- * The caller keeps the session in which they changed their own password; every other one ends, and
- * with it whoever knew the old password.
+ * Returns the session in which callers change their own password. The others end, since someone who
+ * knew the old password may hold them.
  */
 function keptSession(caller: SignedIn, user: User): string | undefined {
   if (caller.user.id !== user.id || caller.credential.kind !== 'session') return undefined

@@ -9,11 +9,11 @@ import { emailKey } from './user-fields.ts'
 
 export type { User }
 
-/** Most names that one batch may hold. */
+/** Maximum number of names in one batch. */
 export const MAX_BATCH_NAMES = 100
 
 /**
- * The account with this id or username, whatever its state.
+ * Returns the account with an id or username, in any state.
  *
  * @throws USER_NOT_FOUND
  */
@@ -24,10 +24,10 @@ export async function getUser(app: AccountsApp, segment: string): Promise<User> 
 }
 
 /**
- * The active accounts among some usernames, in the order of first mention. Blanks around names are
- * dropped, and so are empty names.
+ * Returns the active accounts with some usernames, in the order of first mention. Names are
+ * trimmed, and empty names are ignored.
  *
- * @throws TOO_MANY_NAMES for more than a hundred, repeated ones included.
+ * @throws TOO_MANY_NAMES for more than 100 names, including repeated ones.
  */
 export async function batchGetUsers(
   app: AccountsApp,
@@ -43,15 +43,15 @@ export async function batchGetUsers(
   return keys.flatMap((key) => byUsername.get(key) ?? [])
 }
 
-/** One page of accounts. */
+/** A page of a list of accounts. */
 export interface UserPage {
   readonly users: readonly User[]
-  /** Where the next page starts; undefined on the last one. */
+  /** Where the next page starts; undefined on the last page. */
   readonly next: rows.UserListPosition | undefined
   readonly total: number
 }
 
-/** Accounts behind a position, newest first. */
+/** Lists the accounts after a position, newest first. */
 export async function listUsers(
   app: AccountsApp,
   filter: { readonly includeArchived: boolean; readonly username: string | undefined },
@@ -62,7 +62,7 @@ export async function listUsers(
     includeArchived: filter.includeArchived,
     usernameKey: filter.username === undefined ? undefined : nameKey(filter.username),
   }
-  // One more than asked for tells whether a full page is the last.
+  // Reads one more row than requested to find out whether there is another page.
   const found = await rows.listUsers(app.db, selection, after, limit + 1)
   const users = found.slice(0, limit)
   const last = users.at(-1)
@@ -74,7 +74,7 @@ export async function listUsers(
 }
 
 /**
- * The picture that an account uploaded.
+ * Returns the picture that an account uploaded.
  *
  * @throws AVATAR_NOT_FOUND
  */
@@ -90,18 +90,18 @@ export async function getAvatar(
   return { contentType: avatar.content_type, data: avatar.data }
 }
 
-/** The names that lead to an account: its username, and the id that its creator chose. */
+/** Returns the names that identify an account: its username and its custom id. */
 export function namesOf(user: Pick<User, 'user_id' | 'username'>): Set<string> {
   return new Set([nameKey(user.username), ...(user.user_id === null ? [] : [user.user_id])])
 }
 
-/** Row form of an uploaded picture. */
+/** Returns the columns of an uploaded picture. */
 export function avatarRow(avatar: Avatar): { content_type: string; data: Buffer } {
   return { content_type: avatar.contentType, data: avatar.data }
 }
 
 /**
- * Refuses a username, id or e-mail address that leads to another account.
+ * Checks that a username, id and e-mail address are not used by another account.
  *
  * @throws USERNAME_TAKEN, USER_ID_TAKEN, EMAIL_TAKEN
  */
@@ -123,8 +123,8 @@ export async function checkNamesFree(
 }
 
 /**
- * The account as it is now: it was read before the transaction, and others may have changed or
- * deleted it since.
+ * Returns the current row of an account. Since it was read before the transaction, the account may
+ * have been changed or deleted.
  *
  * @throws USER_NOT_FOUND
  */
@@ -135,7 +135,11 @@ export async function requirePresent(tx: Tx, user: User): Promise<User> {
   return present
 }
 
-/** @throws LAST_ADMIN when the change would leave nobody who can administer the instance. */
+/**
+ * Checks that a change leaves at least one active administrator.
+ *
+ * @throws LAST_ADMIN
+ */
 export async function checkAdministratorRemains(
   tx: Tx,
   user: User,

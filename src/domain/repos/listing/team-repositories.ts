@@ -5,20 +5,14 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
+import { nameKey, type RepositoryName } from '../../core/names.ts'
 import {
   checkOrganizationNeed,
   type OpenOrganization,
   standingIn,
   teamViewer,
 } from '../../organizations/access.ts'
-import {
-  nameKey,
-  openTeam,
-  type Team,
-  type TeamPage,
-  type TeamView,
-} from '../../organizations/teams.ts'
+import { openTeam, type Team, type TeamPage, type TeamView } from '../../organizations/teams.ts'
 import {
   checkNotArchived,
   type OpenRepository,
