@@ -57,7 +57,7 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   }
 }
 
-/** @param text of the token, for the one answer that has it. */
+/** @param text of a new token; empty for others. */
 function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
   return create(AccessTokenSchema, {
     id: BigInt(token.id),
@@ -70,7 +70,7 @@ function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
   })
 }
 
-/** Clients of forges read no fractions of seconds. */
+/** Truncates a time to seconds, because clients of forges cannot parse fractions. */
 function toSeconds(timeMs: number) {
   return timestampFromMs(Math.floor(timeMs / 1000) * 1000)
 }

@@ -19,7 +19,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { avatarUrl } from './users.ts'
 
-/** The methods of AccountService that are about accounts themselves. */
+/** The methods of AccountService about accounts. */
 export type AccountMethods = Pick<
   ServiceImpl<typeof AccountService>,
   'getAuthenticatedAccount' | 'searchAccounts'
@@ -47,10 +47,10 @@ export function accountMethods(app: App): AccountMethods {
   }
 }
 
-/** What compatible systems answer for times that they do not tell. */
+/** The placeholder of compatible systems for unknown times. */
 export const NEVER: Timestamp = timestampFromMs(Date.parse('0001-01-01T00:00:00Z'))
 
-/** A user or an organisation as a viewer may see it. */
+/** Returns a user or an organisation as a viewer sees it. */
 export function accountMessage(app: App, viewer: Caller, owner: Owner): Account {
   const base = app.publicUrl()
   const picture = avatarUrl({ ...owner, username: owner.name })
@@ -76,7 +76,7 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
   })
 }
 
-/** A user as a viewer may see it. */
+/** Returns a user as a viewer sees it. */
 export function userAccountMessage(app: App, viewer: Caller, user: User): Account {
   return accountMessage(app, viewer, userAsOwner(user))
 }

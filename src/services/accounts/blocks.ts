@@ -8,7 +8,7 @@ import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { userAccountMessage } from './accounts.ts'
 
-/** The methods of AccountService that are about users whom an account keeps away. */
+/** The methods of AccountService about blocked users. */
 export type BlockMethods = Pick<
   ServiceImpl<typeof AccountService>,
   | 'listBlockedUsers'

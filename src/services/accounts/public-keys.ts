@@ -70,8 +70,8 @@ export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService>
 }
 
 /**
- * @param user whose it is, with what only the owner and administrators see of a key; undefined for
- *   others.
+ * @param user the owner, with the fields that only the owner and administrators see; undefined for
+ *   other viewers.
  */
 function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): PublicKeyMessage {
   return create(PublicKeySchema, {

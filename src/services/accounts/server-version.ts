@@ -4,7 +4,7 @@ import type { App } from '../../domain/app.ts'
 import { VERSION } from '../../version.ts'
 
 /**
- * Of the compatible API whose calls are served here. Clients look at it before they make calls that
+ * The version of the compatible API that this server implements. Clients check it before calls that
  * not every version has.
  */
 const FORGE_API_VERSION = '1.24.0'

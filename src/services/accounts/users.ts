@@ -55,11 +55,11 @@ const READABLE_FIELDS: readonly string[] = [
 ]
 
 /**
- * Lets a browser keep a picture for a few minutes; the entity tag makes the check after that cheap.
+ * Browsers may cache a picture for a few minutes. Revalidation is cheap because of the entity tag.
  */
 const AVATAR_CACHE_CONTROL = 'public, max-age=300'
 
-/** The methods of UserService that are about accounts themselves. */
+/** The methods of UserService about accounts. */
 export type UserMethods = Pick<
   ServiceImpl<typeof UserService>,
   | 'listUsers'
@@ -153,13 +153,13 @@ export function userMethods(app: App): UserMethods {
   }
 }
 
-/** Who an account is shown to. The creator of an account may see what they wrote. */
+/** The viewer of an account. The creator of an account sees the values of the request. */
 export type Viewer = Caller | { readonly kind: 'creator' }
 
 /**
- * An account as a viewer may see it.
+ * Returns an account as a viewer sees it.
  *
- * @param fields proto names of the fields to fill, beside `name`; undefined for all.
+ * @param fields proto names of the fields to fill, in addition to `name`; undefined for all.
  */
 export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<string>): UserMessage {
   const name = userName(user)
@@ -229,7 +229,7 @@ function stateOf(state: State): User['state'] | undefined {
   }
 }
 
-/** The picture comes from a stranger: browsers must take it for nothing but a picture. */
+/** Sets headers that prevent browsers from treating an uploaded picture as anything else. */
 function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
   context.responseHeader.set('etag', `"${createHash('sha256').update(data).digest('base64url')}"`)
   context.responseHeader.set('cache-control', AVATAR_CACHE_CONTROL)
@@ -237,7 +237,7 @@ function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
   context.responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
 }
 
-/** Where the picture of an account is; empty without one. */
+/** Returns the URL of an account's picture; empty if there is none. */
 export function avatarUrl(user: Pick<User, 'avatar_url' | 'user_id' | 'username'>): string {
   return user.avatar_url === UPLOADED ? `/file/${userName(user)}/avatar` : user.avatar_url
 }

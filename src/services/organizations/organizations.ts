@@ -131,10 +131,7 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
   }
 }
 
-/**
- * An organisation as a viewer who may know of it sees it: its address is for those who are signed
- * in.
- */
+/** Returns an organisation as a viewer sees it. Only signed-in viewers see the e-mail address. */
 export function organizationMessage(
   viewer: Caller,
   organization: Organization,
