@@ -4,7 +4,6 @@ import { loadInstanceKeys } from '../../src/domain/accounts/credentials/instance
 import { createResetRequests } from '../../src/domain/accounts/credentials/password-resets.ts'
 import { createPasswordHasher } from '../../src/domain/accounts/credentials/passwords.ts'
 import { createOAuth2Client } from '../../src/domain/accounts/sign-on/oauth2.ts'
-import type { User } from '../../src/domain/accounts/users/users.ts'
 import type { App } from '../../src/domain/app.ts'
 import type { Peer } from '../../src/domain/core/access.ts'
 import { createBackground } from '../../src/domain/core/background.ts'
@@ -22,7 +21,7 @@ import { repositoriesIn } from '../../src/git/repositories/repositories.ts'
 import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
 import { openDatabase, transaction } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
-import type { NewUser } from '../../src/storage/schema/accounts.ts'
+import type { NewUser, User } from '../../src/storage/schema/accounts.ts'
 import { createPayloads } from '../../src/transport/payloads.ts'
 
 /** A clock that stands still until it is moved. */
