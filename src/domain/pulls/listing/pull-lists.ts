@@ -1,4 +1,3 @@
-import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import {
   countPulls,
   isOnlyByState,
@@ -7,7 +6,7 @@ import {
   pageOfPulls,
 } from '../../../storage/pulls/pull-lists.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { findUserByUsername, maySeeOwner } from '../../accounts/users/owners.ts'
+import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'

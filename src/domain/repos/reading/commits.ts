@@ -10,7 +10,7 @@ import {
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import { treePath } from '../../../git/objects/trees.ts'
 import { isRevision } from '../../../git/refs/refs.ts'
-import type { Owner } from '../../accounts/users/owners.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
