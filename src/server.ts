@@ -41,7 +41,6 @@ import { createCommitSigning } from './domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from './domain/repos/reading/commit-verification.ts'
 import { healPendingUpdates } from './domain/repos/refs/ref-index.ts'
 import { finishMeasuring } from './domain/repos/refs/repository-size.ts'
-import { limitGitMemory } from './git/processes/running-processes.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories/repositories.ts'
 import { openMailFolder } from './mail/folder.ts'
 import { registerServices, services } from './services/registry.ts'
@@ -215,7 +214,7 @@ async function startParts(
     await app.background.settled()
     await finishMeasuring(app)
   })
-  limitGitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
+  app.git.processes.limitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
   await prepareRepositories(app.git)
   if (app.settings.gitHooks) await prepareGitHooks(app)
   await forgetUnpublishedCopies(app)

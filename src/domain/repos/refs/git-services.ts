@@ -235,7 +235,11 @@ async function reviewPush(
     // A push that only deletes brings no objects.
     const large =
       push.quarantine &&
-      (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
+      (await findLargeText(
+        app.git.processes,
+        repositoryPath(app.git, repositoryId),
+        push.quarantine,
+      ))
     if (large) return [`${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]
