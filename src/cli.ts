@@ -10,7 +10,7 @@ import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/core/errors.ts'
 import { startGitStarter } from './git/processes/process-spawner.ts'
 import { createLog } from './log.ts'
-import { type Server, startServer } from './server.ts'
+import { type Server, startServer } from './server/server.ts'
 import { refusal } from './transport/errors/index.ts'
 import { VERSION } from './version.ts'
 
