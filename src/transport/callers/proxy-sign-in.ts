@@ -6,7 +6,7 @@ import { userOfProxy } from '../../domain/accounts/sign-on/proxy-sign-in.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
-import { originKey } from '../connection.ts'
+import { originKey } from '../calls/context-values.ts'
 import { isFromTrustedPage, isNativeGrpc, isUnforgeable } from './foreign-pages.ts'
 import { isTrusted } from './forwarding.ts'
 

@@ -4,7 +4,7 @@ import { createContextValues } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isTrusted } from '../../../src/transport/callers/forwarding.ts'
 import { createProxySignIn, type ProxyTrust } from '../../../src/transport/callers/proxy-sign-in.ts'
-import { originKey } from '../../../src/transport/connection.ts'
+import { originKey } from '../../../src/transport/calls/context-values.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 
 const OWN = 'https://git.example.org'

@@ -5,12 +5,12 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import type { Caller } from '../domain/core/access.ts'
-import { callerKey, readFor } from '../services/wire/call.ts'
-import type { HttpRequest } from './connection.ts'
-import { refusal } from './errors/index.ts'
-import { answerTo } from './listener/answers.ts'
-import type { Answer, Bound } from './listener/outgoing.ts'
+import type { Caller } from '../../domain/core/access.ts'
+import { callerKey, readFor } from '../../services/wire/call.ts'
+import { refusal } from '../errors/index.ts'
+import { answerTo } from '../listener/answers.ts'
+import type { Answer, Bound } from '../listener/outgoing.ts'
+import type { HttpRequest } from './context-values.ts'
 
 /** The account of the answer to a call. Set on every call that came by the listener. */
 export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(

@@ -8,13 +8,13 @@ import {
   createContextValues,
 } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
-import type { Peer } from '../domain/core/access.ts'
-import { secureKey } from '../services/wire/call.ts'
-import { answerKey } from './answer-room.ts'
-import type { Peers } from './callers/peers.ts'
+import type { Peer } from '../../domain/core/access.ts'
+import { secureKey } from '../../services/wire/call.ts'
+import type { Peers } from '../callers/peers.ts'
+import { answerTo } from '../listener/answers.ts'
+import { deadlineKept, timeoutOf } from '../rpc/rest/index.ts'
+import { answerKey } from './answer-limits.ts'
 import { expiresAtKey } from './deadlines.ts'
-import { answerTo } from './listener/answers.ts'
-import { deadlineKept, timeoutOf } from './rpc/rest/index.ts'
 
 /** A handler of HTTP requests of either version. */
 export type RequestHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
