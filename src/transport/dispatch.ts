@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
+import { refusalOfUnknownRpc } from './calls/unknown-rpcs.ts'
+import { REQUEST_ID_HEADER } from './errors/index.ts'
+import type { Cors } from './http/cors.ts'
 import {
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
   requestIdOf,
-} from './calls/context-values.ts'
-import { refusalOfUnknownRpc } from './calls/unknown-rpcs.ts'
-import { REQUEST_ID_HEADER } from './errors/index.ts'
-import type { Cors } from './http/cors.ts'
+} from './http/requests.ts'
 import type { Pages } from './pages/operator-pages.ts'
 
 /** The handlers that requests are sent to. */

@@ -4,10 +4,11 @@ import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { deletionBehind } from '../../domain/core/errors.ts'
 import { callerKey, restStatusKey } from '../../services/wire/call.ts'
+import { originKey } from '../callers/origin.ts'
 import { toConnectError } from '../errors/index.ts'
 import type { Metrics } from '../pages/metrics.ts'
 import { successStatus } from '../rpc/rest/index.ts'
-import { begunKey, originKey } from './context-values.ts'
+import { begunKey } from './context-values.ts'
 import { explainMessages } from './early-responses.ts'
 
 /**

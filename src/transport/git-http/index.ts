@@ -5,7 +5,7 @@ import {
   type Reason,
   refusalOfGit,
 } from '../../domain/core/errors.ts'
-import type { HttpRequest, HttpResponse } from '../calls/context-values.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'

@@ -3,7 +3,7 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import type { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Connection } from '../../../src/transport/listener/connection.ts'
+import { ClientConnection } from '../../../src/transport/listener/connection.ts'
 import { PeerCredits } from '../../../src/transport/listener/credit.ts'
 import { defaultListenerLimits } from '../../../src/transport/listener/limits.ts'
 import { Outgoing } from '../../../src/transport/listener/outgoing.ts'
@@ -121,7 +121,7 @@ describe('the credit of a peer', () => {
     })
     const limits = { ...defaultListenerLimits, uncountedAddresses }
     const accounts = { credits: new PeerCredits(1, 1), outgoing: new Outgoing(limits).open() }
-    expect(new Connection(socket, limits, accounts).peer).toBe(peer)
+    expect(new ClientConnection(socket, limits, accounts).peer).toBe(peer)
   })
 
   it('comes back', async () => {
