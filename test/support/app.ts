@@ -1,5 +1,4 @@
 import { pino } from 'pino'
-import type { User } from '../../src/domain/accounts/users/users.ts'
 import type { App } from '../../src/domain/app.ts'
 import type { Peer } from '../../src/domain/core/access.ts'
 import type { Clock, Settings } from '../../src/domain/core/core.ts'
@@ -9,7 +8,7 @@ import { createApp } from '../../src/server/app.ts'
 import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
 import { openDatabase, transaction } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
-import type { NewUser } from '../../src/storage/schema/accounts.ts'
+import type { NewUser, User } from '../../src/storage/schema/accounts.ts'
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {

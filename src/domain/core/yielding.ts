@@ -1,31 +1,26 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How long a computation may hold up everybody else at a time. */
-const MAX_TURN_MS = 10
+/** The longest time that a computation may block the event loop. */
+const MAX_BLOCKING_MS = 10
 
-/**
- * The turns that a long computation takes, between which the process does what else there is to do.
- */
-export interface Turns {
+/** Lets a long computation yield to the event loop at regular intervals. */
+export interface Yielder {
   /**
-   * Ends this turn if it has lasted long enough; undefined, and nothing to wait for, if it has not.
+   * Yields if the computation has blocked the event loop for long enough. Returns undefined
+   * otherwise.
    */
   yield(): Promise<void> | undefined
-  /**
-   * How long the computation has been at it, in milliseconds of its own turns, up to the latest
-   * that ended.
-   */
+  /** Returns the computing time in milliseconds up to the latest yield, without the pauses. */
   spentMs(): number
 }
 
-/** Begins the first turn. */
-export function takeTurns(): Turns {
+export function createYielder(): Yielder {
   let begun = performance.now()
   let spentMs = 0
   return {
     yield() {
       const lasted = performance.now() - begun
-      if (lasted < MAX_TURN_MS) return undefined
+      if (lasted < MAX_BLOCKING_MS) return undefined
       spentMs += lasted
       return setImmediate().then(() => {
         begun = performance.now()

@@ -6,17 +6,17 @@ import {
   listUserEvents,
   type UserEventPage,
 } from '../../storage/memos/user-events.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type { UserEvent } from '../../storage/schema/memos.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import type { User } from '../accounts/users/users.ts'
 import {
   type EventLogRows,
   type EventPage,
-  forgetOld,
-  forgetSometimes,
   PAGE_SIZE,
   pageOfEvents,
+  pruneExpired,
+  pruneSometimes,
   startOfEvents,
 } from '../core/event-logs.ts'
 import { isReadable } from './memo-access.ts'
@@ -63,7 +63,7 @@ export async function recordUserEvent(
     resource,
     time: app.clock.now(),
   })
-  forgetSometimes(app, ROWS, userId, stored)
+  pruneSometimes(app, ROWS, userId, stored)
 }
 
 const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
@@ -122,5 +122,5 @@ export async function readUserEvents(
 
 /** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
 export function forgetOldEvents(app: AccountsApp): Promise<void> {
-  return forgetOld(app, ROWS)
+  return pruneExpired(app, ROWS)
 }

@@ -1,6 +1,5 @@
 import type { Limited } from '../../concurrency/limited.ts'
-import type { RefUpdate } from '../../git/refs/refs.ts'
-import type { Recent } from '../../git/repositories/recent.ts'
+import type { RefUpdate } from '../../git/core/ref-names.ts'
 import type { Repositories } from '../../git/repositories/repositories.ts'
 import type { AttachmentFiles } from '../../storage/repos/attachment-files.ts'
 import type { Owner } from '../../storage/schema/accounts.ts'
@@ -140,11 +139,10 @@ export interface CommitSigning {
   sign(payload: Buffer): string
 }
 
-/**
- * Whether signatures are what they claim to be, by the ids of their objects and of keys. Neither
- * ever changes.
- */
-export type SignatureChecks = Recent<boolean>
+/** Cached results of signature checks. The keys are ids of objects and keys, so results never change. */
+export interface SignatureChecks {
+  get(key: string, compute: () => Promise<boolean>): Promise<boolean>
+}
 
 /** A ref that was made, moved or deleted. */
 export interface MovedRef {

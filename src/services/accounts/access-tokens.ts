@@ -27,9 +27,13 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   return {
     async listAccessTokens(request, context) {
       const owner = await ownerOf(request, context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      const { tokens, total } = await listNamedTokens(app, owner, offset, limit)
-      return { tokens: tokens.map((token) => tokenMessage(token)), total: BigInt(total), limit }
+      const page = readNumberedPage(app.settings, request)
+      const { tokens, total } = await listNamedTokens(app, owner, page)
+      return {
+        tokens: tokens.map((token) => tokenMessage(token)),
+        total: BigInt(total),
+        limit: page.limit,
+      }
     },
 
     async createAccessToken(request, context) {
@@ -54,7 +58,7 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   }
 }
 
-/** @param text of the token, for the one answer that has it. */
+/** @param text of a new token; empty for others. */
 function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
   return create(AccessTokenSchema, {
     id: BigInt(token.id),
@@ -67,7 +71,7 @@ function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
   })
 }
 
-/** Clients of forges read no fractions of seconds. */
+/** Truncates a time to seconds, because clients of forges cannot parse fractions. */
 function toSeconds(timeMs: number) {
   return timestampFromMs(Math.floor(timeMs / 1000) * 1000)
 }

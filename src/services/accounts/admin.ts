@@ -51,7 +51,7 @@ export function adminService(app: App): ServiceImpl<typeof AdminService> {
   }
 }
 
-/** Clients know two ways to shut somebody out, and either one does. */
+/** Reads whether to archive a user. Clients have two fields for this, and either suffices. */
 function readArchived({ active, prohibitLogin }: AdminEditUserRequest): boolean | undefined {
   if (active === undefined && prohibitLogin === undefined) return undefined
   return active === false || prohibitLogin === true

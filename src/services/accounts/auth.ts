@@ -26,7 +26,7 @@ import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from '../wire/
 import { atSecond } from '../wire/times.ts'
 import { userMessage } from './users.ts'
 
-/** The sessions of people. */
+/** Implements AuthService. */
 export function authService(app: App): ServiceImpl<typeof AuthService> {
   return {
     async signIn(request, context) {
@@ -51,8 +51,8 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       if (refreshToken === undefined && !proxyUser) throw new DomainError('UNAUTHENTICATED')
       const session = await resumeSession(app, refreshToken, proxyUser, context).catch(
         (error: unknown) => {
-          // Headers of the context go out with a refusal too, on every protocol. A fault of the
-          // server signs nobody out.
+          // These headers are sent with errors as well, on every protocol. A server fault must not
+          // sign anyone out.
           if (error instanceof DomainError) clearRefreshCookie(context)
           throw error
         },
@@ -160,8 +160,8 @@ function userAgentOf({ requestHeader }: HandlerContext): string {
 }
 
 /**
- * The session of a cookie, or a new one for the account that a trusted proxy names. The proxy knows
- * who is there now; the cookie may be of whoever used the browser before.
+ * Returns the session of a cookie, or a new session for the account that a trusted proxy names. The
+ * proxy takes precedence, because the cookie may be of an earlier user of the browser.
  */
 async function resumeSession(
   app: App,

@@ -28,8 +28,8 @@ import { parseIdentityProviderName } from '../wire/names.ts'
 const FIELDS: readonly IdentityProviderField[] = ['title', 'identifier_filter', 'config']
 
 /**
- * A config is replaced as a whole, so a path to any part of it stands for all of it: clients derive
- * such paths.
+ * An update replaces the whole config. Clients may derive paths to parts of it, which therefore all
+ * mean `config`.
  */
 const CONFIG_PATHS: readonly string[] = pathsBelow('config', IdentityProviderConfigSchema)
 
@@ -38,7 +38,7 @@ const MASK_PATHS: UpdatableFields<string> = {
   fixed: ['name', 'type'],
 }
 
-/** The services that people sign in through. */
+/** Implements IdentityProviderService. */
 export function identityProviderService(app: App): ServiceImpl<typeof IdentityProviderService> {
   return {
     async listIdentityProviders() {
@@ -81,7 +81,7 @@ export function identityProviderService(app: App): ServiceImpl<typeof IdentityPr
   }
 }
 
-/** Mask paths to everything in a message. */
+/** Returns the mask paths of all fields below a message. */
 function pathsBelow(parent: string, { fields }: DescMessage): string[] {
   return fields.flatMap((field) => {
     const path = `${parent}.${field.name}`
@@ -89,7 +89,7 @@ function pathsBelow(parent: string, { fields }: DescMessage): string[] {
   })
 }
 
-/** The type says which config belongs to it; there is one so far. */
+/** Checks the type, which selects the config. There is only one type so far. */
 function checkType({ type }: IdentityProviderMessage): void {
   if (type !== Type.OAUTH2)
     throw new DomainError('INVALID_FIELD', { field: 'identity_provider.type' })
@@ -121,7 +121,7 @@ function configOf(config: IdentityProviderConfig | undefined): IdentityProviderV
   }
 }
 
-/** A provider as anybody may see it: without the secret, administrators included. */
+/** Returns a provider without its secret, which not even administrators may read. */
 function identityProviderMessage(provider: IdentityProvider): IdentityProviderMessage {
   return create(IdentityProviderSchema, {
     name: identityProviderName(provider.uid),

@@ -27,13 +27,13 @@ import { accountMessage, NEVER } from './accounts.ts'
 export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
   type ListRequest = { fingerprint: string; page: number; limit: number }
   const list = async (caller: Caller, owner: Owner, request: ListRequest) => {
-    const { offset, limit } = readNumberedPage(app.settings, request)
-    const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, offset, limit)
+    const page = readNumberedPage(app.settings, request)
+    const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, page)
     const user = seesPrivateFieldsOf(caller, owner) ? accountMessage(app, caller, owner) : undefined
     return {
       keys: keys.map((key) => publicKeyMessage(app, key, user)),
       total: BigInt(total),
-      limit,
+      limit: page.limit,
     }
   }
   return {
@@ -67,8 +67,8 @@ export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService>
 }
 
 /**
- * @param user whose it is, with what only the owner and administrators see of a key; undefined for
- *   others.
+ * @param user the owner, with the fields that only the owner and administrators see; undefined for
+ *   other viewers.
  */
 function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): PublicKeyMessage {
   return create(PublicKeySchema, {

@@ -5,7 +5,7 @@ import { VERSION } from '../../version.ts'
 import { defineService } from '../wire/define-service.ts'
 
 /**
- * Of the compatible API whose calls are served here. Clients look at it before they make calls that
+ * The version of the compatible API that this server implements. Clients check it before calls that
  * not every version has.
  */
 const FORGE_API_VERSION = '1.24.0'

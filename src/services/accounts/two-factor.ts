@@ -22,7 +22,7 @@ import { defineService } from '../wire/define-service.ts'
 import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
 import { atSecond } from '../wire/times.ts'
 
-/** The second factors of accounts. */
+/** Implements TwoFactorService. */
 export function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService> {
   return {
     async getTwoFactor(request, context) {
@@ -64,7 +64,7 @@ export function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService>
   }
 }
 
-/** @throws INVALID_NAME for a name that is not `users/{user}/twoFactor`. */
+/** @throws INVALID_NAME unless the name is `users/{user}/twoFactor`. */
 function ownerOfTwoFactor({ name }: { readonly name: string }, context: HandlerContext): User {
   if (parseOwnedName(name).rest !== 'twoFactor') throw invalidName(name)
   return ownerOf(context)

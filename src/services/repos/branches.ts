@@ -11,7 +11,7 @@ import {
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
-import { suffices } from '../../domain/repos/access/permissions.ts'
+import { suffices } from '../../domain/core/levels.ts'
 import type { CommitView } from '../../domain/repos/reading/commits.ts'
 import { type BranchView, getBranch, listBranches } from '../../domain/repos/refs/branches.ts'
 import {

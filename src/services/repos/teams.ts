@@ -65,14 +65,18 @@ function teamMethods(app: App): TeamMethods {
     async listOrganizationTeams({ org, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
-      return listMessage(caller, await listTeams(app, caller, org, undefined, offset, limit), limit)
+      return listMessage(
+        caller,
+        await listTeams(app, caller, org, undefined, { offset, limit }),
+        limit,
+      )
     },
 
     async searchTeams({ org, q, includeDesc, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
       const search = q === '' ? undefined : { text: q, inDescription: includeDesc ?? true }
-      const { teams, total } = await listTeams(app, caller, org, search, offset, limit)
+      const { teams, total } = await listTeams(app, caller, org, search, { offset, limit })
       const data = teams.map((team) => teamMessage(caller, team))
       return { results: { ok: true, data }, total: BigInt(total), limit }
     },
@@ -100,7 +104,7 @@ function teamMethods(app: App): TeamMethods {
     async listMyTeams(request, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOwnTeams(app, caller, offset, limit), limit)
+      return listMessage(caller, await listOwnTeams(app, caller, { offset, limit }), limit)
     },
   }
 }
@@ -115,7 +119,7 @@ function teamMemberMethods(app: App): TeamMemberMethods {
     async listTeamMembers({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { users, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
+      const { users, total } = await listTeamMembers(app, caller, Number(id), { offset, limit })
       return {
         members: users.map((user) => userAccountMessage(app, caller, user)),
         total: BigInt(total),

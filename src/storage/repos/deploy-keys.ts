@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { KeyPage } from '../accounts/public-keys.ts'
+import type { KeyPage } from '../schema/accounts.ts'
 import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 

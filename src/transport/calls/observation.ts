@@ -2,7 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { deletionBehind } from '../../domain/core/errors.ts'
+import { deletionError } from '../../domain/core/errors.ts'
 import { callerKey, restStatusKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import { toConnectError } from '../errors/index.ts'
@@ -47,7 +47,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     const fail = (thrown: unknown) => {
       const error = toConnectError(thrown, request.url)
       // Where nothing was deleted, something is lost.
-      if (deletionBehind(thrown))
+      if (deletionError(thrown))
         log.warn({ request_id: requestId, err: thrown }, 'what a call needs is not there any more')
       finish(error)
       return error

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import {
   createUserEventWatches,
   MAX_USER_STREAMS,
   type UserEventWatches,
 } from '../../../src/domain/memos/user-event-watches.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { manualTimers, type Timers } from '../../support/timers.ts'
 import { makeEvents } from '../../support/user-events.ts'

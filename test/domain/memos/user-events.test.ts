@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
 import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../../src/domain/memos/user-events.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { findUserEventLog } from '../../../src/storage/memos/user-events.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { makeEvents } from '../../support/user-events.ts'

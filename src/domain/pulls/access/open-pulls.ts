@@ -3,13 +3,13 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName, RepositoryName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepositories,
   openRepository,
-  suffices,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { healRefs } from '../../repos/refs/ref-index.ts'

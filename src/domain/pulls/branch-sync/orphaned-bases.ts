@@ -1,5 +1,5 @@
+import { HEADS } from '../../../git/core/ref-names.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
-import { HEADS } from '../../../git/refs/refs.ts'
 import { listUnmergedInto, putMergeBase } from '../../../storage/pulls/pull-heads.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'

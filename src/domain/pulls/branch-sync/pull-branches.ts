@@ -1,5 +1,5 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
-import { HEADS } from '../../../git/refs/refs.ts'
+import { HEADS } from '../../../git/core/ref-names.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { deleteAutoMergesInto, wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
 import { touchPull } from '../../../storage/pulls/pull-requests.ts'

@@ -4,11 +4,11 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import {
   accessOfUser,
   type OpenRepository,
   openRepositoryById,
-  suffices,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'

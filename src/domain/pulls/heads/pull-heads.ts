@@ -191,8 +191,8 @@ function headWork(app: ReposApp): DueWork {
   const failed = new Map<number, number>()
   return {
     failure: 'the ref of a pull request could not be brought up to date',
-    maxUnderWay: MAX_UNDER_WAY,
-    maxUnderWayPerOwner: MAX_UNDER_WAY,
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY,
     signal: app.signals.pullHeads,
     next(now, { ids }) {
       for (const [id, time] of failed) if (time <= now) failed.delete(id)

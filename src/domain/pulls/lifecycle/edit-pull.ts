@@ -19,12 +19,12 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepositoryById,
-  suffices,
 } from '../../repos/access/permissions.ts'
 import { changeWatched, type PullEventType } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'

@@ -7,7 +7,7 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { AutoMerge } from '../../../storage/schema/pulls.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { findOrderer } from '../../accounts/credentials/orderers.ts'
+import { findScheduler } from '../../accounts/credentials/schedulers.ts'
 import { onBehalfOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -102,8 +102,8 @@ export function finishAutoMerges(app: ReposApp): Promise<void> {
 function autoMerges(app: ReposApp): DueWork {
   return {
     failure: 'a merge that was ordered failed',
-    maxUnderWay: MAX_UNDER_WAY,
-    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.autoMerges,
     ...rows.autoMergeQueue(app.db),
     run: (pullId) => tryMerge(app, pullId),
@@ -120,7 +120,7 @@ async function tryMerge(app: ReposApp, pullId: number): Promise<void> {
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!owner) return
-  const scheduler = await findOrderer(app, order.scheduler_id, order.token_uuid)
+  const scheduler = await findScheduler(app, order.scheduler_id, order.token_uuid)
   if (!scheduler) return drop(app, order)
   try {
     const caller = onBehalfOf(scheduler, scopesIn(order), order.token_uuid ?? undefined)

@@ -1,4 +1,4 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'

@@ -3,7 +3,7 @@ import { readRef } from '../../../git/refs/refs.ts'
 import type { MergeStyle, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
-import { suffices } from '../../repos/access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import {

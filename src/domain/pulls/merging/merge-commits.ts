@@ -1,4 +1,5 @@
-import { readCommit, type Signer } from '../../../git/objects/commits.ts'
+import { readCommit } from '../../../git/objects/commits.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
 import type { MergeStyle } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'

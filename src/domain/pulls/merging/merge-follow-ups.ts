@@ -75,8 +75,8 @@ const FAILURE = 'what follows from a merge could not be done'
 function followUps(app: ReposApp): DueWork {
   return {
     failure: FAILURE,
-    maxUnderWay: MAX_UNDER_WAY,
-    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_REPOSITORY,
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY_PER_REPOSITORY,
     signal: app.signals.mergeFollowUps,
     ...rows.followUpQueue(app.db),
     run: (pullId) => seeTo(app, pullId),

@@ -1,6 +1,7 @@
 import { type Author, listAuthors } from '../../../git/history/authors.ts'
-import { cleanSigner, readCommit, type Signer } from '../../../git/objects/commits.ts'
+import { cleanSigner, readCommit } from '../../../git/objects/commits.ts'
 import { readObject } from '../../../git/objects/objects.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
 import { findEntry } from '../../../git/objects/trees.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'

@@ -3,7 +3,7 @@ import { findAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { markSeen, unseenPulls } from '../../../storage/pulls/pull-participants.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { findOrderer } from '../../accounts/credentials/orderers.ts'
+import { findScheduler } from '../../accounts/credentials/schedulers.ts'
 import { type Caller, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -72,14 +72,14 @@ async function see({ db }: ReposApp, { user }: SignedIn, { id }: PullRequest): P
 
 /** Whether nobody asks for the merge now. */
 function isScheduled({ credential }: SignedIn): boolean {
-  return credential.kind === 'order'
+  return credential.kind === 'scheduled'
 }
 
 async function isStillOrdered(app: ReposApp, { id }: PullRequest): Promise<boolean> {
   const order = await findAutoMerge(app.db, id)
   return (
     order !== undefined &&
-    (await findOrderer(app, order.scheduler_id, order.token_uuid)) !== undefined
+    (await findScheduler(app, order.scheduler_id, order.token_uuid)) !== undefined
   )
 }
 

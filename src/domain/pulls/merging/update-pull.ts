@@ -1,15 +1,15 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
 import type { UpdateStyle } from '../../../storage/schema/repos.ts'
 import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,
   openRepositoryById,
-  suffices,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'

@@ -1,4 +1,4 @@
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import {
   compileExpression,
   MAX_PATTERN_CHARACTERS,
@@ -75,13 +75,13 @@ export async function ownersOf(
   paths: readonly string[],
   maxMs = MAX_MATCHING_MS,
 ): Promise<string[]> {
-  const turns = takeTurns()
+  const yielder = createYielder()
   const names = new Set<string>()
   for (const rule of rules) {
     for (const path of paths) {
-      const pause = turns.yield()
+      const pause = yielder.yield()
       if (pause) await pause
-      if (turns.spentMs() > maxMs || rule.matches(path)) {
+      if (yielder.spentMs() > maxMs || rule.matches(path)) {
         for (const name of rule.names) names.add(name)
         break
       }

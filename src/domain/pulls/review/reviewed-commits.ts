@@ -1,5 +1,6 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
-import { inspectObject, isObjectId } from '../../../git/objects/objects.ts'
+import { isObjectId } from '../../../git/core/object-ids.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
+import { inspectObject } from '../../../git/objects/objects.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'

@@ -1,11 +1,8 @@
-import {
-  findKeyByFingerprint,
-  insertPublicKey,
-  type KeyPage,
-} from '../../../storage/accounts/public-keys.ts'
+import { findKeyByFingerprint, insertPublicKey } from '../../../storage/accounts/public-keys.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { KeyPage } from '../../../storage/schema/accounts.ts'
 import type { DeployKey as DeployKeyRow } from '../../../storage/schema/repos.ts'
 import { checkKeyTitle, type PublicKeyDraft } from '../../accounts/keys/public-keys.ts'
 import { readSshKey } from '../../accounts/keys/ssh-keys.ts'

@@ -1,8 +1,9 @@
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
-import { type OpenRepository, openRepository, suffices } from './permissions.ts'
+import { type OpenRepository, openRepository } from './permissions.ts'
 
 /**
  * Opens a repository for a push. The caller may write to it, or push to some of its branches for

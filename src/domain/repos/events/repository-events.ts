@@ -10,12 +10,13 @@ import { DomainError } from '../../core/errors.ts'
 import {
   type EventLogRows,
   type EventPage,
-  forgetSometimes,
   PAGE_SIZE,
   pageOfEvents,
+  pruneSometimes,
   startOfEvents,
 } from '../../core/event-logs.ts'
-import { type OpenRepository, suffices } from '../access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
 
@@ -91,7 +92,7 @@ export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promi
   const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
   })
-  forgetSometimes(app, ROWS, event.repository_id, stored)
+  pruneSometimes(app, ROWS, event.repository_id, stored)
 }
 
 /**

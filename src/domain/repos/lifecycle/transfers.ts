@@ -25,13 +25,13 @@ import { getOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import {
   accessOfUser,
   checkNotArchived,
   type OpenRepository,
   openRepository,
-  suffices,
 } from '../access/permissions.ts'
 import { changeWatched, recordRepositoryChange } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'

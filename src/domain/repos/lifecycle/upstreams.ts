@@ -1,7 +1,7 @@
 import { type FetchFailure, fetchInto, readUpstreamDefault } from '../../../git/transfer/mirrors.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { type GatewayFailure, openGitGateway } from '../../outbound/git-gateway.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -57,7 +57,7 @@ const PURPOSE = 'mirror-credentials'
 export function readUpstream({ address, username, password, token }: UpstreamDraft): Upstream {
   const text = address.trim()
   const url =
-    text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasUnseenCharacters(text)
+    text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasInvisibleCharacters(text)
       ? new URL(text)
       : undefined
   const isFit =

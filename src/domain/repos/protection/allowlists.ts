@@ -1,8 +1,8 @@
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { findTeamByName } from '../../../storage/organizations/teams.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** Users, and teams, on one list of a rule. */

@@ -9,7 +9,7 @@ import {
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import type { Repositories } from '../../../git/repositories/repositories.ts'
 import { DomainError } from '../../core/errors.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import { reading } from '../reading/git-reading.ts'
 import {
   allowsForcePush,
@@ -115,10 +115,10 @@ async function examineFiles(
 ): Promise<FileFacts> {
   const { repositories, repositoryId, deadline } = source
   const examination = new FileExamination(rule)
-  const turns = takeTurns()
+  const yielder = createYielder()
   for await (const path of listChangedPaths(repositories, repositoryId, move, limitsOf(source))) {
     if (!examination.take(path)) break
-    const pause = turns.yield()
+    const pause = yielder.yield()
     if (pause) await pause
     if (performance.now() > deadline) throw new DomainError('GIT_TIMEOUT')
   }

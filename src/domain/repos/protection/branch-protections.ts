@@ -15,14 +15,14 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import {
   accessOfUser,
   checkNotArchived,
   type OpenRepository,
   openRepository,
-  suffices,
   type UnitAccess,
 } from '../access/permissions.ts'
 import {
@@ -299,12 +299,12 @@ async function usersWith(
   isEnough: (units: UnitAccess) => boolean,
 ): Promise<ReadonlySet<number>> {
   const found = new Set<number>()
-  const turns = takeTurns()
+  const yielder = createYielder()
   for (let start = 0; start < ids.length; start += BATCH) {
     const users = await findUsersByIds(app.db, ids.slice(start, start + BATCH))
     for (const [id, user] of users) {
       if (isEnough(await accessOfUser(app, user, repository, owner))) found.add(id)
-      const pause = turns.yield()
+      const pause = yielder.yield()
       if (pause) await pause
     }
   }

@@ -4,7 +4,8 @@ import {
   listBranchProtections,
 } from '../../../storage/repos/branch-protections.ts'
 import type { ProtectionList } from '../../../storage/schema/repos.ts'
-import { suffices, type UnitAccess } from '../access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import type { UnitAccess } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {
   type BranchRule,

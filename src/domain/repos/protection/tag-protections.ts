@@ -6,7 +6,7 @@ import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { createYielder } from '../../core/yielding.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { changeWatched, recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
@@ -47,7 +47,7 @@ export async function findProtectedTags(
     tags.length === 0 ? new Map<number, string>() : await rows.listTagPatterns(app.db, repositoryId)
   if (patterns.size === 0) return found
   const exemptions = await rows.findExemptions(app.db, repositoryId, user.id)
-  const turns = takeTurns()
+  const yielder = createYielder()
   const rules: { isExempt: boolean; matches: TagMatcher }[] = []
   for (const [id, pattern] of patterns) {
     // Checked when it was stored; should that check have become stricter since, the rule is about
@@ -56,16 +56,16 @@ export async function findProtectedTags(
       isExempt: exemptions.has(id),
       matches: compileTagPattern(pattern) ?? (() => true),
     })
-    await turns.yield()
+    await yielder.yield()
   }
   // One that exempts settles it.
   rules.sort((a, b) => Number(b.isExempt) - Number(a.isExempt))
   for (const tag of tags) {
     for (const { isExempt, matches } of rules) {
       const isAbout = matches(tag)
-      const pause = turns.yield()
+      const pause = yielder.yield()
       if (pause) await pause
-      if (turns.spentMs() > MAX_MATCHING_MS) return undefined
+      if (yielder.spentMs() > MAX_MATCHING_MS) return undefined
       if (!isAbout) continue
       if (!isExempt) found.add(tag)
       break

@@ -6,7 +6,7 @@ import * as rows from '../../../storage/repos/commit-statuses.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { CommitStatus, Repository } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
-import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
+import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -210,7 +210,7 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
   // People follow it: it must not be a script.
-  checkSeen('target_url', targetUrl)
+  checkVisible('target_url', targetUrl)
   if (!/^(https?:\/\/|$)/i.test(targetUrl))
     throw new DomainError('INVALID_FIELD', { field: 'target_url' })
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }

@@ -1,4 +1,4 @@
-import type { Signer } from '../../../git/objects/commits.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
 import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import { noReplyAddress } from '../../accounts/users/owners.ts'
 import type { SignedIn } from '../../core/access.ts'

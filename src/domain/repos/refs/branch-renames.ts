@@ -1,4 +1,5 @@
-import { HEADS, readRef, readRefs } from '../../../git/refs/refs.ts'
+import { HEADS } from '../../../git/core/ref-names.ts'
+import { readRef, readRefs } from '../../../git/refs/refs.ts'
 import { renameBranchProtection } from '../../../storage/repos/branch-protections.ts'
 import {
   deleteBranchRename,

@@ -1,3 +1,4 @@
+import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import {
   errorLines,
   type PushAnswer,
@@ -5,8 +6,7 @@ import {
   refusal,
 } from '../../../git/hooks/push-review.ts'
 import { findLargeText, MAX_COMMIT_BYTES } from '../../../git/objects/large-texts.ts'
-import type { GitProcess } from '../../../git/processes/child-process.ts'
-import type { RefUpdate } from '../../../git/refs/refs.ts'
+import type { GitProcess } from '../../../git/processes/running-git.ts'
 import { repositoryPath } from '../../../git/repositories/repositories.ts'
 import {
   type PackRequest,

@@ -1,13 +1,12 @@
+import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
 import { type RefTarget, readRefTargets } from '../../../git/refs/ref-targets.ts'
 import {
-  HEADS,
   isRefName,
   listRefs,
   readDefaultBranch,
   readRef,
   readRefs,
   setDefaultBranch,
-  TAGS,
 } from '../../../git/refs/refs.ts'
 import {
   createRepository,

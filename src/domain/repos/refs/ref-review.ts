@@ -1,14 +1,15 @@
-import { HEADS, isRefName, type RefUpdate, TAGS } from '../../../git/refs/refs.ts'
+import { HEADS, type RefUpdate, TAGS } from '../../../git/core/ref-names.ts'
+import { isRefName } from '../../../git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
-import { takeTurns } from '../../core/yielding.ts'
+import { suffices } from '../../core/levels.ts'
+import { createYielder } from '../../core/yielding.ts'
 import {
   checkWritable,
   type OpenRepository,
   openRepositoryById,
-  suffices,
   type Unit,
 } from '../access/permissions.ts'
 import { pushableBranches } from '../access/pushes.ts'
@@ -123,14 +124,14 @@ export async function reviewUpdates(
       ? async () => undefined
       : branchJudge(app, repository, rules, quarantine, merge)
   const refusals: Refusal[] = []
-  const turns = takeTurns()
+  const yielder = createYielder()
   for (const update of updates) {
     const refusal =
       judgeName(update) ??
       judgeTag(update, protectedTags) ??
       refusalOf(update, await judgeBranch(update))
     if (refusal) refusals.push(refusal)
-    const pause = turns.yield()
+    const pause = yielder.yield()
     if (pause) await pause
   }
   const [branches, tags] = SPACES

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../../../../src/domain/core/access.ts'
+import type { RepositoryAccess } from '../../../../src/domain/core/levels.ts'
 import {
   accessOfUser,
   decideAccess,
   openRepositories,
   openRepository,
   openRepositoryById,
-  type RepositoryAccess,
   repositoryReader,
   type Unit,
 } from '../../../../src/domain/repos/access/permissions.ts'

@@ -4,13 +4,13 @@ import type { User } from '../../../storage/schema/accounts.ts'
 import type { AccountsApp } from '../ports.ts'
 
 /**
- * The account that has ordered something for later, as long as it would be let in now: an account
- * that is archived orders nothing, and a token that was deleted or has expired takes along what it
- * was used for.
+ * Returns the user who scheduled work, or undefined if the work must not run any more: the account
+ * was archived or deleted, or the token used to schedule it was deleted or has expired.
  *
- * @param tokenUuid what `tokenUuidOf` gave when it was ordered; null for another credential.
+ * @param tokenUuid what `tokenUuidOf` returned when the work was scheduled; null for other
+ *   credentials.
  */
-export async function findOrderer(
+export async function findScheduler(
   app: AccountsApp,
   userId: number,
   tokenUuid: string | null,
