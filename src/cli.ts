@@ -10,12 +10,12 @@ import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/core/errors.ts'
 import { ProcessSpawner } from './git/processes/process-spawner.ts'
 import { createLog } from './log.ts'
-import { type Server, startServer } from './server.ts'
+import { type Server, startServer } from './server/server.ts'
 import { refusal } from './transport/errors/index.ts'
 import { VERSION } from './version.ts'
 
 /** Beside the bundled server (`scripts/setup/bundle.mjs`). */
-const PROCESS_SPAWNER = fileURLToPath(new URL('./git-starter.js', import.meta.url))
+const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
 
 /**
  * How long calls in flight may take to finish after SIGTERM; service managers commonly kill after

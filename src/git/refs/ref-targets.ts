@@ -6,7 +6,7 @@ import { readCommit } from '../objects/commits.ts'
 import { parseCommit, parseTag } from '../objects/raw-objects.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { printedByGit, runGit } from '../processes/child-process.ts'
-import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
 
 /** What a ref leads to. */
 export interface RefTarget {

@@ -5,7 +5,7 @@ import {
   gitLimitError,
   type Reason,
 } from '../../domain/core/errors.ts'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'

@@ -6,7 +6,7 @@ import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
 import type { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
 import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
 import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { readySpawner } from '../../support/git-starter.ts'
+import { readySpawner } from '../../support/process-spawner.ts'
 import { scratchFolder, testRepositories } from '../fixture.ts'
 
 const processes = new GitProcesses()

@@ -10,7 +10,7 @@ import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
 import { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
 import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
 import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { childrenOf, eventually, isAlive, testSpawner } from '../../support/git-starter.ts'
+import { childrenOf, eventually, isAlive, testSpawner } from '../../support/process-spawner.ts'
 import { testRepositories } from '../fixture.ts'
 
 /** Gits after which something that leaks shows. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { onTestFinished, vi } from 'vitest'
 import { ProcessSpawner } from '../../src/git/processes/process-spawner.ts'
 import type { GitProcesses } from '../../src/git/processes/running-processes.ts'
-import { GIT_STARTER } from './process.ts'
+import { PROCESS_SPAWNER } from './process.ts'
 
 /** What a busy machine takes to start one more process. */
 const PATIENCE = { timeout: 20_000, interval: 5 }
@@ -15,7 +15,7 @@ export async function readySpawner(
   processes: GitProcesses,
   warn: (message: string) => void = () => {},
 ): Promise<ProcessSpawner> {
-  const spawner = new ProcessSpawner(GIT_STARTER, warn)
+  const spawner = new ProcessSpawner(PROCESS_SPAWNER, warn)
   await eventually(() => {
     if (spawner.readyLines < 64) throw new Error('not ready')
   })
