@@ -77,7 +77,7 @@ describe('the process that starts gits for a server', () => {
     const remote = remoteOf(server.url, 'bob/hello')
     const first = await starterOf(server)
     process.kill(first.pid, 'SIGKILL')
-    await server.logged('the git starter has ended')
+    await server.logged('the process spawner has ended')
     await expectGone(first)
     const heads = () => client.git('.', 'ls-remote', '--heads', remote)
     expect(await heads()).toContain('refs/heads/main')
@@ -101,7 +101,7 @@ describe('the process that starts gits for a server', () => {
       const deep = join(folder, 'd'.repeat(120))
       await mkdir(deep)
       const server = await serveProcess(data, [], { TMPDIR: deep })
-      await server.logged('the git starter has ended')
+      await server.logged('the process spawner has ended')
       expect(
         await client.git('.', 'ls-remote', '--heads', remoteOf(server.url, 'bob/hello')),
       ).toContain('refs/heads/main')
